@@ -14,10 +14,13 @@ from lowdim.jobs.ctrl_c import stopped_as_a_whole
 from lowdim.judge.axes import AxisCard, axes
 from lowdim.judge.axis_words import in_answers
 from lowdim.judge.budget import Counts, counts, usual_seconds
-from lowdim.judge.dimensions.jury import Jury, choose_dimension
+from lowdim.judge.dimensions.jury import Jury, axes_drawn, choose_dimension
 from lowdim.judge.fills.fills import Fills, fill
 from lowdim.judge.gaps import GapReport, gap_report
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
+from lowdim.judge.mixed.mixed_axes import MixedRefits, mixed_axes, mixed_refits, mixed_stability
+from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed, mixed_map, rows_fitted
+from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
 from lowdim.judge.quantified import quantified
 from lowdim.judge.robust import fit_without_held, robust_fit, without_held
 from lowdim.judge.rows.odd_rows import OddRows, judge_rows
@@ -25,8 +28,10 @@ from lowdim.judge.scales import on_suitable_scales
 from lowdim.judge.stability import Refits, Stability, refits, stability
 from lowdim.judge.table_input import read, source_of
 from lowdim.judge.verdicts import second_axis
+from lowdim.math.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.ppca import ORTHOGONAL, ProbabilisticPCA
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.memory import seldom_collected
 from lowdim.table.table import Table
@@ -34,6 +39,7 @@ from lowdim.text.format import count, duration, parse_duration
 from lowdim.text.messages import error
 
 Tell = Callable[[str, str], object]
+MapModel = ProbabilisticPCA | MixedFactorAnalysis  # of the map: Gaussian, or with a likelihood for each column
 SCALES = ("unit", "none")
 WORDS_SECONDS = 5.0  # that the labels of a table may take; beyond, they are filled by their frequencies
 WORTH_SAYING = 10.0  # seconds from which a person wants to know how long it will take
@@ -45,7 +51,7 @@ class Partial(NamedTuple):
     table: Table
     settings: Settings
     jury: Jury | None = None
-    model: ProbabilisticPCA | None = None
+    model: MapModel | None = None
     posterior: Posterior | None = None
     fills: Fills | None = None
     odd: OddRows | None = None
@@ -71,9 +77,18 @@ class AnalysisStages(NamedTuple):
     def X(self) -> ArraySource:
         return source_of(self.table)
 
+    def is_mixed(self, q: int) -> bool:
+        """Whether the map is that of a mixed model, whose axes are the principal ones; one wrong answer bends it
+        little, so nothing is held out of it."""
+        return q > 0 and self.standardize and self.settings.rotate is None and is_mixed(self.table)
+
+    def mixed(self, model: MapModel) -> MixedMap | None:
+        """The mixed map of a model; None where it is Gaussian."""
+        return mixed_map(model, self.table.names) if isinstance(model, MixedFactorAnalysis) else None
+
     def held_out(self, q: int) -> HeldOut:
         """The cells and rows that contradict the rest, where a fit without them predicts better."""
-        if not self.settings.robust or q == 0:
+        if not self.settings.robust or q == 0 or self.is_mixed(q):
             return NOTHING_HELD
         s = self.settings
         weight = self.table.weight
@@ -100,20 +115,26 @@ class AnalysisStages(NamedTuple):
         """Those asked for, or those needed; a map is drawn with a second axis where that can be told from noise."""
         if self.settings.dims != "auto":
             return int(self.settings.dims)
-        wanted = max(jury.q, min(2, jury.detectable)) if jury.q else 0
-        return min(wanted, self.table.d - 1)
+        return axes_drawn(jury, self.table.d)
 
-    def model(self, q: int) -> ProbabilisticPCA:
+    def model(self, q: int) -> MapModel:
+        if self.is_mixed(q):
+            return fit_mixed_map(self.table, q, self.settings.seed)
         weight = self.table.weight
         how: dict[str, Any] = {"standardize": self.standardize, "rotation": self.settings.rotate}
         return fit_without_held(self.X, q, self.held, sample_weight=weight, **how)
 
-    def posterior(self, model: ProbabilisticPCA) -> Posterior:
+    def posterior(self, model: MapModel) -> Posterior:
         """Where each row lies by the cells that are not held out; far rows by all they have."""
+        mixed = self.mixed(model)
+        if mixed is not None:
+            return mixed.posterior(self.table.X)
         return model.posterior(without_held(self.X, self.held, rows=False))
 
-    def odd(self, model: ProbabilisticPCA) -> OddRows:
+    def odd(self, model: MapModel) -> OddRows:
         n, d = self.table.X.shape
+        if isinstance(model, MixedFactorAnalysis):
+            return judge_mixed_rows(mixed_map(model, self.table.names), self.table.X, row_names=self.table.row_names)
         return judge_rows(
             model,
             self.X,
@@ -133,17 +154,33 @@ class AnalysisStages(NamedTuple):
         fills = fill(self.table, level=s.level, **options)
         return fills._replace(table=None)  # the analysis has it
 
-    def refits(self, model: ProbabilisticPCA) -> Refits:
-        X = without_held(self.X, self.held, rows=True)
-        return refits(model, X, bootstraps=self.counts.refits, random_state=self.settings.seed)
-
-    def axes(self, model: ProbabilisticPCA, found: Refits) -> tuple[AxisCard, ...]:
+    def refits(self, model: MapModel) -> Refits | MixedRefits:
         s = self.settings
+        if isinstance(model, MixedFactorAnalysis):
+            mixed = mixed_map(model, self.table.names)
+            t = self.table
+            return mixed_refits(mixed, t.X, t.weight, self.counts.refits, s.seed, rows_fitted(t))
         X = without_held(self.X, self.held, rows=True)
-        cards = axes(model, X, labels=self.table.labels, resampled_fits=found, level=s.level, random_state=s.seed)
+        return refits(model, X, bootstraps=self.counts.refits, random_state=s.seed)
+
+    def axes(self, model: MapModel, found: Refits | MixedRefits, places: Array | None = None) -> tuple[AxisCard, ...]:
+        """A card for every axis; `places` of the rows on a mixed map, where they are known."""
+        s, labels = self.settings, self.table.labels
+        if isinstance(model, MixedFactorAnalysis) or isinstance(found, MixedRefits):
+            assert isinstance(model, MixedFactorAnalysis) and isinstance(found, MixedRefits)
+            mixed = mixed_map(model, self.table.names)
+            scores = mixed.posterior(self.table.X).mean if places is None else places
+            cards = mixed_axes(mixed, scores, labels, found, s.level)
+        else:
+            X = without_held(self.X, self.held, rows=True)
+            cards = axes(model, X, labels=labels, resampled_fits=found, level=s.level, random_state=s.seed)
         return tuple(in_answers(card, self.table) for card in cards)
 
-    def stability(self, model: ProbabilisticPCA, found: Refits) -> Stability:
+    def stability(self, model: MapModel, found: Refits | MixedRefits) -> Stability:
+        if isinstance(model, MixedFactorAnalysis) or isinstance(found, MixedRefits):
+            assert isinstance(model, MixedFactorAnalysis) and isinstance(found, MixedRefits)
+            mixed = mixed_map(model, self.table.names)
+            return mixed_stability(mixed, self.table.X, found, self.table.row_names)
         X, names = without_held(self.X, self.held, rows=True), self.table.row_names
         return stability(model, X, resampled_fits=found, random_state=self.settings.seed, row_names=names)
 
@@ -248,15 +285,22 @@ def _stages(
     model = do.model(q) if fit is None else fit(q)
     posterior, odd = do.posterior(model), do.odd(model)
     steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
+    name = "PPCA" if isinstance(model, ProbabilisticPCA) else mixed_words(t)
     so_far.report(
-        "fit", f"PPCA, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd, held=held
+        "fit", f"{name}, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd, held=held
     )
     fills = do.fills()
     so_far.report("fills", fills.progress, fills=fills)
     resampled = do.refits(model)
-    cards, steady = do.axes(model, resampled), do.stability(model, resampled)
+    cards, steady = do.axes(model, resampled, posterior.mean), do.stability(model, resampled)
     so_far.report("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)
     return Analysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of, held)
+
+
+def mixed_words(t: Table) -> str:
+    """What the model of a table of answers is called, with the rows it sees where these are not all."""
+    few = rows_fitted(t)
+    return "mixed factor analysis" + (f" of {few:,} rows spread over the table" if few < t.n else "")
 
 
 def _ahead(t: Table, asked: Settings) -> str:

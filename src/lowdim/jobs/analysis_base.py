@@ -24,19 +24,20 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lowdim.jobs.analysis import MapModel
     from lowdim.jobs.apply import PlacedRows
     from lowdim.judge.axes import AxisCard
     from lowdim.judge.dimensions.jury import Jury
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.gaps import GapReport
+    from lowdim.judge.mixed.mixed_map import MixedMap
     from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.rows.row_card import RowCard
     from lowdim.judge.stability import Stability
     from lowdim.judge.verdicts import TrustCheck
     from lowdim.models.base.results import Posterior
-    from lowdim.models.linear.ppca import ProbabilisticPCA
     from lowdim.plot.subjects import Plots
     from lowdim.table.table import Table
 
@@ -73,8 +74,8 @@ class Analysis:
         What was asked for.
     jury : Jury
         How many dimensions the table has, by every judge.
-    model : ProbabilisticPCA
-        The model of the map.
+    model : ProbabilisticPCA or MixedFactorAnalysis
+        The model of the map; the latter where most columns hold answers, levels or labels.
     posterior : Posterior
         Where each row lies on the map, and how surely.
     gaps : GapReport
@@ -96,7 +97,7 @@ class Analysis:
     table: Table
     settings: Settings
     jury: Jury
-    model: ProbabilisticPCA
+    model: MapModel
     posterior: Posterior
     gaps: GapReport
     fills: Fills
@@ -110,6 +111,15 @@ class Analysis:
     def dims(self) -> int:
         """The number of dimensions of the map."""
         return int(self.model.n_components_)
+
+    @cached_property
+    def mixed(self) -> MixedMap | None:
+        """The mixed model and the table's numbers that its columns are; None where the model is Gaussian."""
+        if "likelihoods_" not in vars(self.model):
+            return None
+        from lowdim.judge.mixed.mixed_map import mixed_map
+
+        return mixed_map(self.model, self.table.names)
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -138,14 +148,21 @@ class Analysis:
 
     @property
     def loadings(self) -> Any:
-        """How each column changes with each axis, d x q; a frame with the columns' names if a pandas frame came in."""
+        """How each column changes with each axis, d x q; a frame with the columns' names if a pandas frame came in.
+
+        Of a mixed model the correlation of its latent response with the axis.
+        """
+        if self.mixed is None:
+            values = np.asarray(self.model.components_.T)
+        else:
+            from lowdim.judge.mixed.mixed_axes import loadings_of
+
+            values = loadings_of(self.mixed)
         if self.table.index is None:
-            return np.asarray(self.model.components_.T)
+            return values
         import pandas as pd
 
-        return pd.DataFrame(
-            self.model.components_.T, index=list(self.table.names), columns=[f"axis{k + 1}" for k in range(self.dims)]
-        )
+        return pd.DataFrame(values, index=list(self.table.names), columns=[f"axis{k + 1}" for k in range(self.dims)])
 
     @property
     def filled(self) -> Any:
@@ -155,6 +172,8 @@ class Analysis:
     @property
     def noise_share(self) -> float:
         """The share of the variation that is column-by-column noise."""
+        if self.mixed is not None:
+            return 1.0 - sum(self.shares)
         return float(self.model.noise_variance_ * self.table.d / np.trace(self.model.get_covariance()))
 
     @cached_property
@@ -181,6 +200,10 @@ class Analysis:
     @cached_property
     def surprises(self) -> Array:
         """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""
+        if self.mixed is not None:
+            from lowdim.judge.mixed.mixed_cells import surprises_of_numbers
+
+            return surprises_of_numbers(self.mixed, self.table.X)
         from lowdim.judge.rows.surprise import all_surprises
 
         return all_surprises(self.model, self._source)
@@ -194,13 +217,26 @@ class Analysis:
             self.model,
             self._source,
             level=self.settings.level,
-            surprises=self.surprises,
+            surprises=self._widths,
             fill_dims=self.fills.n_components,
         )
+
+    @property
+    def _widths(self) -> Array:
+        """How wide an interval must be to hold each cell, in standard deviations; 0 at gaps."""
+        if self.mixed is None:
+            return self.surprises
+        from lowdim.judge.mixed.mixed_cells import tail_scores
+
+        return tail_scores(self.mixed, self.table.X)
 
     @cached_property
     def law_of_new_rows(self) -> RowLaw:
         """Which distances are ordinary, for rows that come later."""
+        if self.mixed is not None:
+            from lowdim.judge.mixed.mixed_rows import law_of_later_rows
+
+            return law_of_later_rows(self.odd.judged.law)
         from lowdim.judge.rows.odd_rows import law_of_new_rows
 
         n, d = self.table.X.shape
@@ -212,14 +248,13 @@ class Analysis:
         return ArraySource(self.table.X, columns=self.table.names)
 
     def explain(
-        self, row: int | str, *, hidden: Sequence[str] = (), edited: Mapping[str, float] | None = None
+        self, row: int | str, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None
     ) -> RowCard:
         """One row, counted from 0 or by its name: every cell, and what the rest of the row says about it.
 
-        `hidden` columns count as gaps, `edited` ones have other values (by name, in the table's units).
+        `hidden` columns count as gaps, `edited` ones have other values (by name, in the table's units); of a mixed map
+        they are columns of the file, and answers are given as they are called.
         """
-        from lowdim.judge.rows.row_card import explain_row
-
         names = self.table.row_names
         if isinstance(row, str):
             if row not in names:
@@ -227,6 +262,12 @@ class Analysis:
             row = names.index(row)
         scales, law = self.table.scales, self.odd.judged.law
         touch: dict[str, Any] = {"hidden": hidden, "edited": edited}
+        if self.mixed is not None:
+            from lowdim.judge.mixed.mixed_cells import explain_mixed_row
+
+            return explain_mixed_row(self.mixed, self.table.X, row, row_names=names, law=law, **touch)
+        from lowdim.judge.rows.row_card import explain_row
+
         return explain_row(self.model, self._source, row, row_names=names, scales=scales, law=law, **touch)
 
     def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
@@ -265,8 +306,9 @@ class Analysis:
             words = words.removeprefix(f"{q}").strip(" ()") or "the judges agree"
         words = words.replace(" (", ", ").rstrip(")")  # it stands in brackets itself
         size = f"{n} x {d}" if self.of is None else f"{self.of:,} x {d}, of which {n:,} rows drawn"
+        name = "PPCA" if self.mixed is None else "Mixed factor analysis"
         return (
-            f"PPCA · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
+            f"{name} · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
             f"{100 - noise:.0f}% shared / {noise:.0f}% noise\n"
             f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}"
         )

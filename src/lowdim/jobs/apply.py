@@ -8,13 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.fills.calibration import MapCalibration
-from lowdim.judge.rows.null_law import RowLaw
+from lowdim.judge.mixed.mixed_cells import GapAnswers, fill_numbers, gap_answers, has_levels
+from lowdim.judge.mixed.mixed_map import MixedMap, mixed_map
+from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
+from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
 from lowdim.judge.rows.odd_rows import OddRows, judge_rows, model_law
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales
 from lowdim.table.options import split_names
@@ -47,6 +51,7 @@ class PlacedRows(NamedTuple):
     calibrated: bool  # False: Gaussian intervals of the model alone
     fill_dims: int | None  # of the model that filled the old table's own gaps, where it is known
     came: NewTableRows  # the rows as they were read
+    answers: GapAnswers | None = None  # of a mixed map: what fills the gaps of its columns, as the file calls them
 
     @property
     def scores(self) -> Any:
@@ -131,7 +136,7 @@ def _sizes(larger: Array) -> str:
 
 
 def place(
-    model: LinearGaussian,
+    model: LinearGaussian | MixedFactorAnalysis,
     names: tuple[str, ...],
     new: Any,
     *,
@@ -156,6 +161,8 @@ def place(
     '4 rows placed'
     """
     rows = read_rows(new, names, **options)
+    if isinstance(model, MixedFactorAnalysis):
+        return _place_mixed(mixed_map(model, names), rows, odd_level, calibration, law, aside)
     source = ArraySource(rows.X, columns=names)
     posterior = model.posterior(source)
     whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
@@ -185,6 +192,41 @@ def place(
         calibration is not None,
         used.fill_dims,
         rows,
+    )
+
+
+def _place_mixed(
+    map: MixedMap,
+    rows: NewTableRows,
+    odd_level: float,
+    calibration: MapCalibration | None,
+    law: RowLaw | None,
+    aside: Collection[str],
+) -> PlacedRows:
+    """New rows on a mixed map: levels and answers are filled by levels and answers."""
+    X, names, seen = rows.X, map.names, ~np.isnan(map.codes(rows.X))
+    used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
+    half = np.maximum(used.half, normal_half_width(used.level) * has_levels(map))  # levels may hold more, not less
+    posterior, fills = map.posterior(X), fill_numbers(map, X, half)
+    odd = judge_mixed_rows(map, X, odd_level=odd_level, row_names=rows.row_names, law=law or GAUSSIAN_LAW)
+    plain = (message("LD223"),) if calibration is None and np.isnan(X).any() else ()
+    middle, low, high = (frame_like(part, names, rows) for part in (fills.filled, fills.lower, fills.upper))
+    return PlacedRows(
+        rows.row_names,
+        X,
+        posterior,
+        odd,
+        _size(map.usual_rows(seen)) / _size(map.usual_rows(np.ones((1, len(map.columns)), dtype=bool))),
+        middle,
+        fills.sd,
+        (*rows.messages, *said_of(rows, aside), *plain),
+        low,
+        high,
+        used.level,
+        calibration is not None,
+        used.fill_dims,
+        rows,
+        gap_answers(map, X),
     )
 
 

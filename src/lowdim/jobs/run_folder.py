@@ -36,16 +36,15 @@ from lowdim.text.csv_table import csv_table
 from lowdim.text.messages import LowdimError, LowdimWarning, error
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Partial
+    from lowdim.jobs.analysis import MapModel, Partial
     from lowdim.jobs.apply import PlacedRows
     from lowdim.jobs.large import DrawnRows
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.held_out import HeldOut
     from lowdim.judge.rows.null_law import RowLaw
-    from lowdim.judge.rows.odd_rows import OddRows
+    from lowdim.judge.rows.odd_rows import OddRow, OddRows
     from lowdim.models.base.results import Posterior
-    from lowdim.models.linear.ppca import ProbabilisticPCA
 
 RUN_SCHEMA = 1
 FACTS = "run.json"
@@ -146,13 +145,14 @@ class SavedRun:
         return path
 
     @cached_property
-    def model(self) -> ProbabilisticPCA:
+    def model(self) -> MapModel:
         """The model of the main job."""
         from lowdim.models.linear.ppca import ProbabilisticPCA
+        from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 
         self.check_analysis()
         model = load(self.model_file)
-        assert isinstance(model, ProbabilisticPCA)
+        assert isinstance(model, ProbabilisticPCA | MixedFactorAnalysis)
         return model
 
     def check_analysis(self) -> None:
@@ -171,10 +171,11 @@ class SavedRun:
         from lowdim.judge.rows.null_law import RowLaw
 
         try:
-            scale, dof = (float(self.facts["apply"]["law"][part]) for part in ("scale", "dof"))
-        except (KeyError, TypeError, ValueError):
+            known = RowLaw(**{key: float(value) for key, value in self.facts["apply"]["law"].items()})
+        except (AttributeError, KeyError, TypeError, ValueError):
             return None
-        return RowLaw(scale, dof) if 0.0 < scale < np.inf and 0.0 < dof < np.inf else None
+        sizes = np.array([known.scale, known.dof, known.spread])
+        return known if (sizes > 0.0).all() and np.isfinite([*sizes, known.middle]).all() else None
 
     @cached_property
     def drawn(self) -> DrawnRows:
@@ -349,6 +350,8 @@ def describe(analysis: Analysis | Partial, options: dict[str, Any], command: str
             "converged": bool(analysis.model.converged_),
             "apply": _apply_facts(analysis, analysis.model),
         }
+        if "likelihoods_" in vars(analysis.model):
+            facts["mixed"] = mixed_facts(analysis.model)
     if isinstance(analysis, Analysis):
         if analysis.of is not None:
             facts["table"] |= {"rows": analysis.of, "drawn": analysis.table.n}
@@ -358,6 +361,13 @@ def describe(analysis: Analysis | Partial, options: dict[str, Any], command: str
             "shares": list(analysis.shares),
         }
     return facts
+
+
+def mixed_facts(model: Any) -> list[dict[str, Any]]:
+    """The columns of a mixed map: names in the file, kinds, and what their cells are called."""
+    names = (str(name) for name in model.feature_names_in_)
+    columns = zip(names, model.likelihoods_, model.labels_, strict=True)
+    return [{"name": name, "kind": kind, "labels": [str(x) for x in labels]} for name, kind, labels in columns]
 
 
 def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: str) -> dict[str, Any]:
@@ -389,7 +399,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
     }
 
 
-def _apply_facts(analysis: Analysis | Partial, model: ProbabilisticPCA) -> dict[str, Any]:
+def _apply_facts(analysis: Analysis | Partial, model: MapModel) -> dict[str, Any]:
     """What new rows need beside the model: half widths of fills that hold what they claim, a column each, and the law
     of an ordinary row's distance."""
     from lowdim.judge.fills.calibration import map_calibration
@@ -399,13 +409,15 @@ def _apply_facts(analysis: Analysis | Partial, model: ProbabilisticPCA) -> dict[
     t = analysis.table
     if isinstance(analysis, Analysis):
         calibration, law = analysis.calibration, analysis.law_of_new_rows
+    elif "likelihoods_" in vars(model):
+        return {}  # of a run that was stopped: what is not known is found when it is asked for
     else:
         rows, held = ArraySource(t.X, columns=t.names), analysis.held
         dims = None if analysis.fills is None else analysis.fills.n_components
         calibration = map_calibration(model, rows, level=analysis.settings.level, fill_dims=dims)
         law = law_of_new_rows(model, rows, held=held.cell_mask(t.n, t.d), far=held.row_mask(t.n))
     return {
-        "law": law._asdict(),
+        "law": {key: value for key, value in law._asdict().items() if key in ("scale", "dof") or law.is_mixed},
         "level": calibration.level,
         "half_widths": [float(f"{c:.6g}") for c in calibration.half],
         "fill_dimensions": calibration.fill_dims,
@@ -430,10 +442,19 @@ def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
     where = np.argwhere(gap).tolist()
     parts = (rows.filled, rows.lower, rows.upper, rows.sd)
     cells = np.column_stack([np.asarray(part)[gap] for part in parts]).tolist()
-    return csv_table(
-        ["row", "column", "fill", "lower", "upper", "sd"],
-        [[rows.row_names[i], names[j], *line] for (i, j), line in zip(where, cells, strict=True)],
-    )
+    header, lines = ["row", "column", "fill", "lower", "upper", "sd"], zip(where, cells, strict=True)
+    if rows.answers is None:
+        return csv_table(header, [[rows.row_names[i], names[j], *line] for (i, j), line in lines])
+    a, ones = rows.answers, {j for own in rows.answers.numbers for j in own}
+    chance = dict(zip(zip(a.row, a.column, strict=True), a.probability, strict=True))
+    told: list[tuple[int, list[Any]]] = [
+        (i, [rows.row_names[i], names[j], *line, chance.get((i, names[j]), "")])
+        for (i, j), line in lines
+        if j not in ones
+    ]
+    words = zip(a.row, a.column, a.fill, a.probability, a.numbers, strict=True)
+    told += [(i, [rows.row_names[i], name, fill, "", "", "", p]) for i, name, fill, p, own in words if own]
+    return csv_table([*header, "probability"], [line for _, line in sorted(told, key=lambda pair: pair[0])])
 
 
 def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> str:
@@ -459,14 +480,15 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
 
 def fills_table(table: Table, f: Fills) -> str:
     """One line a filled cell; `outside`: it lies beyond every value its column has; `engine`: what filled it. A label
-    has a probability, and no interval."""
+    has a probability, and no interval; a level has both."""
     is_number = f.number_gaps
     where = np.argwhere(is_number)
     numbers = np.column_stack([part[is_number] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
     names, rows, beyond = table.names, table.row_names, f.outside[is_number].tolist()
+    chances = ["" if p != p else p for p in f.chances[is_number].tolist()]
     lines: list[tuple[int, list[Any]]] = [
-        (i, [rows[i], names[j], *line, OUTSIDE[far], f.engine, ""])
-        for (i, j), line, far in zip(where.tolist(), numbers, beyond, strict=True)
+        (i, [rows[i], names[j], *line, OUTSIDE[far], f.engine, p])
+        for (i, j), line, far, p in zip(where.tolist(), numbers, beyond, chances, strict=True)
     ]
     for c in f.labels:
         told = zip(c.rows.tolist(), c.fills, c.probability.tolist(), strict=True)
@@ -479,11 +501,13 @@ def odd_table(odd: OddRows) -> str:
     """One line an odd row."""
     return csv_table(
         ["row", "seen", "p", "D2", "D2_p", "column", "value", "expected", "sd", "surprise", "reason"],
-        [
-            [r.name, r.seen, r.p_row, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.surprise, r.reason]
-            for r in odd.rows
-        ],
+        [[r.name, r.seen, r.p_row, r.D2, r.p, r.column, *_said(r), r.sd, r.surprise, r.reason] for r in odd.rows],
     )
+
+
+def _said(r: OddRow) -> tuple[Any, Any]:
+    """The value of a row's least likely cell and what the rest says, in words where it holds an answer."""
+    return (r.words[0], r.words[1]) if r.words else (r.value, r.expected)
 
 
 def held_table(t: Table, held: HeldOut) -> str:

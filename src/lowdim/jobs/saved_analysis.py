@@ -22,20 +22,20 @@ from lowdim.storage.model_file import load_values, save_values
 from lowdim.text.messages import LowdimError
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import AnalysisStages, Partial
+    from lowdim.jobs.analysis import AnalysisStages, MapModel, Partial
     from lowdim.jobs.run_folder import SavedRun
     from lowdim.judge.axes import AxisCard
     from lowdim.judge.dimensions.jury import Jury
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.gaps import GapReport
+    from lowdim.judge.mixed.mixed_axes import MixedRefits
     from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.stability import Refits, Stability
     from lowdim.judge.verdicts import TrustCheck
     from lowdim.math.linalg import Mask
     from lowdim.models.base.results import Posterior
-    from lowdim.models.linear.ppca import ProbabilisticPCA
     from lowdim.table.table import Table
 
 Part = TypeVar("Part")
@@ -45,6 +45,8 @@ JUDGES_SCHEMA = 1  # of the parts; a file of another one is as good as none
 PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a larger part is made again
 STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "AxisCard": "judge.axes",
+    "CellAnswers": "judge.rows.answers",
+    "JudgedAnswers": "judge.rows.answers",
     "RawFills": "judge.fills.fills",
     "ColumnFill": "judge.fills.calibration",
     "PairedDifference": "judge.dimensions.row_folds",
@@ -101,7 +103,7 @@ class SavedAnalysis(Analysis):
         return self.run.table
 
     @cached_property
-    def model(self) -> ProbabilisticPCA:
+    def model(self) -> MapModel:
         return self.run.model if self.run.has_model else self._stages.model(self._stages.dims(self.jury))
 
     @cached_property
@@ -129,11 +131,14 @@ class SavedAnalysis(Analysis):
         from lowdim.judge.rows.null_law import GAUSSIAN_DOF, RowLaw
         from lowdim.judge.rows.odd_rows import JudgedRows, OddRows
 
-        fields = unpacked(stored)
+        fields, mixed = unpacked(stored), self.run.facts.get("mixed")
         law = RowLaw(fields.get("law_scale", 1.0), fields.get("law_dof", GAUSSIAN_DOF))
-        judged = JudgedRows(
-            fields.pop("rows_judged"), self.run.names, fields.pop("scale"), self.row_names, self.run.scales, law
-        )
+        rows, scale, answers = fields.pop("rows_judged"), fields.pop("scale"), fields.pop("answers", None)
+        names = self.run.names if mixed is None else tuple(c["name"] for c in mixed)
+        scales = self.run.scales if mixed is None else None
+        if answers is not None:
+            law = law._replace(middle=answers.surprise[0], spread=answers.surprise[1])
+        judged = JudgedRows(rows, names, scale, self.row_names, scales, law, answers)
         return OddRows(**fields, judged=judged)
 
     @cached_property
@@ -186,7 +191,7 @@ class SavedAnalysis(Analysis):
 
     @cached_property
     def has_gaps(self) -> Mask:
-        return self.odd.seen < len(self.run.names)
+        return self.odd.seen < self.odd.columns
 
     @cached_property
     def shares(self) -> tuple[float, ...]:
@@ -226,7 +231,7 @@ class SavedAnalysis(Analysis):
         return AnalysisStages(self.table, self.settings, self.held)
 
     @cached_property
-    def _refits(self) -> Refits:
+    def _refits(self) -> Refits | MixedRefits:
         return self._stages.refits(self.model)
 
     def _part(self, name: str, make: Callable[[], Part]) -> Part:
@@ -262,6 +267,7 @@ def save_parts(analysis: Analysis | Partial, folder: Path) -> None:
         fields = analysis.odd._asdict()
         judged = fields.pop("judged")
         parts["odd"] = {**fields, "rows_judged": judged.rows, "scale": judged.scale}
+        parts["odd"] |= {} if judged.answers is None else {"answers": judged.answers}
     if analysis.fills is not None:
         names = ("columns", "level", "n_components", "held", "tried", "skill", "hidden", "bare", "how")
         parts["fills"] = {name: getattr(analysis.fills, name) for name in names}

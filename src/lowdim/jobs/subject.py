@@ -17,6 +17,8 @@ from lowdim.jobs.analysis_base import Analysis
 from lowdim.jobs.mixed_model import measured_and_labels
 from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
 from lowdim.jobs.run_folder import SavedRun, load_run
+from lowdim.judge.mixed.mixed_cells import explain_mixed_place
+from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.rows.contrast import GroupCard, set_apart
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import model_law
@@ -62,9 +64,21 @@ class Subject:
     @property
     def source(self) -> ArraySource:
         """The rows as the model takes them."""
+        if self.mixed is not None:
+            return self.mixed.source(self.table.X)
         if self.entry.kinds:
             return measured_and_labels(self.table).source
         return ArraySource(self.table.X / self.unit, columns=self.table.names)
+
+    @property
+    def mixed(self) -> MixedMap | None:
+        """The mixed map of an analysis; None where its map is Gaussian, or the model a named one."""
+        return None if self.analysis is None else self.analysis.mixed
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose cells a row's card has: the table's numbers, or of a mixed map the file's columns."""
+        return self.table.names if self.mixed is None else self.mixed.columns
 
     @cached_property
     def places(self) -> RowPlaces:
@@ -84,11 +98,14 @@ class Subject:
             return self.analysis.odd.judged.law
         return model_law(self.model) if isinstance(self.model, LinearGaussian) else None
 
-    def explain(self, row: int, *, hidden: Sequence[str] = (), edited: Mapping[str, float] | None = None) -> RowCard:
+    def explain(self, row: int, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None) -> RowCard:
         """One row (its position from 0) with cells hidden or edited: every cell beside what the rest says of it."""
         law, t = self.law, self.table
         if law is None:
             raise error("LD325", title=self.entry.title)
+        if self.analysis is not None and self.mixed is not None:
+            card = self.analysis.explain(row, hidden=hidden, edited=edited)
+            return card._replace(fills=self._fills(row))
         source = ArraySource(t.X, columns=t.names)
         how: dict[str, Any] = {"row_names": t.row_names, "scales": t.scales, "law": law, "unit": self.unit}
         card = explain_row(self.model, source, row, **how, hidden=hidden, edited=edited)
@@ -99,7 +116,7 @@ class Subject:
         if self.analysis is None:
             return ()
         f, names = self.analysis.fills, self.table.names
-        at = np.flatnonzero(f.is_filled[row]).tolist()
+        at = np.flatnonzero(f.number_gaps[row]).tolist()  # labels are told by the cells
         return tuple(RowFill(names[j], *(float(part[row, j]) for part in (f.filled, f.lower, f.upper))) for j in at)
 
     @property
@@ -120,6 +137,8 @@ class Subject:
         q = self.places.z.shape[1]
         if z.shape != (q,) or not np.isfinite(z).all():
             raise error("LD210", option="place", value=place, allowed=f"{q} numbers, one for each axis")
+        if self.mixed is not None:
+            return explain_mixed_place(self.mixed, z, self.rows)
         return explain_place(self.model, z, self.rows, self.table.names, self.table.scales, self.unit)
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:
@@ -154,7 +173,8 @@ def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
         return found
     if isinstance(found, Analysis):
         run = getattr(found, "run", None)
-        return Subject(found.table, found.model, METHODS["ppca"], np.ones(found.table.d), found, run)
+        entry = METHODS["ppca" if found.mixed is None else "mixed"]
+        return Subject(found.table, found.model, entry, np.ones(found.table.d), found, run)
     if isinstance(found, FittedMethod):
         check_map(found.method, found.table, "(from Python)")
         return Subject(found.table, found.model, found.method, found.unit)

@@ -11,7 +11,7 @@ North et al. (1982) for nearly equal eigenvalues; Benjamini and Hochberg (1995) 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,8 +101,14 @@ def interchangeable(model: LinearGaussian, resampled_fits: Refits) -> tuple[tupl
         return ()  # rotated axes are told apart by the rotation
     each = np.std(psi) > 1e-9 * np.mean(psi)  # factor analysis orders its axes by noise-scaled variance
     unit = 1.0 / np.sqrt(psi) if each else np.ones(len(psi))
+    return tied_axes(W, resampled_fits.W, unit)
+
+
+def tied_axes(W: Array, resampled: Array, unit: Array | float = 1.0) -> tuple[tuple[int, ...], ...]:
+    """Groups of neighbouring axes that resampled weights, in these units, cannot tell apart."""
+    q, unit = W.shape[1], np.broadcast_to(unit, len(W))
     value = ((W * unit[:, None]) ** 2).sum(axis=0)
-    turned = np.array([((align(Wb, W) * unit[:, None]) ** 2).sum(axis=0) for Wb in resampled_fits.W])
+    turned = np.array([((align(Wb, W) * unit[:, None]) ** 2).sum(axis=0) for Wb in resampled])
     groups, start = [], 0
     for k in range(1, q + 1):
         # against the first of the group, not the neighbour: a long chain of small steps is no tie
@@ -217,14 +223,28 @@ def axes(
     L = (g.W @ np.linalg.pinv(model.latent_axes()).T) * unit
     total = float(((g.W * unit) ** 2).sum()) + float((g.psi * g.frame.report**2).sum())
     scores, names = model.transform(X), model.arrange(X).columns
-    ties = label_ties(scores, labels or {})
+    shares = [float((L[:, k] ** 2).sum() / total) if total > 0 else 0.0 for k in range(L.shape[1])]
+    return axis_cards((L, low, high), names, shares, groups, scores, labels or {}, level, len(resampled_fits.W))
+
+
+def axis_cards(
+    bands: tuple[Array, Array, Array],
+    names: Sequence[str],
+    shares: Sequence[float],
+    groups: tuple[tuple[int, ...], ...],
+    scores: Array,
+    labels: Mapping[str, Any],
+    level: float,
+    count: int,
+) -> tuple[AxisCard, ...]:
+    """The cards of axes whose loadings and their ends (d x q each), shares and rows' scores are known."""
+    ties = label_ties(scores, labels)
     cards = []
-    for k in range(L.shape[1]):
-        ends = zip(names, L[:, k].tolist(), low[:, k].tolist(), high[:, k].tolist(), strict=True)
+    for k, share in enumerate(shares):
+        ends = zip(names, *(part[:, k].tolist() for part in bands), strict=True)
         loadings = tuple(Loading(*column) for column in ends)
-        share = float((L[:, k] ** 2).sum() / total) if total > 0 else 0.0
         same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
-        cards.append(_card(k, share, loadings, same, ties[k], scores[:, k], level, len(resampled_fits.W)))
+        cards.append(_card(k, share, loadings, same, ties[k], scores[:, k], level, count))
     return tuple(cards)
 
 

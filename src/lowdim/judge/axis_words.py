@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lowdim.judge.axes import AxisCard, Loading, sentence
+from lowdim.judge.rows.answers import FULL_WORDS
 from lowdim.table.table import Table
-
-FULL_WORDS = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 
 
 def in_answers(card: AxisCard, table: Table) -> AxisCard:

@@ -10,7 +10,7 @@ Reference: Efron (1979); Daudin, Duby and Trecourt (1988) for the stability of p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -250,9 +250,16 @@ def _clouds(model: LinearGaussian, X: Any, resampled_fits: Refits) -> tuple[Arra
     block = g.inward(source.block_of(rows, 0))
     k = min(2, g.W.shape[1])
     Z = posterior(block.x, block.mask, as_reported(model)(g.W), g.mu, g.psi).mean[:, :k]
-    cloud = np.empty((len(resampled_fits.W), len(rows), k))
-    for b, (Wb, mub, psib) in enumerate(zip(resampled_fits.W, resampled_fits.mu, resampled_fits.psi, strict=True)):
-        z = posterior(block.x, block.mask, Wb, mub, psib).mean[:, :k]
+    fits = zip(resampled_fits.W, resampled_fits.mu, resampled_fits.psi, strict=True)
+    moved = [posterior(block.x, block.mask, *fit).mean[:, :k] for fit in fits]
+    return clouds_of(Z, moved, rows)
+
+
+def clouds_of(Z: Array, moved: Sequence[Array], rows: NDArray[np.intp]) -> tuple[Array, NDArray[np.intp], Array]:
+    """The positions of some rows on each of the moved maps (n x k), turned onto the fitted one, and their scatter."""
+    k = Z.shape[1]
+    cloud = np.empty((len(moved), *Z.shape))
+    for b, z in enumerate(moved):
         cloud[b] = align(z, Z) if k else z
     scatter = np.sqrt(cloud.var(axis=0).sum(axis=1)) if len(cloud) else np.zeros(len(rows))
     whole = float(np.sqrt(Z.var(axis=0).sum()))
@@ -350,12 +357,22 @@ def stability(
     resampled_fits = resampled_fits._replace(
         W=np.array([turn(Wb) for Wb in resampled_fits.W]).reshape(len(resampled_fits.W), *W.shape)
     )
+    clouds, removed = _clouds(model, X, resampled_fits), without_one(model, X, row_names=row_names)
+    return stability_of(W, resampled_fits.W, clouds, removed, resampled_fits.rows)
+
+
+def stability_of(
+    W: Array,
+    resampled: Array,
+    clouds: tuple[Array, NDArray[np.intp], Array],
+    removed: tuple[RemovedRow, ...],
+    rows: int,
+) -> Stability:
+    """What weights (d x q), the same of resampled rows (B x d x q), clouds of rows and rows removed say together."""
     k = min(2, W.shape[1])
-    plane = np.array([angle(Wb[:, :k], W[:, :k]) for Wb in resampled_fits.W])
-    space = np.array([angle(Wb, W) for Wb in resampled_fits.W])
-    axes = np.array([axis_angles(Wb, W) for Wb in resampled_fits.W]).reshape(len(resampled_fits.W), W.shape[1])
-    cloud, shown, spread = _clouds(model, X, resampled_fits)
-    removed = without_one(model, X, row_names=row_names)
+    plane = np.array([angle(Wb[:, :k], W[:, :k]) for Wb in resampled])
+    space = np.array([angle(Wb, W) for Wb in resampled])
+    axes = np.array([axis_angles(Wb, W) for Wb in resampled]).reshape(len(resampled), W.shape[1])
     middle = float(np.median(plane)) if len(plane) else 0.0
     verdict = verdict_of(middle)
     one_row = one_row_words(removed)
@@ -363,7 +380,7 @@ def stability(
     words = {"steady": "is steady", "moves a little": "moves a little", "unsteady": "is unsteady"}[verdict]
     degrees = f"turns by {middle:.0f} degrees in the middle of {len(plane)} resamplings of the rows"
     sentence = f"{what} {words}: it {degrees}; {one_row}." if k else "There is no map: no dimension was fitted."
-    return Stability(plane, space, axes, cloud, shown, spread, removed, resampled_fits.rows, verdict, one_row, sentence)
+    return Stability(plane, space, axes, *clouds, removed, rows, verdict, one_row, sentence)
 
 
 def verdict_of(degrees: float) -> str:

@@ -97,7 +97,7 @@ def because(row: Any) -> str:
     """Why a row is odd, in half a sentence."""
     if far_out(row.p_hidden, row.p_Q):
         return "it lies far out on the map; no single cell explains it"
-    return disagrees(row.column, row.value, row.expected, row.sd, row.limit)
+    return disagrees(row.column, row.value, row.expected, row.sd, row.limit, row.words)
 
 
 def map_sentence(analysis: Any) -> str:

@@ -21,6 +21,10 @@ ONLY_STRAIGHT = (
     " Here only the straight model fills; `lowdim fill` also tries near rows, mixtures of groups, a bent sheet and "
     "chained trees, and takes the one that predicts hidden cells best."
 )
+OF_ANSWERS = (
+    " Of an answer it is the normal score of the probability of all answers no likelier than it. A row of answers "
+    "cannot be touched here: `lowdim explain RUN --row NAME --hide COLUMN` says what is made of it without a cell."
+)
 BAR_REACH = 8.0  # surprises beyond so many standard deviations fill their track
 
 
@@ -84,7 +88,10 @@ def odd(analysis: Analysis, rows: bool) -> Section:
     listed = grid(
         "Odd rows",
         ("row", "cells seen", "p", "D2", "p of D2", "column", "value", "expected", "sd", "why"),
-        ((r.name, r.seen, r.p_row, r.D2, r.p, r.column, r.value, r.expected, r.sd, r.reason) for r in o.rows),
+        (
+            (r.name, r.seen, r.p_row, r.D2, r.p, r.column, *(r.words or (r.value, r.expected)), r.sd, r.reason)
+            for r in o.rows
+        ),
         most=50,
     )
     return Section(
@@ -94,7 +101,7 @@ def odd(analysis: Analysis, rows: bool) -> Section:
         "T2 is the distance within the map, Q the distance off it, D2 both together; limits follow each "
         "row's own gaps, so they step where cells are missing. A row is picked by p: that of D2 or of its least likely "
         "cell, whichever is rarer. A cell's surprise is its distance from what the rest of its row says, in standard "
-        "deviations.",
+        "deviations." + ("" if analysis.mixed is None else OF_ANSWERS),
         "An odd row is unusual, not wrong. A row that bent the model itself looks less odd than it is. Q is "
         "not defined for rows with no more seen cells than dimensions.",
         command_of(analysis, "odd"),
@@ -130,10 +137,13 @@ def bar(c: Any) -> Bar:
     """A cell's surprise as a bar around the middle of its track."""
     size = max(-BAR_REACH, min(BAR_REACH, float(c.surprise)))
     width = 50.0 * abs(size) / BAR_REACH
-    says = f"{expectation(c.expected, c.sd, c.limit)} ± {figures(c.sd, 2)}"
+    value, says = c.told or (
+        observed(c.value, c.sd),
+        f"{expectation(c.expected, c.sd, c.limit)} ± {figures(c.sd, 2)}",
+    )
     return Bar(
         c.column,
-        observed(c.value, c.sd),
+        value,
         says,
         f"{c.surprise:+.1f}",
         round(50.0 if size >= 0 else 50.0 - width, 1),

@@ -15,6 +15,13 @@ from lowdim.report.section_reproduce import code_of, command_of
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
+FILMSTRIP = "The filmstrip shows what the model expects of each column along axis 1."
+REBUILT_ANSWERS = "Of an answer the probability of a yes is rebuilt, of levels their mean."
+MIXED_LOADINGS = (
+    "Most columns hold answers, so each column has its own likelihood (mixed factor analysis): a loading is the "
+    "correlation of a column's leaning, its latent response, with the axis, and shares of variation are of these "
+    "leanings. "
+)
 MOST_TOOLTIPS = 1000  # rows of a map that say their name and place; of more only the odd ones do
 MOST_BIPLOT_POINTS = 800  # of a long table
 TURNED = "The axes were turned by {}, so that each column loads on few of them; together they say what they said."
@@ -91,7 +98,8 @@ def axes(analysis: Analysis, rows: bool) -> Section:
         "axes",
         "What drives each axis",
         f"{words} {TURNED.format(s.rotate)}" if (s := analysis.settings).rotate and len(cards) > 1 else words,
-        "A loading says how a column moves along an axis; its bar is the interval it would keep for other "
+        ("" if analysis.mixed is None else MIXED_LOADINGS)
+        + "A loading says how a column moves along an axis; its bar is the interval it would keep for other "
         "rows of the same kind (bootstrap). In the biplot arrows that point the same way are columns that rise "
         "together.",
         "Axes of nearly equal variance are interchangeable: read their plane, not their directions. A sign "
@@ -124,7 +132,8 @@ def ends_of(analysis: Analysis) -> Grid:
 def lost(analysis: Analysis, rows: bool) -> Section:
     """What the axes leave out of each column."""
     X, names = analysis.table.X, analysis.table.names
-    rebuilt = np.asarray(analysis.model.reconstruct(X))
+    mixed = analysis.mixed
+    rebuilt = np.asarray(analysis.model.reconstruct(X)) if mixed is None else mixed.rebuilt(X)
     spread = np.nanvar(X, axis=0)
     residual = np.nanmean((X - rebuilt) ** 2, axis=0)
     share = 1 - residual / np.where(spread > 0, spread, 1.0)
@@ -134,6 +143,9 @@ def lost(analysis: Analysis, rows: bool) -> Section:
         ("column", "share kept", "left over (sd)"),
         ((names[k], float(share[k]), float(np.sqrt(residual[k]))) for k in order),
     )
+    without_rows, without_rows_code = "plot traverse", "plot.traverse(0)"
+    if mixed is not None:
+        without_rows, without_rows_code = "plot hinton", "plot.hinton()"
     q = analysis.dims
     head = "The only axis keeps" if q == 1 else f"The {q} axes keep"
     most, least = order[0], order[-1]
@@ -149,10 +161,10 @@ def lost(analysis: Analysis, rows: bool) -> Section:
         "What is lost",
         sentence,
         "A row is rebuilt from its first axes, one, two, five and so on; what is left over is noise to the "
-        "model. The filmstrip shows what the model expects of each column along axis 1.",
+        "model. " + (FILMSTRIP if mixed is None else REBUILT_ANSWERS),
         "Rebuilding a row uses that row's own cells, so it looks better than predicting a hidden cell.",
-        command_of(analysis, "plot reconstruct" if rows else "plot traverse"),
-        code_of(analysis, f"analysis.plot.{'reconstruct(0)' if rows else 'traverse(0)'}.save('rebuilt.svg')"),
+        command_of(analysis, "plot reconstruct" if rows else without_rows),
+        code_of(analysis, f"analysis.{'plot.reconstruct(0)' if rows else without_rows_code}.save('rebuilt.svg')"),
         charts=section_charts(analysis, "lost", rows),
         grids=(kept,),
     )

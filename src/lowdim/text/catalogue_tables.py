@@ -654,7 +654,8 @@ TABLE_MESSAGES: dict[str, Entry] = {
     "LD187": Entry(
         TableWarning,
         "{what} {takes} few levels from {low} to {high} and {was} taken as measured, on an ordered scale: {names}",
-        "they are what this table has to measure with; fills are levels, and steps count as equal",
+        "they are what this table has to measure with; fills are levels, and where most columns are such a map "
+        "learns its steps",
         Fix("one of them is only a code:  ", propose(label=None)),
         about="Items of a few levels were taken as measured",
     ),

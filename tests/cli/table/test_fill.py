@@ -15,6 +15,7 @@ from tests.cli.calls import rows_of
 from tests.cli.conftest import small_table, write_csv
 from tests.conftest import need
 from tests.judge.fills.test_engines import groups
+from tests.judge.mixed.test_mixed_rows import survey
 
 
 def records(path, sep: str = ",", encoding: str = "utf-8") -> list[list[str]]:
@@ -345,3 +346,28 @@ def test_the_main_job_says_which_engine_filled_a_label(lowdim, tmp_path):
     assert {f["fill"] for f in fills} == {"y", "n"} and {f["column"] for f in fills} == {f"V{k}" for k in range(2, 8)}
     assert all(0.5 <= float(f["probability"]) <= 1.0 and f["lower"] == "" for f in fills)
     assert {f["engine"] for f in fills} <= {"latent model of mixed columns", "frequencies"}
+
+
+def test_numbers_that_are_answers_get_probabilities(lowdim, tmp_path):
+    """Each line of levels sums to one; a yes/no fill is the likelier answer, that of a scale its middle level."""
+    frame, _ = survey(2, n=80, gaps=0.1)
+    frame.astype(float).to_csv(tmp_path / "items.csv", index=False)
+    done = lowdim("fill", "items.csv", "-o", "out.csv", "--intervals", "--no-log")
+    assert done.code == 0 and "out.probability.csv" in done.out
+    told, filled = rows_of(tmp_path / "out.probability.csv"), rows_of(tmp_path / "out.csv")
+    gaps, checked = frame.isna(), 0
+    for name in frame.columns:
+        names = [key for key in told[0] if key.startswith(f"{name}=")]
+        assert len(names) == (2 if name.startswith("v") else 5)
+        for i, line in enumerate(told):
+            share = np.array([float(line[key]) for key in names])
+            assert share.sum() == pytest.approx(1.0, abs=3e-4)
+            levels = np.array([float(key.split("=")[1]) for key in names])
+            fill = float(filled[i][name])
+            if not gaps.loc[i, name]:
+                assert share[levels == fill][0] == 1.0
+                continue
+            below, upto = share[levels < fill].sum(), share[levels <= fill].sum()
+            assert below <= 0.5001 and upto >= 0.4999
+            checked += 1
+    assert checked == int(gaps.to_numpy().sum())

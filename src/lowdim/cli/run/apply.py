@@ -93,6 +93,8 @@ def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, 
     from lowdim.text.messages import error
 
     opened = load_run(run)
+    if opened.facts.get("mixed"):
+        raise error("LD210", option="stream", value=True, allowed="False: the rows of a map of answers are read whole")
     for name in opened.options:
         if name not in (*STREAM_OPTIONS, *READING_OPTIONS):
             raise error(

@@ -79,17 +79,20 @@ def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) 
     from lowdim.jobs.subject import subject
     from lowdim.table.options import split_names
 
-    position = positions(run.table, [row], "--row")[0]
-    hidden, edited = split_names(hide), dict(edit_of(run.names, text) for text in edits)
-    unknown = [name for name in hidden if name not in run.names]
+    position, found = positions(run.table, [row], "--row")[0], subject(run)
+    names, worded = found.columns, found.mixed is not None
+    hidden, edited = split_names(hide), dict(edit_of(names, text, worded) for text in edits)
+    unknown = [name for name in hidden if name not in names]
     if unknown:
         raise click.BadParameter(f"there is no column '{unknown[0][:40]}'", param_hint="--hide")
-    return subject(run).explain(position, hidden=hidden, edited=edited)
+    return found.explain(position, hidden=hidden, edited=edited)
 
 
-def edit_of(names: tuple[str, ...], text: str) -> tuple[str, float]:
-    """A column and its new value from COLUMN=VALUE; the column's name may hold the sign too."""
+def edit_of(names: tuple[str, ...], text: str, worded: bool = False) -> tuple[str, Any]:
+    """A column and its new value from COLUMN=VALUE; the column's name may hold the sign too, a value may be a word."""
     name, sign, value = text.rpartition("=")
+    if worded and sign and name in names:
+        return name, value
     try:
         number = float(value)
     except ValueError:
@@ -108,6 +111,8 @@ def axis_card(run: SavedRun, axis: int) -> Any:
         raise click.BadParameter(
             f"axes are counted from 1 to {q}" if q else "this run has no axis", param_hint="--axis"
         )
+    if run.facts.get("mixed"):
+        return run.analysis.axes[axis - 1]
     s = run.settings
     return axes(run.model, source_of(run), labels=run.table.labels, level=s.level, random_state=s.seed)[axis - 1]
 

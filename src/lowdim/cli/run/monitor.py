@@ -29,7 +29,7 @@ def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: b
     from lowdim.plot.analysis.control import control
 
     opened, rows = placed(run, new, flags)
-    old = judge_rows(opened.model, source_of(opened))
+    old = opened.analysis.odd if opened.facts.get("mixed") else judge_rows(opened.model, source_of(opened))
     both = [
         np.concatenate([getattr(getattr(o, law), part) for o in (old, rows.odd)])
         for law in ("T2", "Q")

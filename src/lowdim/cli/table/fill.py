@@ -76,7 +76,7 @@ class Output(NamedTuple):
 @click.option(
     "--intervals",
     is_flag=True,
-    help="Also write OUT.lower.csv, OUT.upper.csv and OUT.mask.csv; of labels OUT.probability.csv.",
+    help="Also write OUT.lower.csv, OUT.upper.csv and OUT.mask.csv; of labels and levels OUT.probability.csv.",
 )
 @click.option(
     "--multiple",
@@ -238,7 +238,7 @@ def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: 
             put(to, "lower", to.sheet, cells(fills.lower, likely)),
             put(to, "upper", to.sheet, cells(fills.upper, likely)),
             put(to, "mask", to.sheet.constant("0"), ones),
-            *([put_probabilities(to, fills)] if fills.labels else ()),
+            *([put_probabilities(to, fills)] if fills.labels or levels_with_gaps(to, fills) else ()),
         ]
     for k, values in enumerate(fills.multiple(multiple, random_state=seed) if multiple else ()):
         wrote.append(put(to, str(k + 1), to.sheet, cells(values, label_texts(to, fills, seed, k))))
@@ -260,8 +260,10 @@ def file_rows(to: Output, c: LabelFill) -> list[int]:
 
 
 def put_probabilities(to: Output, fills: Fills) -> Path:
-    """A column for each label of each column of words that had gaps, a line for each row of FILE: how likely it is; 1
-    and 0 where it was seen."""
+    """A column for each label of each column of words that had gaps, and for each level of each column of levels; a
+    line for each row of FILE: how likely it is; 1 and 0 where it was seen."""
+    import numpy as np
+
     from lowdim.jobs.run_folder import write
     from lowdim.judge.mixed_table import mixed_table
     from lowdim.table.write_back import lines
@@ -277,9 +279,23 @@ def put_probabilities(to: Output, fills: Fills) -> Path:
             every = [*c.shares[:, k].tolist(), *(c.left_shares[:, k].tolist() if len(c.left) else ())]
             for row, p in zip(file_rows(to, c), every, strict=True):
                 texts[row] = f"{p:.4f}".replace(".", to.table.guess.decimal)
+    for j, number in levels_with_gaps(to, fills):
+        share, gap = fills.level_shares(j), fills.is_filled[:, j]
+        for k, level in enumerate(number.levels):
+            own = np.where(gap, -1.0, to.table.X[:, j] == level)
+            own[gap] = share[:, k]
+            texts = columns[f"{number.name}={level:g}"] = [""] * to.sheet.rows
+            for row, p, filled in zip(to.table.rows.tolist(), own.tolist(), gap.tolist(), strict=True):
+                texts[row] = f"{p:.4f}".replace(".", to.table.guess.decimal) if filled else f"{p:.0f}"
     sheet = to.sheet.other_columns(columns)
     sheet = sheet._replace(sep="\t") if _tabs(to) else sheet
     return write(to.name("probability"), lines(sheet, {}), encoding=sheet.encoding)
+
+
+def levels_with_gaps(to: Output, fills: Fills) -> list[tuple[int, Column]]:
+    """The columns of numbers that have levels and had gaps, with their positions among the numbers."""
+    numbers = (c for c in to.table.columns if c.role == "number")
+    return [(j, c) for j, c in enumerate(numbers) if c.levels and not c.encoded and fills.is_filled[:, j].any()]
 
 
 def put(to: Output, word: str, sheet: Sheet, new: Texts) -> Path:

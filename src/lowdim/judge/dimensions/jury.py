@@ -107,6 +107,11 @@ class Jury(NamedTuple):
         return jury_card(self)
 
 
+def axes_drawn(jury: Jury, d: int) -> int:
+    """The axes of a map of d columns: those needed, and a second one where it can be told from noise."""
+    return min(max(jury.q, min(2, jury.detectable)) if jury.q else 0, d - 1)
+
+
 def choose_dimension(
     X: Any,
     *,

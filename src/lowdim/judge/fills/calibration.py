@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr
+from scipy.special import bdtr, ndtr
 
 from lowdim.judge.rows.surprise import all_surprises
 from lowdim.math.linalg import Array, Mask, evenly_spread
@@ -165,6 +165,25 @@ def width_word(held: int, tried: int, level: float) -> str:
     if bdtr(held, tried, level) < RARE:
         return "a little narrow" if held > (2 * level - 1) * tried else "too narrow"
     return "a little wide" if held > 0 and 1.0 - bdtr(held - 1, tried, level) < RARE else ""
+
+
+def shares_of_levels(mean: Array, spread: Array, levels: Sequence[float]) -> Array:
+    """The probability of each level of cells with these means and spreads, cells x levels; none for fewer than two.
+
+    Of two levels the mean is a probability; of more, each has the share of a normal distribution that lies nearest to
+    it, so that the level nearest to the mean is the middle one.
+
+    >>> shares_of_levels(np.array([0.3]), np.array([0.2]), (0.0, 1.0)).tolist()
+    [[0.7, 0.3]]
+    """
+    own = np.array(levels, dtype=np.float64)
+    if len(own) < 2:
+        return np.zeros((len(mean), 0))
+    if len(own) == 2:
+        high = np.clip((mean - own[0]) / (own[1] - own[0]), 0.0, 1.0)
+        return np.column_stack([1.0 - high, high])
+    below = ndtr((0.5 * (own[1:] + own[:-1]) - mean[:, None]) / np.maximum(spread, 1e-12)[:, None])
+    return np.diff(np.column_stack([np.zeros(len(mean)), below, np.ones(len(mean))]), axis=1)
 
 
 def beyond(filled: Array, gap: Mask) -> NDArray[np.int8]:

@@ -21,6 +21,7 @@ from lowdim.judge.fills.calibration import (
     beyond,
     calibrated,
     cross,
+    shares_of_levels,
     skewed,
     width_word,
 )
@@ -161,6 +162,23 @@ class Fills(NamedTuple):
         gaps = self.is_filled.copy()
         gaps[:, sorted(self._ones)] = False
         return gaps
+
+    def level_shares(self, j: int) -> Array:
+        """How likely each level of a column of levels is in each of its gaps, gaps x levels; none for other columns."""
+        levels = () if self.scales is None or j in self._ones else self.scales.levels[j]
+        gap = self.is_filled[:, j]
+        return shares_of_levels(self.modelled[gap, j], self.sd[gap, j], levels)
+
+    @property
+    def chances(self) -> Array:
+        """The probability of each fill of a column of levels, n x d; NaN everywhere else."""
+        out = np.full(self.filled.shape, np.nan)
+        for j in np.flatnonzero(self.is_filled.any(axis=0)).tolist():
+            share, gap = self.level_shares(j), self.is_filled[:, j]
+            if share.shape[1] and self.scales is not None:
+                own = np.searchsorted(self.scales.levels[j], self.filled[gap, j])
+                out[gap, j] = share[np.arange(len(share)), own]
+        return out
 
     @property
     def filled_numbers(self) -> int:

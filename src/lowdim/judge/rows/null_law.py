@@ -46,11 +46,18 @@ class RowLaw(NamedTuple):
 
     scale: float = 1.0
     dof: float = GAUSSIAN_DOF
+    middle: float = 0.0  # of a mixed map: what a row's standardised surprise usually is,
+    spread: float = 1.0  # and by how much it differs between rows
 
     def p_value(self, D2: Array, seen: NDArray[Any]) -> Array:
         """Upper tail; a row without cells has p = 1."""
         k, D2 = np.maximum(seen, 1).astype(np.float64), np.maximum(D2, 0.0) / self.scale
         return np.where(seen > 0, chdtrc(k, D2) if self.dof >= GAUSSIAN_DOF else fdtrc(k, self.dof, D2 / k), 1.0)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it is a law of a mixed map's rows."""
+        return (self.middle, self.spread) != (0.0, 1.0)
 
     @property
     def judges(self) -> bool:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from lowdim.engine.fold import Run, walk
+from lowdim.judge.rows.answers import JudgedAnswers
 from lowdim.judge.rows.null_law import (
     GAUSSIAN_LAW,
     JUDGING_DOF,
@@ -96,6 +97,7 @@ class OddRow(NamedTuple):
     reason: str
     p_row: float = 1.0  # by which it was picked: of its distance or of its least likely cell
     limit: int = 0  # 1 where the rest of the row says more than the column can be, -1 where less
+    words: tuple[str, ...] = ()  # of a cell that holds an answer: what it is called, and what the rest of the row says
 
 
 class RowDistances(NamedTuple):
@@ -123,6 +125,7 @@ class JudgedRows(NamedTuple):
     row_names: Any
     scales: ColumnScales | None = None  # on which the columns were analysed
     law: RowLaw = GAUSSIAN_LAW  # of the whole distance
+    answers: JudgedAnswers | None = None  # of a mixed map
 
 
 class OddRows(NamedTuple):
@@ -254,7 +257,8 @@ def odd_rows(
     table : path, data frame, array or Table
         Gaps are welcome.
     dims : int or "auto", default "auto"
-        Dimensions of the probabilistic PCA that says what to expect; "auto" asks the jury.
+        Dimensions of the probabilistic PCA that says what to expect; "auto" asks the jury. Where most columns hold
+        answers, levels or labels, it is a mixed factor analysis.
     odd_level : float, default 0.95
         1 - odd_level is the false discovery rate.
     standardize : bool, optional
@@ -278,11 +282,15 @@ def odd_rows(
     """
     from lowdim.judge.dimensions.jury import choose_dimension
     from lowdim.judge.held_out import NOTHING_HELD
+    from lowdim.judge.mixed.mixed_map import is_mixed
+    from lowdim.judge.mixed.mixed_rows import odd_mixed_rows
     from lowdim.judge.robust import fit_without_held, robust_fit
     from lowdim.judge.table_input import numbers_of
 
     check_level(odd_level, "odd_level")
     X, unit, t = numbers_of(table, standardize)
+    if t is not None and unit and is_mixed(t):
+        return odd_mixed_rows(t, dims, odd_level, int(random_state))
     if dims == "auto":
         dims = min(choose_dimension(X, standardize=unit, random_state=random_state).q, X.d - 1)
     names, scales = (None, None) if t is None else (t.row_names, t.scales)
@@ -487,19 +495,19 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     unit = float(judged.scale[j])
     shift, sd, surprise = float(rows.shift[k]) / unit, float(rows.sd[k]) / unit, float(rows.surprise[k])
     value, expected, sd, limit = in_own_units(judged.scales, j, value, value - shift, sd)
-    left = max(float(rows.D2[k]) - surprise**2, 0.0)
+    answers = judged.answers
+    left = max(float(rows.D2[k]) - surprise**2, 0.0) if answers is None else float(answers.left[k])
+    told = () if answers is None else answers.told(k, j, value)
     p_hidden = float(judged.law.p_value(np.array(left), np.array(seen - 1)))
     defined = bool(Q.dof[k] > 0)
-    if far_out(p_hidden, float(Q.p[k]) if defined else None, rate):
-        reason = (
-            f"far out on the map (T2 p {p_value(float(T2.p[k]))}), where its cells agree with each other "
-            f"(Q p {p_value(float(Q.p[k]))}): no single cell explains it"
-        )
+    p_Q = float(Q.p[k]) if defined else None
+    if far_out(p_hidden, p_Q, rate):
+        reason = f"far out on the map (T2 p {p_value(float(T2.p[k]))}), where its cells agree with each other "
+        reason += f"(Q p {p_value(float(Q.p[k]))}): no single cell explains it"
     else:
-        reason = (
-            f"{columns[j]} {observed(value, sd)}, expected {expectation(expected, sd, limit)} "
-            f"+- {figures(sd, 2)} ({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
-        )
+        says = f"{observed(value, sd)}, expected {expectation(expected, sd, limit)} +- {figures(sd, 2)}"
+        says = f"{told[0]}, expected {told[1]}" if told else says
+        reason = f"{columns[j]} {says} ({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
     if not defined:
         reason += "; Q is not defined: no more seen cells than dimensions"
     return OddRow(
@@ -511,7 +519,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         float(rows.T2[k]),
         float(T2.p[k]),
         float(rows.Q[k]) if defined else None,
-        float(Q.p[k]) if defined else None,
+        p_Q,
         columns[j],
         value,
         expected,
@@ -520,6 +528,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         p_hidden,
         reason,
         limit=limit,
+        words=told,
     )
 
 
@@ -540,8 +549,12 @@ def expectation(expected: float, sd: float, limit: int = 0) -> str:
     return figures_by_sd(expected, sd) + beyond.get(limit, "")
 
 
-def disagrees(column: str, value: float, expected: float, sd: float, limit: int = 0) -> str:
+def disagrees(
+    column: str, value: float, expected: float, sd: float, limit: int = 0, words: tuple[str, ...] = ()
+) -> str:
     """'bf_cm_ratio is 121.7; the rest of the row says 78.3, sd 6.5'"""
+    if words:
+        return f"{column} is {words[0]}; the rest of the row says {words[1]}"
     says = f"{expectation(expected, sd, limit)}, sd {figures(sd, 2)}"
     return f"{column} is {observed(value, sd)}; the rest of the row says {says}"
 

@@ -147,6 +147,11 @@ def explain_place(
     width = (ends[2] - ends[1]) / (2.0 * NORMAL_90)
     numbers = np.array([*ends, (mean - rows.middle) / rows.spread, width]).T.tolist()
     cells = tuple(PlaceCell(name, *line) for name, line in zip(names, numbers, strict=True))
+    return place_card(place, cells, mean, rows)
+
+
+def place_card(place: Array, cells: tuple[PlaceCell, ...], mean: Array, rows: MappedRows) -> PlaceCard:
+    """The cells of a place, whose means these are, with the rows about it."""
     gap = float(rows.gaps(place[None])[0])
     return PlaceCard(tuple(place.tolist()), cells, rows.near(mean), gap <= rows.empty, gap, rows.empty)
 

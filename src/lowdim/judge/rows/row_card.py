@@ -38,14 +38,15 @@ class RowCell(NamedTuple):
     sd: float
     surprise: float | None
     limit: int = 0  # 1 where the rest of the row says more than the column can be, -1 where less
+    told: tuple[str, ...] = ()  # of a cell that holds an answer: what it is called, and what the rest says
 
     def words(self) -> tuple[str, str, str]:
         """Value, what the rest says, and the surprise, as a person reads them."""
-        return (
+        value, says = self.told or (
             "gap" if self.value is None else observed(self.value, self.sd),
             f"{expectation(self.expected, self.sd, self.limit)} +- {figures(self.sd, 2)}",
-            "" if self.surprise is None else f"{self.surprise:+.1f} sd",
         )
+        return value, says, "" if self.surprise is None else f"{self.surprise:+.1f} sd"
 
 
 class RowFill(NamedTuple):
@@ -165,7 +166,7 @@ def explain_row(
     found, after = _ordinary(block, g, 1.0 - odd_level, law)
     name, hide = row_name(row, row_names), tuple(source.columns[j] for j in found)
     off, p_off = (float(Q[0]), p_Q) if seen > dof else (None, None)
-    words = _sentence(_as_touched(name, hidden, edited or {}), cells, hide, p, after)
+    words = row_sentence(as_touched(name, hidden, edited or {}), cells, hide, p, after)
     return RowCard(row, name, cells, float(D2[0]), p, float(T2[0]), p_T2, dof, off, p_off, seen, hide, after, words)
 
 
@@ -194,11 +195,13 @@ def touched(
     return raw._replace(x=x, mask=mask)
 
 
-def _as_touched(name: str, hidden: Sequence[str], edited: Mapping[str, float]) -> str:
+def as_touched(name: str, hidden: Sequence[str], edited: Mapping[str, Any]) -> str:
     """'8 without c3 and with c1 at 2.5'"""
     without = f" without {', '.join(hidden)}" if hidden else ""
     changes = ", ".join(
-        f"{column} at {observed(value, 0.0)}" for column, value in edited.items() if column not in hidden
+        f"{column} at {value if isinstance(value, str) else observed(value, 0.0)}"
+        for column, value in edited.items()
+        if column not in hidden
     )
     return f"{name}{without}{' and' if without and changes else ''}{f' with {changes}' if changes else ''}"
 
@@ -248,12 +251,12 @@ def _ordinary(block: Block, g: FramedGaussian, rate: float, law: RowLaw) -> tupl
         block = block._replace(mask=mask, x=np.where(mask, block.x, 0.0))
 
 
-def _sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p: float, after: float) -> str:
+def row_sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p: float, after: float) -> str:
     if not hide:
         return f"Row {name} is ordinary (p {p_value(p)})."
     worst = next(c for c in cells if c.column == hide[0])
     assert worst.value is not None
-    says = disagrees(worst.column, worst.value, worst.expected, worst.sd, worst.limit)
+    says = disagrees(worst.column, worst.value, worst.expected, worst.sd, worst.limit, worst.told)
     which = "that cell" if len(hide) == 1 else f"these {len(hide)} cells: {', '.join(hide)}"
     then = f"Hide {which}, and the row is ordinary (p {p_value(after)})"
     return f"Row {name} is unlike what the model expects (p {p_value(p)}): {says}. {then}."

@@ -46,9 +46,14 @@ def site_means(params: MixedParams, rows: Posterior) -> SiteMeans:
     return SiteMeans(mean, np.maximum(position, 0.0) + own, own)
 
 
-def probabilities(params: MixedParams, rows: Posterior, among: Collection[int] | None = None) -> dict[int, Array]:
-    """For every column of levels, or those `among` them, the probability of each level, n x levels, in their order."""
-    columns, at = params.columns, site_means(params, rows)
+def probabilities(
+    params: MixedParams, rows: Posterior, among: Collection[int] | None = None, at: SiteMeans | None = None
+) -> dict[int, Array]:
+    """For every column of levels, or those `among` them, the probability of each level, n x levels, in their order.
+
+    `at` has the means of the sites, where they are not those of the rows (columns of one weight vector only).
+    """
+    columns, at = params.columns, site_means(params, rows) if at is None else at
     R, M, _ = params.sizes
     shares: dict[int, Array] = {}
     for j, kind in enumerate(columns.kinds):
@@ -127,7 +132,7 @@ def fills(params: MixedParams, rows: Posterior) -> Cells:
     squared error of a label is 1 where it is wrong; `noise` is what would stay were the position known, for real
     columns; of the others `var` holds all.
     """
-    return _told(params, rows, probabilities(params, rows), _count_fill, _level_fill)
+    return _told(params, site_means(params, rows), probabilities(params, rows), _count_fill, _level_fill)
 
 
 def expected(params: MixedParams, rows: Posterior) -> Cells:
@@ -136,14 +141,21 @@ def expected(params: MixedParams, rows: Posterior) -> Cells:
     What judges compare with other models by squared errors. Labels have no mean: theirs is 0.
     """
     ordered = [j for j, kind in enumerate(params.columns.kinds) if kind in ("yes/no", "ordinal")]
-    return _told(params, rows, probabilities(params, rows, ordered), _count_mean, _level_mean)
+    at = site_means(params, rows)
+    return _told(params, at, probabilities(params, rows, ordered, at), _count_mean, _level_mean)
+
+
+def expected_at(params: MixedParams, at: SiteMeans, shares: dict[int, Array]) -> Cells:
+    """The same where the means of the sites and the probabilities of levels are known; those of labels are left out."""
+    ordered = {j: share for j, share in shares.items() if params.columns.kinds[j] in ("yes/no", "ordinal")}
+    return _told(params, at, ordered, _count_mean, _level_mean)
 
 
 def _told(
-    params: MixedParams, rows: Posterior, shares: dict[int, Array], of_count: CountRule, of_levels: LevelRule
+    params: MixedParams, at: SiteMeans, shares: dict[int, Array], of_count: CountRule, of_levels: LevelRule
 ) -> Cells:
-    columns, at = params.columns, site_means(params, rows)
-    shape = (len(rows.mean), len(columns.kinds))
+    columns = params.columns
+    shape = (len(at.mean), len(columns.kinds))
     mean, var, noise = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for s, (j, _) in enumerate(columns.gaussian):
         spread = columns.spread[s]
@@ -197,14 +209,19 @@ def _count_moments(m: Array, v: Array, r: float) -> tuple[Array, Array]:
     return first, first + r * (r + 1.0) * np.exp(2.0 * np.minimum(m + v, top))
 
 
+def count_below(x: Array, m: Array, v: Array, r: float) -> Array:
+    """P(count <= x) of a negative binomial whose eta is N(m, v); 0 for x below 0."""
+    p = expit(-(m[:, None] + np.sqrt(v)[:, None] * NODES))
+    share = betainc(r, np.maximum(x, 0.0)[:, None] + 1.0, p) @ (NODE_WEIGHTS / NODE_WEIGHTS.sum())
+    return np.where(x < 0, 0.0, share)
+
+
 def _count_fill(m: Array, v: Array, r: float) -> tuple[Array, Array]:
     """Median of a negative binomial whose eta is N(m, v), and the expected squared error of that."""
-    eta = m[:, None] + np.sqrt(v)[:, None] * NODES
-    weights, p = NODE_WEIGHTS / NODE_WEIGHTS.sum(), expit(-eta)
     low, high = np.full(len(m), -1.0), np.full(len(m), 2.0**14)
     for _ in range(14):
         middle = np.floor(0.5 * (low + high))
-        enough = betainc(r, middle[:, None] + 1.0, p) @ weights >= 0.5
+        enough = count_below(middle, m, v, r) >= 0.5
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     first, second = _count_moments(m, v, r)
     return high, np.maximum(second - 2.0 * high * first + high**2, 1e-12)

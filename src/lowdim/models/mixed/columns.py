@@ -175,7 +175,7 @@ class Sites(NamedTuple):
 def sites_of(columns: MixedColumns, block: Block) -> tuple[Sites, NDArray[np.intp]]:
     """The sites of a block, and the columns in which it has values that were never seen before; these are gaps."""
     mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
-    code, known = _codes(columns, block.x, mask)
+    code, known = level_codes(columns, block.x, mask)
     strange = np.flatnonzero((mask & ~known).any(axis=0))
     x, seen, log_unit = _gaussian_sites(columns, block.x, code, known)
     single = columns.single
@@ -190,7 +190,7 @@ def sites_of(columns: MixedColumns, block: Block) -> tuple[Sites, NDArray[np.int
     return Sites(x, seen, y, c, code[:, ordinal], known[:, ordinal].astype(np.float64), log_unit), strange
 
 
-def _codes(columns: MixedColumns, x: Array, mask: Mask) -> tuple[NDArray[np.intp], Mask]:
+def level_codes(columns: MixedColumns, x: Array, mask: Mask) -> tuple[NDArray[np.intp], Mask]:
     """The level of each cell in the order of its sites, and which cells say something."""
     code, known = np.zeros(x.shape, dtype=np.intp), mask.copy()
     for j, (kind, levels) in enumerate(zip(columns.kinds, columns.levels, strict=True)):

@@ -275,6 +275,12 @@ def _next(params: MixedParams, best: RowBeliefs, best_A: Array) -> RowClimb:
     return RowClimb(best, best_A, best.mean.T + step, A, cov, logdet, step, A - best_A, np.ones(A.shape[1]))
 
 
+def one_step(params: MixedParams, sites: Sites, mean: Array, cov: Array) -> Array:
+    """The means of rows one Newton step from N(mean, cov), n x q and packed p x n: parameters that moved a little."""
+    best = _tried(params, sites, np.ascontiguousarray(mean.T), cov, np.zeros(len(mean)))
+    return np.ascontiguousarray(_next(params, best, np.zeros_like(cov)).m.T)
+
+
 def sums_of_rows(params: MixedParams, sites: Sites, rows: RowBeliefs, weight: Array | None) -> MixedSums:
     """The statistics of some rows given their posteriors."""
     q, n = params.W.shape[1], len(sites.x)

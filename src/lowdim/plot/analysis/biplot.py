@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,9 +71,10 @@ def biplot_of(
     draw.need_axes(analysis.dims, 2, "biplot")
     scores, names = analysis.posterior.mean, analysis.table.names
     n = len(scores)
+    model = analysis.model if analysis.mixed is None else SimpleNamespace(components_=np.asarray(analysis.loadings).T)
     if sample is None or sample >= n:
-        return biplot(analysis.model, scores, names, axes=axes, scaling=scaling, top=top)
-    plot_of_sample = biplot(analysis.model, scores[spread_out(n, sample)], names, axes=axes, scaling=scaling, top=top)
+        return biplot(model, scores, names, axes=axes, scaling=scaling, top=top)
+    plot_of_sample = biplot(model, scores[spread_out(n, sample)], names, axes=axes, scaling=scaling, top=top)
     plot_of_sample.sentence += f" {sample:,} of {n:,} rows are drawn."
     plot_of_sample.data.pop("point")
     return plot_of_sample

@@ -74,7 +74,7 @@ def reconstruct_of(analysis: Analysis, row: int = 0, *, shape: Shape = None, con
     draw.need_axes(q, 1, "reconstruct")
     qs = sorted({k for k in (1, 2, 5, q) if k <= q})
     how: dict[str, Any] = {"shape": shape, "connections": connections, "every_name": everyone(table)}
-    return reconstruct(analysis.model, table.X, row, qs, table.scale_names, **how)
+    return reconstruct(analysis.mixed or analysis.model, table.X, row, qs, table.scale_names, **how)
 
 
 @draw.styled

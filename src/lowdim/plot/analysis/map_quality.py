@@ -75,7 +75,8 @@ def cells_and_map(analysis: Analysis, name: str, Z: Any = None) -> tuple[Array, 
 def scaled_scores(analysis: Analysis, name: str) -> Array:
     """Positions whose axes are as long as what they move in the table."""
     draw.need_axes(analysis.dims, 1, name)
-    W = analysis.model.components_  # in the units the model was fitted in; its axes are orthogonal there
+    # in the units the model was fitted in, where its axes are orthogonal
+    W = analysis.model.components_ if analysis.mixed is None else np.asarray(analysis.loadings).T
     return np.asarray(analysis.posterior.mean * np.sqrt((W**2).sum(axis=1)))
 
 

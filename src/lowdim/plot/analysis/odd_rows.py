@@ -218,6 +218,7 @@ def why_row_of(analysis: Analysis, row: int | None = None) -> Plot:
         hide=card.hide,
         p=card.p,
         p_after=card.p_after,
+        words=[c.told for c in card.cells],
     )
 
 
@@ -233,10 +234,12 @@ def why_row(
     hide: Sequence[object] = (),
     p: float | None = None,
     p_after: float | None = None,
+    words: Sequence[Sequence[str]] = (),
 ) -> Plot:
     """One row, cell by cell: what it holds, what the rest of the row says, and the surprise in sd.
 
-    A gap has value NaN (or None). `hide` names the culprits: the cells that, hidden, make the row ordinary.
+    A gap has value NaN (or None). `hide` names the culprits: the cells that, hidden, make the row ordinary. `words` are
+    a cell's value and what the rest says, where they are answers and no numbers.
 
     >>> why_row([121.7, 16.0], [78.3, 16.1], [6.5, 0.4], [6.7, -0.2], ["ratio", "lignin"], row_name=1).title
     "Row 1: 'ratio' is 121.7 where the rest of the row says 78.3 ± 6.5"
@@ -250,11 +253,12 @@ def why_row(
     k = len(order)
     figure, ax = draw.canvas(6.4, 1.75 + 0.27 * k)
     _bars(ax, size, surprise, order, culprit)
-    _says(ax, value, expected, sd, order, culprit)
+    told = _told(value, expected, sd, words)
+    _says(ax, told, order, culprit)
     n_hidden = len(names) - k
     hidden_text = f"\n{draw.count(n_hidden, 'column')} less surprising or missing, not drawn" if n_hidden else ""
     ax.set_xlabel(f"surprise: value minus what the rest says, in sd{hidden_text}", fontsize=9)
-    title, sentence = _why_words(value, expected, sd, surprise, names, str(row_name), tuple(hide), p, p_after)
+    title, sentence = _why_words(told, surprise, names, str(row_name), tuple(hide), p, p_after)
     draw.headline(figure, title)
     data = {
         "column": [str(name) for name in names],
@@ -287,9 +291,20 @@ def _bars(ax: Any, size: Array, surprise: Array, order: NDArray[np.intp], culpri
     ax.set_ylim(len(order) - 0.4, -0.95)
 
 
-def _says(
-    ax: Any, value: Array, expected: Array, sd: Array, order: NDArray[np.intp], culprit: NDArray[np.bool_]
-) -> None:
+def _told(value: Array, expected: Array, sd: Array, words: Sequence[Sequence[str]]) -> list[tuple[str, str, str]]:
+    """Each cell's value, what the rest says of it, and the same within a sentence."""
+    told = []
+    for j, v in enumerate(value):
+        if len(words) > j and words[j]:
+            told.append((words[j][0], words[j][1], words[j][1]))
+            continue
+        off = f" ± {draw.number(sd[j], 2, 1e9)}"
+        says = f"{draw.number(expected[j], 4, 1e9)}{off}", f"{draw.number(expected[j])}{off}"
+        told.append(("gap" if np.isnan(v) else draw.number(v, 4, 1e9), *says))
+    return told
+
+
+def _says(ax: Any, told: list[tuple[str, str, str]], order: NDArray[np.intp], culprit: NDArray[np.bool_]) -> None:
     """Value and expectation as two columns of text at the right, in points from the edge of the axes."""
 
     def put(y: float, first: str, second: str, weight: str = "normal") -> None:
@@ -309,19 +324,11 @@ def _says(
 
     put(-0.85, "value", "rest says ± sd")
     for i, j in enumerate(order):
-        value_text = "gap" if np.isnan(value[j]) else draw.number(value[j], 4, 1e9)
-        put(
-            i,
-            value_text,
-            f"{draw.number(expected[j], 4, 1e9)} ± {draw.number(sd[j], 2, 1e9)}",
-            "bold" if culprit[j] else "normal",
-        )
+        put(i, told[j][0], told[j][1], "bold" if culprit[j] else "normal")
 
 
 def _why_words(
-    value: Array,
-    expected: Array,
-    sd: Array,
+    told: list[tuple[str, str, str]],
     surprise: Array,
     names: Sequence[object],
     row: str,
@@ -333,18 +340,15 @@ def _why_words(
     if np.isnan(surprise).all():
         return f"{who} has no seen cell", f"{who} has no seen cell, so nothing in it can surprise."
     j = int(np.nanargmax(np.abs(surprise)))
-    title = (
-        f"{who}: {draw.quoted(names[j])} is {draw.number(value[j], 4, 1e9)} where the rest of the row says "
-        f"{draw.number(expected[j])} ± {draw.number(sd[j], 2, 1e9)}"
-    )
+    title = f"{who}: {draw.quoted(names[j])} is {told[j][0]} where the rest of the row says {told[j][2]}"
     if p is not None and not hide:
         title = f"{who} is ordinary (p {p_value(p)})"
     odds = "" if p is None else f"{who} has p {p_value(p)}. "
     cells = "that cell" if len(hide) == 1 else f"{len(hide)} cells ({', '.join(draw.short(h) for h in hide)})"
     cure = f" Hide {cells}, and the row is ordinary" + (f" (p {p_value(after)})." if after is not None else ".")
     return title, (
-        f"{odds}Most surprising: {draw.quoted(names[j])} is {draw.number(value[j], 4, 1e9)}; "
-        f"the rest of the row says {draw.number(expected[j])} ± {draw.number(sd[j], 2, 1e9)} (sd), "
+        f"{odds}Most surprising: {draw.quoted(names[j])} is {told[j][0]}; "
+        f"the rest of the row says {told[j][2]}{' (sd)' if '±' in told[j][2] else ''}, "
         f"{surprise[j]:+.1f} sd off.{cure if hide else ''}"
     )
 

@@ -1,0 +1,110 @@
+"""What drives the axes of a mixed map, and whether the map holds up.
+
+A loading is the correlation of a column's latent response (w'z + noise, in units in which its variance is 1) with the
+axis; an axis' share is the mean square of its loadings, a column of several labels counted once. Rows are resampled to
+first order (`models/mixed/row_pulls.py`): no fit is made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.judge.axes import AxisCard, axis_cards, matched, tied_axes
+from lowdim.judge.mixed.mixed_map import MixedMap
+from lowdim.judge.stability import RemovedRow, Stability, angle, axis_angles, clouds_of, stability_of
+from lowdim.math.linalg import Array, evenly_spread
+from lowdim.math.streams import BOOTSTRAP
+from lowdim.models.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls
+
+MIXED_CLOUD_ROWS = 300  # rows whose clouds are kept
+CLOUD_REFITS = 40  # resamplings in which they are placed
+TRIED_ROWS = 5  # rows without which the map is looked at
+
+
+class MixedRefits(NamedTuple):
+    """A mixed map resampled."""
+
+    W: Array  # B x numbers x q, leanings
+    moved: tuple[MovedParams, ...]
+    pulls: RowPulls
+
+    @property
+    def rows(self) -> int:
+        """Rows that were looked at."""
+        return len(self.pulls.at)
+
+
+def mixed_refits(
+    map: MixedMap, X: Array, weight: Array | None, bootstraps: int, seed: int, fitted: int | None = None
+) -> MixedRefits:
+    """The map with its rows drawn again; of a long table, those `fitted`, which are spread over it."""
+    at = evenly_spread(len(X), fitted or len(X))
+    source = map.source(X[at])
+    source.weight = None if weight is None else weight[at]
+    pulls = row_pulls(map.model, source)
+    pulls = pulls._replace(at=at[pulls.at])
+    made = tuple(pulls.resampled(np.random.default_rng([seed, BOOTSTRAP, b])) for b in range(bootstraps))
+    return MixedRefits(np.array([there.leanings for there in made]), made, pulls)
+
+
+def correlations(lean: Array) -> Array:
+    """Leanings as correlations of latent responses, whose noise has variance 1, with the axes."""
+    return np.asarray(lean / np.sqrt(1.0 + (lean**2).sum(axis=-1, keepdims=True)))
+
+
+def loadings_of(map: MixedMap) -> Array:
+    """The loading of each of the table's numbers on each axis."""
+    return _in_order(map, correlations(leanings(map.model)))
+
+
+def _in_order(map: MixedMap, lines: Array) -> Array:
+    """One line a number, from the model's order to the table's."""
+    out = np.zeros_like(lines)
+    out[[j for own in map.numbers for j in own]] = lines
+    return out
+
+
+def shares_of(map: MixedMap) -> tuple[float, ...]:
+    """Each axis' share of the variation of the latent responses."""
+    squares = loadings_of(map) ** 2
+    return tuple(np.mean([squares[list(own)].mean(axis=0) for own in map.numbers], axis=0).tolist())
+
+
+def mixed_axes(
+    map: MixedMap, scores: Array, labels: Mapping[str, Any], refits: MixedRefits, level: float
+) -> tuple[AxisCard, ...]:
+    """A card for every axis of a mixed map."""
+    lean = leanings(map.model)
+    q = lean.shape[1]
+    groups = tied_axes(lean, refits.W) if q > 1 else ()
+    drawn = correlations(np.array([matched(lean, W, groups) for W in refits.W])) if q else refits.W
+    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    bands = loadings_of(map), _in_order(map, low), _in_order(map, high)
+    return axis_cards(bands, map.names, shares_of(map), groups, scores, labels, level, len(refits.W))
+
+
+def mixed_stability(map: MixedMap, X: Array, refits: MixedRefits, row_names: tuple[str, ...]) -> Stability:
+    """How far a mixed map moves when its rows are resampled, and when one of them is removed."""
+    source, lean = map.source(X), leanings(map.model)
+    k = min(2, lean.shape[1])
+    rows = evenly_spread(len(X), MIXED_CLOUD_ROWS, ends=True)
+    here, there = moved_positions(map.model, source, rows, refits.moved[:CLOUD_REFITS])
+    clouds = clouds_of(here[:, :k], [places[:, :k] for places in there], rows)
+    return stability_of(lean, refits.W, clouds, _removed(refits.pulls, lean, row_names), refits.rows)
+
+
+def _removed(pulls: RowPulls, lean: Array, row_names: tuple[str, ...]) -> tuple[RemovedRow, ...]:
+    """The map without each of the rows that turn it most."""
+    k = min(2, lean.shape[1])
+    if not k:
+        return ()
+    removed = []
+    for i in np.argsort(-pulls.turns.max(axis=1), kind="stable")[:TRIED_ROWS]:
+        W = matched(lean, pulls.without(int(i)).leanings, ())
+        turns, row = axis_angles(W, lean), int(pulls.at[i])
+        axis = int(np.argmax(turns))
+        removed.append(RemovedRow(row, row_names[row], axis + 1, float(turns[axis]), angle(W[:, :k], lean[:, :k])))
+    return tuple(sorted(removed, key=lambda r: -r.angle))

@@ -1,0 +1,267 @@
+"""Single cells of a mixed map: one row in full, the fills of new rows, every cell's surprise as the table has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from lowdim.judge.mixed.mixed_map import MixedMap
+from lowdim.judge.mixed.mixed_rows import answers_of, mixed_distances
+from lowdim.judge.rows.answers import CellAnswers
+from lowdim.judge.rows.null_law import RowLaw
+from lowdim.judge.rows.odd_rows import check_level, row_name
+from lowdim.judge.rows.place_card import MappedRows, PlaceCard, PlaceCell, place_card
+from lowdim.judge.rows.row_card import ONE_BY_ONE, RowCard, RowCell, as_touched, row_sentence
+from lowdim.math.linalg import Array
+from lowdim.models.base.calibration import normal_half_width
+from lowdim.models.base.results import Cells
+from lowdim.models.mixed.given_others import GivenOthers, cells_at
+from lowdim.text.format import listing
+from lowdim.text.messages import error
+
+LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
+
+
+def surprises_of_numbers(map: MixedMap, X: Array) -> Array:
+    """How far each of the table's numbers is from what the others of its row say, as a normal score; 0 at gaps."""
+    return _as_numbers(map, X, map.given_others(X).surprise)
+
+
+def tail_scores(map: MixedMap, X: Array) -> Array:
+    """How wide an interval must be to hold each cell, in standard deviations; 0 at gaps alone."""
+    told = map.given_others(X)
+    score = np.maximum(-ndtri(np.minimum(told.tail, 0.5)), LEAST_SCORE)
+    return _as_numbers(map, X, np.where(told.seen, score, 0.0))
+
+
+def _as_numbers(map: MixedMap, X: Array, cells: Array) -> Array:
+    """What is known of each cell, at the number that holds it: of a label's zeros and ones, at the one."""
+    out = np.zeros(X.shape)
+    for k, own in enumerate(map.numbers):
+        for j in own:
+            out[:, j] = cells[:, k] if len(own) == 1 else np.where(X[:, j] > 0.5, cells[:, k], 0.0)
+    return out
+
+
+# fills ------------------------------------------------------------------------------------------------------
+class NumberFills(NamedTuple):
+    """The gaps of some rows filled, in the table's numbers; lower and upper equal filled where a cell is seen."""
+
+    filled: Array
+    sd: Array  # 0 where seen
+    lower: Array
+    upper: Array
+
+
+class GapAnswers(NamedTuple):
+    """The gaps of columns of words and of levels: where they are, their fills, and how likely these are."""
+
+    row: list[int]  # from 0
+    column: list[str]  # as the file names it
+    fill: list[str | float]
+    probability: list[float]
+    numbers: list[tuple[int, ...]]  # the table's numbers it is; none of words are filled by themselves
+
+
+def gap_answers(map: MixedMap, X: Array) -> GapAnswers:
+    """The most likely answer of every gap that has answers, of ordinal columns the median."""
+    codes, shares, out = map.codes(X), map.model.probabilities(map.source(X)), GapAnswers([], [], [], [], [])
+    for k, name in enumerate(map.columns):
+        rows = np.flatnonzero(np.isnan(codes[:, k]) & np.isnan(X[:, map.numbers[k][0]]))
+        if name not in shares or not len(rows):
+            continue
+        levels, share, labels = _numbers_of_levels(map, k), shares[name][rows], map.model.labels_[k]
+        best = _levels_that_hold(levels, share, 0.0, map.model.likelihoods_[k])[0]
+        for i, value, own in zip(rows.tolist(), best.tolist(), share, strict=True):
+            out.row.append(i)
+            out.column.append(name)
+            out.fill.append(str(labels[int(value)]) if labels else value)
+            out.probability.append(float(own[levels == value][0]))
+            out.numbers.append(map.numbers[k] if labels else ())
+    return out
+
+
+def has_levels(map: MixedMap) -> Array:
+    """1 for each of the table's numbers that has levels, or is a zero or a one of a label."""
+    out = np.zeros(len(map.names))
+    for own, levels in zip(map.numbers, map.model.levels_, strict=True):
+        out[list(own)] = len(levels) > 0
+    return out
+
+
+def fill_numbers(map: MixedMap, X: Array, half: Array) -> NumberFills:
+    """The gaps of rows by a mixed map: of levels the likeliest (ordinal ones: the median), with the levels that hold.
+
+    `half` is half the width of an interval for each of the table's numbers, in standard deviations of a normal one; an
+    interval of levels leaves out as much on each side.
+    """
+    source = map.source(X)
+    cells, shares = map.model.expected_cells(source), map.model.probabilities(source)
+    whole = told_numbers(map, cells, shares, half)
+    filled = np.asarray(map.model.impute(source))
+    for k, own in enumerate(map.numbers):
+        if not map.model.levels_[k]:
+            whole.filled[:, own[0]] = filled[:, k]
+    seen = ~np.isnan(X)
+    filled, low, high = (np.where(seen, X, part) for part in (whole.filled, whole.lower, whole.upper))
+    return NumberFills(filled, np.where(seen, 0.0, whole.sd), low, high)
+
+
+def told_numbers(map: MixedMap, cells: Cells, shares: Mapping[str, Array], half: Array) -> NumberFills:
+    """What cells are expected to be and the probabilities of levels, in the table's numbers, with intervals."""
+    out = NumberFills(*(np.zeros((len(cells.mean), len(map.names))) for _ in range(4)))
+    spread = np.sqrt(cells.var + cells.noise)
+    for k, (name, own) in enumerate(zip(map.columns, map.numbers, strict=True)):
+        if name not in shares:
+            low, high = (cells.mean[:, k] + side * half[own[0]] * spread[:, k] for side in (-1.0, 1.0))
+            parts = [(cells.mean[:, k], spread[:, k], low, high)]
+        elif len(own) == 1:
+            levels = _numbers_of_levels(map, k)
+            parts = [_levels_that_hold(levels, shares[name], half[own[0]], map.model.likelihoods_[k])]
+        else:
+            order = [list(map.model.levels_[k]).index(label) for label in map.model.labels_[k]]
+            parts = _ones_that_hold(shares[name][:, order], half[own[0]])
+        for j, values in zip(own, parts, strict=True):
+            for part, new in zip(out, values, strict=True):
+                part[:, j] = new
+    return out
+
+
+def explain_mixed_place(map: MixedMap, place: Array, rows: MappedRows) -> PlaceCard:
+    """What lives at a place of a mixed map: the likeliest answers with those that hold 90 %, and the rows about it."""
+    cells, shares = cells_at(map.model, place[None])
+    half = np.full(len(map.names), normal_half_width(0.9))
+    told, mean = told_numbers(map, cells, shares, half), map.as_numbers(cells.mean, shares)[0]
+    off = (mean - rows.middle) / rows.spread
+    numbers = np.column_stack([*(part[0] for part in (told.filled, told.lower, told.upper)), off, told.sd[0]]).tolist()
+    return place_card(place, tuple(PlaceCell(n, *line) for n, line in zip(map.names, numbers, strict=True)), mean, rows)
+
+
+def _numbers_of_levels(map: MixedMap, k: int) -> Array:
+    """The values of a column of levels as the table has them, in the order of their probabilities."""
+    labels = list(map.model.labels_[k])
+    return np.array([labels.index(v) if labels else v for v in map.model.levels_[k]], dtype=np.float64)
+
+
+def _levels_that_hold(levels: Array, share: Array, half: float, kind: str) -> tuple[Array, Array, Array, Array]:
+    order = np.argsort(levels)
+    levels, upto = levels[order], np.cumsum(share[:, order], axis=1)
+    upto[:, -1] = 1.0
+    mean = share[:, order] @ levels
+    sd = np.sqrt(np.maximum(share[:, order] @ levels**2 - mean**2, 0.0))
+    tail = float(ndtr(-half))
+    low, middle, high = (levels[(upto < q - 1e-12).sum(axis=1)] for q in (tail, 0.5, 1.0 - tail))
+    best = middle if kind == "ordinal" else levels[share[:, order].argmax(axis=1)]
+    return best, sd, low, high
+
+
+def _ones_that_hold(share: Array, half: float) -> list[tuple[Array, Array, Array, Array]]:
+    best, tail = share.argmax(axis=1), float(ndtr(-half))
+    return [
+        ((best == t) + 0.0, np.sqrt(p * (1.0 - p)), (p > 1.0 - tail) + 0.0, (p >= tail) + 0.0)
+        for t, p in enumerate(share.T)
+    ]
+
+
+# one row ----------------------------------------------------------------------------------------------------
+def explain_mixed_row(
+    map: MixedMap,
+    X: Array,
+    row: int,
+    *,
+    law: RowLaw,
+    odd_level: float = 0.95,
+    row_names: Any = None,
+    hidden: Sequence[str] = (),
+    edited: Mapping[str, Any] | None = None,
+) -> RowCard:
+    """Every cell of one row beside what its other cells say, and a small set that makes the row ordinary.
+
+    `hidden` and `edited` name columns as the file does; an edited answer is given as it is called.
+    """
+    check_level(odd_level, "odd_level")
+    if not 0 <= row < len(X):
+        raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {len(X) - 1}")
+    x = touched_numbers(map, X[row : row + 1], hidden, edited or {})
+    told = map.given_others(x)
+    far = mixed_distances(told, law)
+    seen, dof = int(far.seen[0]), int(far.rank[0])
+    parts = ((far.D2, seen), (far.T2, dof), (far.Q, seen - dof))
+    p, p_T2, p_Q = (float(law.p_value(value, np.array(k))[0]) for value, k in parts)
+    cells, (hide, after) = _row_cells(map, x, told), _ordinary(map, x, 1.0 - odd_level, law)
+    name = row_name(row, row_names)
+    off, p_off = (float(far.Q[0]), p_Q) if seen > dof else (None, None)
+    words = row_sentence(as_touched(name, hidden, edited or {}), cells, hide, p, after)
+    return RowCard(
+        *(row, name, cells, float(far.D2[0]), p, float(far.T2[0]), p_T2, dof, off, p_off, seen, hide, after, words)
+    )
+
+
+def touched_numbers(map: MixedMap, x: Array, hidden: Sequence[str], edited: Mapping[str, Any]) -> Array:
+    """The one row with some columns hidden and others changed, in the table's numbers."""
+    x = x.copy()
+    unknown = [name for name in (*hidden, *edited) if name not in map.columns]
+    if unknown:
+        raise error("LD210", option="column", value=unknown[0], allowed=f"one of {listing(map.columns, 12)}")
+    for name, value in edited.items():
+        k = map.columns.index(name)
+        labels, levels = map.model.labels_[k], map.model.levels_[k]
+        code = _code(value, labels)
+        if code is None or (levels and (labels[int(code)] if labels else code) not in levels):
+            allowed = f"one of {listing([str(v) for v in sorted(levels, key=str)], 12)}" if levels else "a number"
+            raise error("LD210", option=name, value=value, allowed=allowed)
+        own = list(map.numbers[k])
+        x[0, own] = code if len(own) == 1 else np.arange(len(own)) == code
+    for name in hidden:
+        x[0, list(map.numbers[map.columns.index(name)])] = np.nan
+    return x
+
+
+def _code(value: Any, labels: tuple[Any, ...]) -> float | None:
+    """The number of a value: that of its label, or itself."""
+    named = [t for t, label in enumerate(labels) if str(label) == str(value)]
+    if labels:
+        return float(named[0]) if named else None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _row_cells(map: MixedMap, x: Array, told: GivenOthers) -> tuple[RowCell, ...]:
+    values, cells = map.codes(x)[0], []
+    for k, (name, answers) in enumerate(zip(map.columns, answers_of(map), strict=True)):
+        seen = bool(told.seen[0, k])
+        expected, sd, likeliest, chance = (
+            float(part[0, k]) for part in (told.mean, told.sd, told.likeliest, told.likeliest_share)
+        )
+        words = _words(answers, values[k], likeliest, chance, seen)
+        value, far = (float(values[k]), float(told.surprise[0, k])) if seen else (None, None)
+        cells.append(RowCell(name, value, expected, sd, far, 0, words))
+    return tuple(cells)
+
+
+def _words(answers: CellAnswers, value: float, likeliest: float, chance: float, seen: bool) -> tuple[str, ...]:
+    words = answers.told(value if seen else likeliest, likeliest, chance)
+    return words if seen or not words else ("gap", words[1])
+
+
+def _ordinary(map: MixedMap, x: Array, rate: float, law: RowLaw) -> tuple[tuple[str, ...], float]:
+    """Columns hidden one after the other, the most surprising first, until the row is ordinary; and its p then."""
+    hidden: list[int] = []
+    while True:
+        told = map.given_others(x)
+        far = mixed_distances(told, law)
+        p = float(law.p_value(far.D2, far.seen)[0])
+        if p >= rate or not told.seen.any():
+            return tuple(map.columns[k] for k in hidden), p
+        more = 1 if len(hidden) < ONE_BY_ONE else max(len(hidden) // 3, 1)
+        size = np.where(told.seen[0], np.abs(told.surprise[0]) + 1e-9 * told.excess[0], -np.inf)
+        worst = [int(k) for k in np.argsort(-size, kind="stable")[:more] if told.seen[0, k]]
+        hidden += worst
+        x = x.copy()
+        x[0, [j for k in worst for j in map.numbers[k]]] = np.nan

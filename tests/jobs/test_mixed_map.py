@@ -1,0 +1,137 @@
+"""The main job on answers: the mixed map end to end, opened again, asked about rows, and given new ones."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from lowdim import analyse, load_run, read, subject
+from lowdim.jobs.run_folder import placed_fills, save_run
+from lowdim.judge.fills.calibration import shares_of_levels
+from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed, mixed_map
+from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+from tests.cli.calls import in_process
+from tests.conftest import need
+from tests.jobs.test_saved_analysis import same
+from tests.judge.mixed.test_mixed_rows import survey
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("answers")
+    frame, _ = survey(1, n=150, strength=5.0, words=True)
+    frame[[f"v{j}" for j in range(8)]].to_csv(folder / "votes.csv", index=False)
+    found = analyse(read(folder / "votes.csv"), dims=2, budget="1s")
+    return found, save_run(found, folder / "votes.run"), folder
+
+
+def test_answers_get_their_likelihood_from_their_role(made):
+    found, _, _ = made
+    assert isinstance(found.model, MixedFactorAnalysis) and set(found.model.likelihoods_) == {"yes/no"}
+    own = found.model.posterior(found.mixed.source(found.table.X))
+    assert np.array_equal(found.posterior.mean, own.mean) and np.array_equal(found.posterior.packed, own.packed)
+    assert found.axes[0].sentence.startswith("Axis 1 is yes on v")
+    assert 0 < sum(found.shares) < 1 and found.noise_share == pytest.approx(1 - sum(found.shares))
+    assert np.abs(found.loadings).max() < 1 and found.loadings.shape == (8, 2)
+    assert not len(found.held.cells) and "Mixed factor analysis" in repr(found)
+
+
+def test_numbers_and_own_units_stay_gaussian():
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((60, 1)) + 0.5 * rng.standard_normal((60, 5))
+    assert isinstance(analyse(numbers, dims=1, budget="1s").model, ProbabilisticPCA)
+    frame, _ = survey(1, n=60)
+    own = analyse(read(frame.astype(float)), dims=1, scale="none", budget="1s")
+    assert isinstance(own.model, ProbabilisticPCA) and own.mixed is None
+
+
+def test_a_run_folder_gives_the_same_parts_back(made):
+    found, folder, _ = made
+    again = load_run(folder).analysis
+    for part in ("jury", "posterior", "odd", "axes", "stability"):
+        assert same(getattr(found, part), getattr(again, part)), part
+    assert again.odd.at(0.5).rows == found.odd.at(0.5).rows
+    assert again.law_of_new_rows == pytest.approx(found.law_of_new_rows)
+    facts = json.loads((folder / "run.json").read_text())
+    assert facts["mixed"][0] == {"name": "v0", "kind": "yes/no", "labels": ["n", "y"]}
+
+
+def test_new_rows_lie_where_they_lay(made):
+    found, _, _ = made
+    placed = found.apply(found.table.path)
+    assert np.allclose(placed.posterior.mean, found.posterior.mean)
+    assert np.allclose(placed.odd.D2.value, found.odd.D2.value)
+    assert placed.larger.min() >= 1 - 1e-9 and (placed.larger[found.has_gaps] > 1).all()
+    text = placed_fills(placed, found.table.names).splitlines()
+    assert text[0] == "row,column,fill,lower,upper,sd,probability" and len(text) == 1 + placed.gaps
+    assert {line.split(",")[2] for line in text[1:]} <= {"y", "n"}
+    levels = found.model.levels_[0]
+    shares = found.model.probabilities(found.mixed.source(found.table.X))["v0"]
+    first = next(line.split(",") for line in text[1:] if line.split(",")[1] == "v0")
+    i = found.row_names.index(first[0])
+    assert float(first[-1]) == pytest.approx(shares[i, levels.index(first[2])])
+
+
+def test_a_row_and_a_place_are_told_in_words(made):
+    found, folder, _ = made
+    row = subject(load_run(folder))
+    card = row.explain(3, hidden=["v1"], edited={"v2": "n"})
+    assert card.cells[1].words()[0] == "gap" and card.cells[2].words()[0] == "no"
+    assert pytest.approx(found.explain(3, hidden=["v1"], edited={"v2": "n"}).D2) == card.D2
+    place = row.at([0.5, 0.0])
+    assert [c.column for c in place.cells] == list(found.table.names)
+    assert all(c.low <= c.value <= c.high for c in place.cells)
+    assert row.set_apart(range(10)).axes[0].name == "axis 1"
+
+
+def test_commands_agree(made):
+    found, _, folder = made
+    told = in_process("explain", "votes.run", "--row", "4", "--hide", "v1", "--set", "v2=y", cwd=folder)
+    assert "Row 4 without v1 and with v2 at y" in told.out
+    assert found.axes[0].sentence in in_process("explain", "votes.run", "--axis", "1", cwd=folder).out
+    assert found.odd.sentence in in_process("odd", "votes.run", cwd=folder).out
+
+
+@pytest.mark.slow
+def test_the_report_says_what_cannot_be_touched(made):
+    found, _, folder = made
+    text = found.report(folder / "r.html").read_text()
+    assert "A row of answers cannot be touched here" in text and "latent response" in text
+    for name in ("map", "loadings", "biplot", "reconstruct", "why_row", "why_all", "t2_q", "shepard"):
+        assert found.plot.draw(name).sentence, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["uci/house_votes_1984", "real_tables/bfi", "real_tables/vnf", "real_tables/biopsy"])
+def test_real_tables_of_answers_are_mixed_and_predict_better(name):
+    """A tenth of the cells hidden: the log loss of their levels is less than that of a Gaussian on codes."""
+    table = read(need(f"{name}.csv"))
+    assert is_mixed(table)
+    rows = np.flatnonzero((~np.isnan(table.X)).sum(axis=1) > 4)[:800]
+    X, q = table.X[rows], 5 if "bfi" in name or "vnf" in name else 2
+    hide = (np.random.default_rng(0).random(X.shape) < 0.1) & ~np.isnan(X)
+    seen, map = np.where(hide, np.nan, X), mixed_map(fit_mixed_map(table, q, 0), table.names)
+    again = MixedFactorAnalysis(q, likelihoods=map.model.likelihoods_, tol=1e-3).fit(map.source(seen))
+    mean, spread = ProbabilisticPCA(q, standardize=True).fit(seen).impute(seen, return_std=True)
+    losses = []
+    for k, (own,) in enumerate(map.numbers):
+        if not again.levels_[k]:
+            continue
+        at = hide[:, own]
+        levels = np.unique(X[~np.isnan(X[:, own]), own])
+        codes = [again.labels_[k].index(v) if again.labels_[k] else v for v in again.levels_[k]]
+        share = again.probabilities(map.source(seen), columns=[map.columns[k]])[map.columns[k]][at][
+            :, np.argsort(codes)
+        ]
+        plain, truth = shares_of_levels(mean[at, own], spread[at, own], levels), np.searchsorted(levels, X[at, own])
+        losses += [[-np.log(max(part[i, t], 1e-3)) for part in (share, plain)] for i, t in enumerate(truth)]
+    difference = np.array(losses) @ [1.0, -1.0]
+    assert difference.mean() < -2 * difference.std() / np.sqrt(len(difference))
+
+
+@pytest.mark.parametrize("name", ["penguins", "titanic", "colic", "snorena"])
+def test_real_tables_of_numbers_stay_gaussian(name):
+    assert not is_mixed(read(need(f"real_tables/{name}.csv")))
