@@ -2,8 +2,8 @@ r"""
 Parts, and axes of each, by evidence
 ====================================
 
-Lawrence, section 2.9, names the variational treatment of mixtures of factor analysers (Ghahramani and Beal, 2000): the number
-of parts, and of the axes of each, are found in one fit, because a part or an axis that does not pay for itself in the
+Lawrence, section 2.9, names the variational treatment of mixtures of factor analysers (Ghahramani and Beal, 2000): how
+many parts, and how many axes each, is found in one fit, because a part or an axis that does not pay for itself in the
 bound on the evidence dies. Three parts of 2, 2 and 1 axes among eight columns; six parts are offered.
 """
 
