@@ -196,7 +196,13 @@ class SavedRun:
 
     def _read_as_then(self) -> Table:
         """The table with the columns of the model, whatever role they would be given by now."""
-        table = read(self.path, **self.options)
+        try:
+            table = read(self.path, **self.options)
+        except TypeError as problem:
+            if isinstance(problem, LowdimError):
+                raise
+            words = f"{FACTS} tells of an option that no table is read with ({problem})"
+            raise error("LD305", path=self.folder, problem=words) from None
         if table.names == self.names or table.sha256 != self.facts["table"]["sha256"]:
             return table
         return read(self.path, **{**self.options, "use": (*self.options.get("use", ()), *self.names)})
@@ -247,7 +253,7 @@ def load_run(folder: str | PathLike[str]) -> SavedRun:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         run = SavedRun(folder, facts)
         _ = run.names, run.options, run.settings, run.sentences, facts["table"]["path"], dict(facts["files"])
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         why = getattr(problem, "strerror", None) or f"{type(problem).__name__} {problem}"
         raise error("LD305", path=folder, problem=f"{FACTS}: {why}") from None
     return run

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from lowdim.judge.rows.odd_rows import false_discovery
-from lowdim.math.linalg import Array, Mask
+from lowdim.math.linalg import Array, Mask, seen_spread
 from lowdim.text.messages import Message, message
 
 FALSE_DISCOVERY_RATE = 0.05  # share of false alarms allowed among the pairs reported
@@ -90,7 +90,7 @@ def _tests(X: Array, seen: Mask) -> tuple[list[tuple[int, int]], Array, Array]:
     """
     with_gaps = np.flatnonzero(~seen.all(axis=0))
     centre = np.nanmean(np.where(seen.any(axis=0), X, 0.0), axis=0)
-    spread = np.nanstd(np.where(seen.any(axis=0), X, 0.0), axis=0)
+    spread = seen_spread(np.where(seen.any(axis=0), X, 0.0))
     Z = np.where(seen, (X - centre) / np.where(spread > 0, spread, 1.0), 0.0)
     side = []
     for rows in (~seen[:, with_gaps], seen[:, with_gaps]):

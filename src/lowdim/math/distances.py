@@ -140,7 +140,8 @@ def negative_mass(B: Array) -> NegativeMass:
             tol=1e-6,
         )
         exact, total = False, float(np.trace(B) - 2.0 * np.minimum(values, 0.0).sum())
-    rounding = n * np.finfo(float).eps * float(np.linalg.norm(B))
+    size = float(np.abs(B).max(initial=0.0)) or 1.0  # squares of large numbers would leave double precision
+    rounding = n * np.finfo(float).eps * size * float(np.linalg.norm(B / size))
     below = values[values < -rounding]
     return NegativeMass(float(-below.sum() / max(total, np.finfo(float).tiny)), len(below), float(values.min()), exact)
 

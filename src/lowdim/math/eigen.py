@@ -36,8 +36,11 @@ def lanczos(
     space = min(d, max(4 * k, 20))
     if k >= d or space <= k:
         return block_krylov(operate, d, k, rng, tol=tol)
+    start = rng.standard_normal(d)
+    if not operate(start).any():  # nothing varies: ARPACK knows no way on from there
+        return np.zeros(k), np.eye(d, k), 0.0, 1
     C = spl.LinearOperator((d, d), matvec=product, dtype=np.float64)
-    values, V = spl.eigsh(C, k, ncv=space, tol=0, v0=rng.standard_normal(d))
+    values, V = spl.eigsh(C, k, ncv=space, tol=0, v0=start)
     values, V = values[::-1].copy(), np.linalg.qr(V[:, ::-1])[0]
     off = float(np.linalg.norm(operate(V) - V * values, axis=0).max(initial=0.0) / max(values[0], 1e-300))
     return values, V * sign_rule(V), off, count + 1

@@ -26,7 +26,8 @@ class ArraySource(Source):
         self.values, self.seen = values, seen
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
-        values = np.ascontiguousarray(self.values[rows], dtype=np.float64)
+        with np.errstate(over="ignore"):  # a long double beyond a double is infinite, and refused as such
+            values = np.ascontiguousarray(self.values[rows], dtype=np.float64)
         return values, None if self.seen is None else np.ascontiguousarray(self.seen[rows])
 
 

@@ -35,9 +35,12 @@ class Frame(NamedTuple):
 
     def inward(self, block: Block, in_place: bool = False) -> Block:
         """The block in the model's units; in place where the block is nobody else's."""
-        z = np.subtract(block.x, self.shift, out=block.x if in_place else None)
-        if (self.scale != 1.0).any():  # a second copy of the block costs as much as the first
-            z *= self.scale
+        if self.scale.min(initial=1.0) <= HUGE_SCALE:  # differences of such numbers may pass the end of doubles
+            z = block.x * self.scale - self.shift * self.scale
+        else:
+            z = np.subtract(block.x, self.shift, out=block.x if in_place else None)
+            if (self.scale != 1.0).any():  # a second copy of the block costs as much as the first
+                z *= self.scale
         if block.mask is not None:
             z[~block.mask] = 0.0
         return block._replace(x=z)

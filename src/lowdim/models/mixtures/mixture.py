@@ -17,7 +17,7 @@ from lowdim.math.clusters import label_covariances, responsibilities
 from lowdim.math.linalg import Array, Mask, lower
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits, product
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.components import Component, component_of
 from lowdim.models.mixtures.starts import (
@@ -352,7 +352,7 @@ class MixtureModel(LatentModel):
         Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
         if Z.shape[1] != len(means):
             raise error("LD220", got=Z.shape[1], want=len(means), model=type(self).__name__, missing="")
-        return np.asarray(Z @ means)
+        return product(Z, means)
 
     def bic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Schwarz's criterion of a table, the smaller the better."""

@@ -22,6 +22,7 @@ from lowdim.models.ratings.sweep import (
     user_half,
 )
 from lowdim.sources.ratings import as_ids, look_up
+from lowdim.sources.views import HUGE_SCALE
 
 PAIRS_AT_ONCE = 2**16  # pairs predicted together
 EVALUATED_LEVEL = 0.9  # of the intervals that `evaluate` counts
@@ -202,7 +203,10 @@ def place_users(state: SweepState, items: tuple[Any, Any], kind: FitKind, X: sp.
 
 def in_frame(X: sp.csr_array, unit: tuple[float, float], dtype: str) -> sp.csr_array:
     """Stored ratings in the frame's units, given as (shift, scale)."""
-    return sp.csr_array((((X.data - unit[0]) * unit[1]).astype(dtype), X.indices, X.indptr), shape=X.shape)
+    shift, scale = unit
+    far = scale <= HUGE_SCALE  # differences of such numbers may pass the end of doubles
+    cells = X.data * scale - shift * scale if far else (X.data - shift) * scale
+    return sp.csr_array((cells.astype(dtype), X.indices, X.indptr), shape=X.shape)
 
 
 def dimension_strength(items: VectorBeliefs, prior: VectorPrior, kind: FitKind) -> Array:
@@ -218,10 +222,11 @@ def dimension_strength(items: VectorBeliefs, prior: VectorPrior, kind: FitKind) 
 def evaluate(values: Array, law: RatingLaw, shown: Array) -> Evaluation:
     """Errors of the predictions `shown`, and how well the law of each rating fits it."""
     error = values - shown
+    size = float(np.abs(error).max(initial=0.0)) or 1.0  # so that no square leaves double precision
     return Evaluation(
         len(values),
-        float(np.sqrt((error**2).mean())),
-        float(np.abs(error).mean()),
+        size * float(np.sqrt(((error / size) ** 2).mean())),
+        size * float(np.abs(error / size).mean()),
         float(law.log_density(values).mean()),
         float((np.abs(values - law.mean) <= law.reach(EVALUATED_LEVEL)).mean()),
     )
