@@ -288,6 +288,7 @@ SENSIBLE = {
     "embedding_score": ONE_AXIS,
     "embedding_score of a map": ONE_AXIS,
     "judge_map of a map": ONE_AXIS,
+    "MixedFactorAnalysis": {"texts that are numbers"},
     **{name: {"texts that are numbers", "spans of time"} for name in ("analyse", "fit_method", "read", "subject")},
     **{
         name: {"gaps only", "a column of gaps", "a single seen cell", "all masked"}

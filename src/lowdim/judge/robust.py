@@ -25,7 +25,7 @@ from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.rows.null_law import tempered_levels
 from lowdim.judge.rows.surprise import surprises
 from lowdim.math.gaussian import posterior
-from lowdim.math.linalg import Array, Mask, evenly_spread, moderate_unit
+from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.math.outlying import (
     MAD_TO_SD,
     far_rows,
@@ -35,6 +35,7 @@ from lowdim.math.outlying import (
     similar_groups,
 )
 from lowdim.math.streams import ROBUST_FIT
+from lowdim.math.units import moderate_unit
 from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA

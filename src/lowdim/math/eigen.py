@@ -11,6 +11,7 @@ import scipy.sparse.linalg as spl
 from scipy.sparse import csgraph
 
 from lowdim.math.linalg import Array, largest, sign_rule
+from lowdim.math.units import moderate_unit
 
 PASSES = 40  # the most products a Krylov basis may take; plans read it too
 
@@ -123,6 +124,8 @@ def solve(problem: Problem, k: int) -> Eigen:
     M, s = problem.matrix, problem.scale
     if s is not None:
         M = sp.csr_array(sp.diags_array(s) @ M @ sp.diags_array(s)) if sp.issparse(M) else M * s[:, None] * s
+    unit = float(moderate_unit(np.abs(M).max(initial=0.0))) if isinstance(M, np.ndarray) else 1.0
+    M = M if unit == 1.0 else M / unit  # residuals are squared
     count = min(k + problem.skip, M.shape[0])
     t = None if problem.null is None else problem.null / np.linalg.norm(problem.null)
     if _by_products(problem, M, count):
@@ -136,7 +139,7 @@ def solve(problem: Problem, k: int) -> Eigen:
     off = float(np.linalg.norm(M @ V - V * values, axis=0).max(initial=0.0)) / (size or 1.0)
     if s is not None:
         V = V * s[:, None]
-    values, V = values[problem.skip :], V[:, problem.skip :]
+    values, V = values[problem.skip :] * unit, V[:, problem.skip :]
     return Eigen(values, V * sign_rule(V), off, solver)
 
 

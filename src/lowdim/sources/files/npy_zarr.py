@@ -234,7 +234,7 @@ def load_mtx(path: Path) -> Any:
         ):  # SciPy reads on beyond the end of a number that breaks off there
             raise EOFError("it breaks off within a line")
         if _has_control_bytes(path):  # SciPy's reader would end the process
-            raise ValueError("it has zero or control bytes, and is text")
+            raise damaged(path, "Matrix Market", "it has zero or control bytes, and is text")
         if columns > WIDEST_FILE:
             raise error("LD171", d=f"{columns:,}", most=f"{WIDEST_FILE:,}", fix="leave columns out, or turn the matrix")
         _refuse_rows(path, rows)
