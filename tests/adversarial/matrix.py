@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -47,4 +48,7 @@ def tried(chosen: Iterable[Pair], subjects: dict[str, Subject] | None = None) ->
     for pair in chosen:
         nonsense = pair.input in NONSENSE and pair.input not in SENSIBLE.get(pair.subject.partition("(")[0], ())
         nonsense = nonsense and not pair.subject.startswith("lowdim ")  # in a file they may be a table
-        yield pair, outcome(known[pair.subject](INPUTS[pair.input]()), nonsense)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what NumPy says of matrices
+            table = INPUTS[pair.input]()
+        yield pair, outcome(known[pair.subject](table), nonsense)

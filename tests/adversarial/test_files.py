@@ -1,4 +1,4 @@
-"""Files that were spoilt or made to do harm: an answer or a coded error; no crash, no hang, no file touched elsewhere."""
+"""Files that were spoilt or made to do harm: an answer or a coded error; no crash, no hang, no other file touched."""
 
 import json
 import os

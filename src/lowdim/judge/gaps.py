@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from lowdim.judge.rows.odd_rows import false_discovery
+from lowdim.math.distances import seen_spread
 from lowdim.math.linalg import Array, Mask
-from lowdim.math.units import seen_spread
 from lowdim.text.messages import Message, message
 
 FALSE_DISCOVERY_RATE = 0.05  # share of false alarms allowed among the pairs reported

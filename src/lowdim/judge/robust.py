@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.rows.null_law import tempered_levels
 from lowdim.judge.rows.surprise import surprises
+from lowdim.math.distances import moderate_unit
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.math.outlying import (
@@ -35,7 +36,6 @@ from lowdim.math.outlying import (
     similar_groups,
 )
 from lowdim.math.streams import ROBUST_FIT
-from lowdim.math.units import moderate_unit
 from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA

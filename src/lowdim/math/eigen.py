@@ -10,8 +10,8 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 from scipy.sparse import csgraph
 
+from lowdim.math.distances import moderate_unit
 from lowdim.math.linalg import Array, largest, sign_rule
-from lowdim.math.units import moderate_unit
 
 PASSES = 40  # the most products a Krylov basis may take; plans read it too
 

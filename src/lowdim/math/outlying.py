@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from lowdim.math.distances import moderate_unit
 from lowdim.math.linalg import Array, Mask, evenly_spread
-from lowdim.math.units import moderate_unit
 
 QUARTILE = 0.6745  # of a Gaussian, in standard deviations
 MAD_TO_SD = 1.4826  # the standard deviation of a Gaussian in units of its median absolute deviation

@@ -80,10 +80,7 @@ def frame_of(sample: Block, each: bool = False, origin: bool = True) -> Frame:
     shift = (x if (size == 1.0).all() else x * size).sum(axis=0) / count / size
     # differences of such numbers overflow, and so large a spread hides no digits
     shift[(largest > FAR_FROM_ZERO) | (not origin)] = 0.0
-    off = x - shift
-    if mask is not None:
-        off *= mask
-    off = np.abs(off, out=off).max(axis=0, initial=0.0)
+    off = np.abs(x - shift if mask is None else (x - shift) * mask).max(axis=0, initial=0.0)
     varies = bool((off > 0.0).any())  # a single row shows no spread, only a size
     return Frame(shift, powers_of_two(off if varies else largest, each), np.ones(len(shift)))
 

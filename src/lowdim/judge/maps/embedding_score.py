@@ -77,7 +77,7 @@ def embedding_score(Z: Any, Y: Any) -> float:
         )
         for start in HYPERPARAMETER_STARTS
     ]
-    return float(-min(optimum.fun for optimum in optima) - 0.5 * y.size * np.log(size)) + y.size * log_unit
+    return float(-min(optimum.fun for optimum in optima) - 0.5 * y.size * np.log(size) + y.size * log_unit)
 
 
 def loss(theta: Array, D: Array, S: Array, p: int) -> tuple[float, Array]:

@@ -146,7 +146,7 @@ def log_density(field: Field, Y: Array) -> float:
     starts = [(np.log(mean), low + 1.0), (np.log(mean) - 3.0, np.log(mean) - 1.0), (np.log(mean) + 3.0, low)]
     bounds = [(np.log(mean) - 60.0, np.log(mean) + 60.0), (low, np.log(mean) + 5.0)]
     optima = [minimize(loss, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
-    return -float(min(optimum.fun for optimum in optima)) + (n - 1) * p * float(np.log(unit))
+    return float((n - 1) * p * np.log(unit) - min(optimum.fun for optimum in optima))
 
 
 def _level(A: Array) -> float:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.distances import moderate_unit
 from lowdim.math.linalg import Array, Mask
-from lowdim.math.units import moderate_unit
 from lowdim.sources.source import Block
 from lowdim.text.messages import error, warn
 

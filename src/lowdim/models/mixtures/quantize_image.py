@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.distances import moderate_unit
 from lowdim.math.linalg import Array
-from lowdim.math.units import moderate_unit
 from lowdim.text.messages import LowdimWarning, error
 
 Picture = NDArray[Any]
