@@ -180,3 +180,14 @@ def test_fields_say_what_they_cannot_do():
         field_of_covariance(np.broadcast_to(0.0, (7000, 7000)))
     with pytest.raises(LowdimError, match="LD452"):
         log_density(model._field(), np.ones((30, 2)))
+
+
+@pytest.mark.filterwarnings("ignore:LD152")
+@pytest.mark.parametrize("size", [2.0**-700, 2.0**700])
+@pytest.mark.parametrize("name", ["mds", "isomap", "mvu"])
+def test_a_field_does_not_depend_on_the_unit(name, size):
+    """Its score moves by the logarithm of the unit, as a density does; distances by its square, or to the last double."""
+    X = bent(30)
+    one, other = clone(MODELS[name]).fit(X), clone(MODELS[name]).fit(X * size)
+    moved = one.field_score(X) - (len(X) - 1) * X.shape[1] * np.log(size)
+    assert other.field_score(X * size) == pytest.approx(moved, rel=1e-9)

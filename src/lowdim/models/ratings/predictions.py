@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from lowdim.math.linalg import Array, unpack
-from lowdim.models.base.results import Posterior
+from lowdim.models.base.results import LARGEST, Posterior
 from lowdim.models.ratings.beliefs import Gamma, VectorBeliefs, VectorPrior, pair_means, row_sums
 from lowdim.models.ratings.sweep import (
     FADED_SHARE,
@@ -221,12 +221,12 @@ def dimension_strength(items: VectorBeliefs, prior: VectorPrior, kind: FitKind) 
 
 def evaluate(values: Array, law: RatingLaw, shown: Array) -> Evaluation:
     """Errors of the predictions `shown`, and how well the law of each rating fits it."""
-    error = values - shown
-    size = float(np.abs(error).max(initial=0.0)) or 1.0  # so that no square leaves double precision
+    size = float(max(np.abs(values).max(initial=0.0), np.abs(shown).max(initial=0.0))) or 1.0
+    error = values / size - shown / size  # so that no difference and no square leaves double precision
     return Evaluation(
         len(values),
-        size * float(np.sqrt(((error / size) ** 2).mean())),
-        size * float(np.abs(error / size).mean()),
+        min(size * float(np.sqrt((error**2).mean())), LARGEST),
+        min(size * float(np.abs(error).mean()), LARGEST),
         float(law.log_density(values).mean()),
         float((np.abs(values - law.mean) <= law.reach(EVALUATED_LEVEL)).mean()),
     )
