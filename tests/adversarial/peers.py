@@ -2,7 +2,7 @@
 
     python -m tests.adversarial.peers     prints {class: {how it ended: how often}} as JSON
 
-An error is opaque where scikit-learn did not raise it on purpose: LinAlgError and whatever is no ValueError or TypeError.
+An error is opaque where scikit-learn did not raise it on purpose: LinAlgError, and what is no ValueError or TypeError.
 Nonsense is what no table is; classes that refuse gaps refuse them in words of their own.
 """
 
@@ -81,7 +81,7 @@ def main() -> None:
                 X = table()
             kind = ended(make, X, title in NONSENSE).kind
             ends[kind] = ends.get(kind, 0) + 1
-    print(json.dumps(found))
+    print("\n" + json.dumps(found))  # LAPACK prints what it thinks of some tables
 
 
 if __name__ == "__main__":

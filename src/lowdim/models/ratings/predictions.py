@@ -151,7 +151,8 @@ class RatingLaw(NamedTuple):
         return np.asarray(student.ppf(0.5 + level / 2, 2 * self.shape) * self.scale)
 
     def log_density(self, values: Array) -> Array:
-        return np.asarray(student.logpdf((values - self.mean) / self.scale, 2 * self.shape) - np.log(self.scale))
+        off = (values / 2 - self.mean / 2) / (self.scale / 2)  # halves: a difference may be beyond the largest double
+        return np.asarray(student.logpdf(off, 2 * self.shape) - np.log(self.scale))
 
 
 def predict_pairs(
@@ -228,5 +229,5 @@ def evaluate(values: Array, law: RatingLaw, shown: Array) -> Evaluation:
         min(size * float(np.sqrt((error**2).mean())), LARGEST),
         min(size * float(np.abs(error).mean()), LARGEST),
         float(law.log_density(values).mean()),
-        float((np.abs(values - law.mean) <= law.reach(EVALUATED_LEVEL)).mean()),
+        float((np.abs(values / 2 - law.mean / 2) <= law.reach(EVALUATED_LEVEL) / 2).mean()),
     )
