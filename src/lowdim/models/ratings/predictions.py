@@ -148,7 +148,8 @@ class RatingLaw(NamedTuple):
 
     def reach(self, level: float) -> Array:
         """Half the width of the interval that holds a rating with this probability."""
-        return np.asarray(student.ppf(0.5 + level / 2, 2 * self.shape) * self.scale)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.minimum(student.ppf(0.5 + level / 2, 2 * self.shape) * self.scale, LARGEST))
 
     def log_density(self, values: Array) -> Array:
         off = (values / 2 - self.mean / 2) / (self.scale / 2)  # halves: a difference may be beyond the largest double
