@@ -138,9 +138,9 @@ def _opened(kind: str, path: Path) -> Any:
         found = lowdim.load_run(path)
         parts = (found.kind, found.method, found.names, found.aside, found.settings, found.sentences, found.scales)
         return parts, found.calibration, found.law_of_new_rows, found.model, found.table, found.analysis.sentences
-    if kind not in ("npz", "mtx", "dense mtx", "zarr"):
-        attempt(lambda: lowdim.read(path))
-    return attempt(lambda: all_rows(path))
+    table = None if kind in ("npz", "mtx", "dense mtx", "zarr") else attempt(lambda: lowdim.read(path))
+    streamed = attempt(lambda: all_rows(path))
+    return streamed if table is None else table
 
 
 def attempt(work: Callable[[], Any]) -> Any:

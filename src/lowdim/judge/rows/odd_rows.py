@@ -45,6 +45,7 @@ from lowdim.judge.rows.surprise import distances, surprises
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.outlying import robust_units, similar_groups
+from lowdim.models.base.results import LARGEST
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
@@ -487,7 +488,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     unit = float(judged.scale[j])
     shift, sd, surprise = float(rows.shift[k]) / unit, float(rows.sd[k]) / unit, float(rows.surprise[k])
     value, expected, sd, limit = in_own_units(judged.scales, j, value, value - shift, sd)
-    left = max(float(rows.D2[k]) - surprise**2, 0.0)
+    left = max(float(min(rows.D2[k], LARGEST)) - min(surprise * surprise, LARGEST), 0.0)
     p_hidden = float(judged.law.p_value(np.array(left), np.array(seen - 1)))
     defined = bool(Q.dof[k] > 0)
     if far_out(p_hidden, float(Q.p[k]) if defined else None, rate):
