@@ -24,10 +24,6 @@ from lowdim.judge.maps.quality import judge_map as judge_map
 from lowdim.judge.robust import robust_fit as robust_fit
 from lowdim.judge.rows.odd_rows import odd_rows as odd_rows
 from lowdim.judge.table_input import read as read
-from lowdim.math.distances import to_similarities as to_similarities
-from lowdim.math.distances import to_squared_distances as to_squared_distances
-from lowdim.math.rotate import procrustes as procrustes
-from lowdim.math.rotate import rotate as rotate
 from lowdim.models.base.restarts import best_of as best_of
 from lowdim.models.gaussian_process.bayesian_gplvm import BayesianGPLVM as BayesianGPLVM
 from lowdim.models.gaussian_process.gplvm import GPLVM as GPLVM
@@ -40,6 +36,10 @@ from lowdim.models.linear.pca import PCA as PCA
 from lowdim.models.linear.ppca import PPCA as PPCA
 from lowdim.models.linear.ppca import ProbabilisticPCA as ProbabilisticPCA
 from lowdim.models.linear.robust_ppca import RobustPPCA as RobustPPCA
+from lowdim.models.matrices import procrustes as procrustes
+from lowdim.models.matrices import rotate as rotate
+from lowdim.models.matrices import to_similarities as to_similarities
+from lowdim.models.matrices import to_squared_distances as to_squared_distances
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis as MixedFactorAnalysis
 from lowdim.models.mixtures.bayesian_mixture import BayesianMixtureOfPPCA as BayesianMixtureOfPPCA
 from lowdim.models.mixtures.gaussian_mixture import GaussianMixture as GaussianMixture

@@ -347,10 +347,10 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "fill": "judge.fills.fills", "fit_method": "jobs.one_model", "forecast": "jobs.forecast",
     "judge_map": "judge.maps.quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
     "odd_rows": "judge.rows.odd_rows",
-    "procrustes": "math.rotate", "quantize_image": "models.mixtures.quantize_image", "read": "judge.table_input",
-    "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "math.rotate",
+    "procrustes": "models.matrices", "quantize_image": "models.mixtures.quantize_image", "read": "judge.table_input",
+    "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "models.matrices",
     "stream": "sources.files.open", "subject": "jobs.subject",
-    "to_similarities": "math.distances", "to_squared_distances": "math.distances",
+    "to_similarities": "models.matrices", "to_squared_distances": "models.matrices",
     "total_least_squares": "models.linear.functions", "whiten": "models.linear.functions",
 }  # fmt: skip
 MODULES = {"datasets": "datasets", "laws": "laws", "messages": "text.messages"}

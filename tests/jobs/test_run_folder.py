@@ -122,3 +122,42 @@ def test_run_json_is_plain_json(run):
     told = json.loads(text, parse_constant=lambda word: pytest.fail(word))
     assert told["versions"]["numpy"] == np.__version__ and len(told["table"]["sha256"]) == 64
     assert told["table"]["options"] == {"drop": ["x6"]}
+
+
+def test_a_run_that_cannot_be_written_whole_leaves_the_older_one(run, tmp_path, monkeypatch):
+    """The disk is full at the last file: everything is as it was, and nothing is left behind."""
+    found, _ = run
+    place = save_run(found, tmp_path / "t.run")
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lowdim.jobs.run_folder.save_parts", full)
+    with pytest.raises(LowdimError) as caught:
+        save_run(found, place)
+    assert caught.value.code == "LD304"
+    assert {path.name: path.read_bytes() for path in place.iterdir()} == before
+
+
+def test_files_of_an_older_run_do_not_linger(run, tmp_path):
+    found, _ = run
+    place = save_run(found, tmp_path / "t.run")
+    facts = json.loads((place / "run.json").read_text())
+    for name in ("held.csv", "../kept.csv"):
+        (place / name).write_text("x")
+        facts["files"][name] = "0"
+    (place / "own.txt").write_text("somebody's")
+    (place / "run.json").write_text(json.dumps(facts))
+    save_run(found, place)
+    assert not (place / "held.csv").exists() or "held.csv" in load_run(place).facts["files"]
+    assert (place / "own.txt").exists() and (tmp_path / "kept.csv").exists()
+
+
+def test_an_option_that_nobody_knows_is_named(run):
+    _, folder = run
+    opened = load_run(folder / "t.run")
+    opened.facts["table"]["options"]["colour"] = "red"
+    with pytest.raises(LowdimError, match="colour") as caught:
+        _ = load_run(folder / "t.run").__class__(opened.folder, opened.facts).table
+    assert caught.value.code == "LD305"

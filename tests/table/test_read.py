@@ -600,3 +600,16 @@ def test_words_and_numbers_that_are_no_date_stay_words() -> None:
     for cells in (["Ford 1999", "Opel 2000"], ["1999-13", "1999-14"], ["31 Feb 1999", "1 Mar 1999"]):
         frame = pd.DataFrame({"when": cells * 6, "a": np.arange(12.0) ** 2, "b": np.sin(np.arange(12))})
         assert read(frame).time is None
+
+
+def test_complex_numbers_in_a_frame_are_refused_by_name():
+    frame = pd.DataFrame({"real": [1.0, 2.0, 4.0], "wave": [1 + 2j, 2.0, 3.0]})
+    for table in (frame, frame.astype(object)):
+        with pytest.raises(LowdimError, match="wave") as caught:
+            read(table)
+        assert caught.value.code == "LD102"
+
+
+def test_whole_numbers_beyond_64_bits_are_read():
+    rows = [[10**25 * (i + 1), i * i, 7 - i] for i in range(12)]
+    assert read(rows).X[:, 0].tolist() == [float(row[0]) for row in rows]

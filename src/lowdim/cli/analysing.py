@@ -69,8 +69,11 @@ def analysed(request: Request, folder: str | None = None) -> Analysis:
         except Stopped as stopped:
             if folder is None:
                 raise
-            from lowdim.jobs.run_folder import save_run
+            from lowdim.jobs.run_folder import is_finished, save_run
 
+            if is_finished(folder):
+                complain(f"Stopped. {folder}/ is the run that was there before; nothing of this one is kept.")
+                raise Done(130) from None
             save_run(stopped.partial, folder, options=kept_options(request), command=command_line())
             had = [name for name in ("jury", "model", "fills", "odd") if getattr(stopped.partial, name) is not None]
             complain(

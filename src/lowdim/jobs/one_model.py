@@ -28,7 +28,7 @@ from lowdim.jobs.asked_models import (
     view_source,
 )
 from lowdim.jobs.mixed_model import fills_of_mixed, fit_mixed, read_mixed_rows
-from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, saving, write
+from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, staged, write
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.table_input import read
@@ -361,12 +361,7 @@ def save_fitted(
     fitted: FittedMethod, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
 ) -> Path:
     """Write model.lowdim, scores.csv and, where columns have likelihoods of their own, fills.csv; then run.json."""
-    t, folder, files = fitted.table, saving(folder), [MODEL, "scores.csv"]
-    write(folder / "scores.csv", fitted.places.lines(t.row_names))
-    if fitted.mixed is not None:
-        write(folder / "fills.csv", fills_of_mixed(fitted.model, fitted.mixed, t.row_names))
-        files.append("fills.csv")
-    fitted.model.save(folder / MODEL)
+    t = fitted.table
     mapped, certificate = fitted.places.cluster is None, fitted.model.certificate_
     facts = {
         **run_facts(t, fitted.settings, options or {}, command),
@@ -379,7 +374,13 @@ def save_fitted(
         "converged": bool(certificate.converged),
         "sentences": [fitted.text().split("\n")[0]],
     }
-    return save_facts(folder, facts, files)
+    with staged(folder) as stage:
+        write(stage / "scores.csv", fitted.places.lines(t.row_names))
+        if fitted.mixed is not None:
+            write(stage / "fills.csv", fills_of_mixed(fitted.model, fitted.mixed, t.row_names))
+        fitted.model.save(stage / MODEL)
+        save_facts(stage, facts)
+    return Path(folder)
 
 
 def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ...], RowPlaces, tuple[Message, ...]]:

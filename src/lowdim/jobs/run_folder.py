@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -24,8 +27,8 @@ import numpy as np
 
 from lowdim import __version__
 from lowdim.jobs.analysis_base import Analysis, Settings, decided
-from lowdim.jobs.saved_analysis import JUDGES_FILE, SavedAnalysis, save_parts
-from lowdim.storage.atomic import not_written, replacing
+from lowdim.jobs.saved_analysis import SavedAnalysis, save_parts
+from lowdim.storage.atomic import is_running, not_written, replacing
 from lowdim.storage.model_file import load
 from lowdim.table.kinds.scales import ColumnScales, limit_lists, log_entries, log_scales
 from lowdim.table.open_file import file_digest as sha256
@@ -50,6 +53,7 @@ RUN_SCHEMA = 1
 FACTS = "run.json"
 MODEL = "model.lowdim"
 ANALYSIS, STREAM, ONE_MODEL = "analysis", "stream", "model"  # kinds of runs: of a table, of a large file, of one model
+STAGE = ".lowdim-run-"  # begins the name of a folder in which the files of a run wait for each other
 OUTSIDE = {-1: "below", 0: "", 1: "above"}
 
 
@@ -197,7 +201,13 @@ class SavedRun:
 
     def _read_as_then(self) -> Table:
         """The table with the columns of the model, whatever role they would be given by now."""
-        table = read(self.path, **self.options)
+        try:
+            table = read(self.path, **self.options)
+        except TypeError as problem:
+            if isinstance(problem, LowdimError):
+                raise
+            words = f"{FACTS} tells of an option that no table is read with ({problem})"
+            raise error("LD305", path=self.folder, problem=words) from None
         if table.names == self.names or table.sha256 != self.facts["table"]["sha256"]:
             return table
         return read(self.path, **{**self.options, "use": (*self.options.get("use", ()), *self.names)})
@@ -248,10 +258,18 @@ def load_run(folder: str | PathLike[str]) -> SavedRun:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         run = SavedRun(folder, facts)
         _ = run.names, run.options, run.settings, run.sentences, facts["table"]["path"], dict(facts["files"])
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         why = getattr(problem, "strerror", None) or f"{type(problem).__name__} {problem}"
         raise error("LD305", path=folder, problem=f"{FACTS}: {why}") from None
     return run
+
+
+def is_finished(folder: str | PathLike[str]) -> bool:
+    """Whether a folder holds a run that came to its end."""
+    try:
+        return bool(load_run(folder).facts.get("finished"))
+    except LowdimError:
+        return False
 
 
 # writing ------------------------------------------------------------------------------------------------
@@ -279,22 +297,54 @@ def save_run(
     command: str = "",
 ) -> Path:
     """Write the model, the judges' findings and the tables as far as they exist, then run.json, which names them."""
-    folder, texts = saving(folder), tables(analysis)
-    for name, text in texts.items():
-        write(folder / name, text)
-    if analysis.model is not None:
-        analysis.model.save(folder / MODEL)
-    save_parts(analysis, folder)
-    names = [*texts, *([MODEL] if analysis.model is not None else ()), JUDGES_FILE]
-    return save_facts(folder, describe(analysis, options or {}, command), names)
+    with staged(folder) as stage:
+        for name, text in tables(analysis).items():
+            write(stage / name, text)
+        if analysis.model is not None:
+            analysis.model.save(stage / MODEL)
+        save_parts(analysis, stage)
+        save_facts(stage, describe(analysis, options or {}, command))
+    return Path(folder)
 
 
-def save_facts(folder: Path, facts: dict[str, Any], names: Iterable[str]) -> Path:
+def save_facts(stage: Path, facts: dict[str, Any]) -> None:
     """Write run.json, the last file of a run: a folder without it is not one."""
-    present = (folder / name for name in sorted(names))
-    files = {path.name: file_fingerprint(path.read_bytes()) for path in present if path.is_file()}
-    write(folder / FACTS, json.dumps({**facts, "files": files}, indent=1, allow_nan=False) + "\n")
-    return folder
+    files = {path.name: file_fingerprint(path.read_bytes()) for path in sorted(stage.iterdir())}
+    write(stage / FACTS, json.dumps({**facts, "files": files}, indent=1, allow_nan=False) + "\n")
+
+
+def _named_files(folder: Path) -> set[str]:
+    """The files that a run folder names as its own; whoever wrote it, they lie in it."""
+    try:
+        names = load_run(folder).facts["files"]
+    except LowdimError:
+        return set()
+    return {name for name in names if Path(name).name == name and Path(name).suffix in (".csv", ".lowdim")}
+
+
+@contextmanager
+def staged(folder: str | PathLike[str]) -> Iterator[Path]:
+    """A folder inside the run's, whose files take the places of older ones once all of them are written, run.json last.
+
+    A full disk, or a process that ends half-way, leaves the older run as it was.
+    """
+    folder = saving(folder)
+    for left in folder.glob(f"{STAGE}*"):  # by a process that was killed
+        if not is_running(int(left.name.removeprefix(STAGE) or 0)):
+            shutil.rmtree(left, ignore_errors=True)
+    stage = folder / f"{STAGE}{os.getpid()}"
+    try:
+        stage.mkdir(exist_ok=True)
+        yield stage
+        paths, before = sorted(stage.iterdir(), key=lambda path: path.name == FACTS), _named_files(folder)
+        for path in paths:
+            os.replace(path, folder / path.name)
+        for name in before - {path.name for path in paths}:  # of the older run: they would be taken for this one's
+            (folder / name).unlink(missing_ok=True)
+    except OSError as cause:
+        raise not_written(folder, cause) from cause
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
 
 
 def check_free(folder: str | PathLike[str], table: str | PathLike[str], method: str | None = None) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from lowdim.judge.rows.odd_rows import false_discovery
+from lowdim.math.distances import moderate_unit
 from lowdim.math.linalg import Array, Mask
 from lowdim.text.messages import Message, message
 
@@ -89,9 +90,10 @@ def _tests(X: Array, seen: Mask) -> tuple[list[tuple[int, int]], Array, Array]:
     The spread is pooled: a handful of cells that happen to lie together must not look like certainty.
     """
     with_gaps = np.flatnonzero(~seen.all(axis=0))
-    centre = np.nanmean(np.where(seen.any(axis=0), X, 0.0), axis=0)
-    spread = np.nanstd(np.where(seen.any(axis=0), X, 0.0), axis=0)
-    Z = np.where(seen, (X - centre) / np.where(spread > 0, spread, 1.0), 0.0)
+    Y = np.where(seen.any(axis=0), X, 0.0)
+    Y = Y / moderate_unit(np.nanmax(np.abs(Y), axis=0, initial=0.0))
+    spread = np.nanstd(Y, axis=0)
+    Z = np.where(seen, (Y - np.nanmean(Y, axis=0)) / np.where(spread > 0, spread, 1.0), 0.0)
     side = []
     for rows in (~seen[:, with_gaps], seen[:, with_gaps]):
         w = rows.astype(float)

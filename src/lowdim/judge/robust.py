@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.rows.null_law import tempered_levels
 from lowdim.judge.rows.surprise import surprises
+from lowdim.math.distances import moderate_unit
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.math.outlying import (
@@ -42,6 +43,7 @@ from lowdim.models.linear.robust_ppca import RobustPPCA
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.views import gather
 from lowdim.text.format import count
+from lowdim.text.messages import error
 from lowdim.text.quiet import no_warnings
 
 CUT = 3.5  # deviations, of the bulk of the table, beyond which a cell or a row is held out of the fit
@@ -186,6 +188,8 @@ def robust_fit(
     ('screened', 20, [20])
     """
     source = as_source(X, weight=sample_weight)
+    if source.n < 2:
+        raise error("LD160", n=source.n, least=2)
     table = _RobustTable.of(source, n_components, standardize, random_state)
     judged = table.some()
     measured = int((~judged.levels).sum())
@@ -252,7 +256,8 @@ class _RobustTable(NamedTuple):
         seen = np.ones(x.shape, dtype=bool) if mask is None else mask
         centre, spread = robust_units(x, seen)
         tempered, levels = tempered_levels(x, seen)
-        z = np.where(seen, (tempered - centre) / spread, 0.0)
+        unit = moderate_unit(np.abs(np.where(seen, x, 0.0)).max(axis=0, initial=0.0))
+        z = np.where(seen, (tempered / unit - centre / unit) / (spread / unit), 0.0)
         return cls(x, seen, z, centre, spread, levels, source.weight, q, standardize, seed)
 
     def some(self) -> _RobustTable:

@@ -45,7 +45,7 @@ def numbers_of(table: Any, standardize: bool | None) -> tuple[Source, bool, Tabl
 
     A path or a data frame is read as `lowdim.read` does; an array or a Source is taken as it is.
     """
-    if isinstance(table, str | PathLike | Table) or (hasattr(table, "columns") and not isinstance(table, Source)):
+    if isinstance(table, str | PathLike | Table) or (hasattr(type(table), "columns") and not isinstance(table, Source)):
         from lowdim.judge.scales import on_suitable_scales
 
         t = on_suitable_scales(read(table))

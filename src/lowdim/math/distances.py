@@ -12,6 +12,7 @@ from lowdim.math.linalg import Array
 SAME_SHARE = 1e-8  # of the largest entry: two halves of a matrix that differ by less are the same but for rounding
 WHOLE_SPECTRUM_ROWS = 2500  # rows up to which every eigenvalue is computed to state the negative mass, a few seconds
 LARGE_NEGATIVE_SHARE = 0.05  # of the spread: from here on a negative part is a warning, below it a note
+SQUARABLE = 1e100  # sizes whose squares, and sums of many of them, can be stored
 LOWEST_VALUES = 5  # eigenvalues at the lower end that are computed beyond that
 
 
@@ -140,7 +141,8 @@ def negative_mass(B: Array) -> NegativeMass:
             tol=1e-6,
         )
         exact, total = False, float(np.trace(B) - 2.0 * np.minimum(values, 0.0).sum())
-    rounding = n * np.finfo(float).eps * float(np.linalg.norm(B))
+    size = float(np.abs(B).max(initial=0.0)) or 1.0  # squares of large numbers would leave double precision
+    rounding = n * np.finfo(float).eps * size * float(np.linalg.norm(B / size))
     below = values[values < -rounding]
     return NegativeMass(float(-below.sum() / max(total, np.finfo(float).tiny)), len(below), float(values.min()), exact)
 
@@ -160,3 +162,20 @@ def centre_and_spread(X: Array) -> tuple[Array, Array]:
     mean = np.where(mask, X, 0.0).sum(axis=0) / count
     spread = np.sqrt(np.where(mask, (X - mean) ** 2, 0.0).sum(axis=0) / count)
     return mean, np.where(spread > 0.0, spread, 1.0)
+
+
+def moderate_unit(size: Array) -> Array:
+    """Powers of two to divide by, so that squares of numbers of these sizes can be stored; 1 where they can anyway."""
+    fits = (size == 0.0) | ((size > 1.0 / SQUARABLE) & (size < SQUARABLE))
+    return np.where(fits, 1.0, np.ldexp(1.0, np.clip(np.frexp(size)[1], -1000, 1000)))
+
+
+def seen_spread(X: Array, ddof: int = 0) -> Array:
+    """The standard deviation of each column's seen cells (NaN is a gap), whatever their unit.
+
+    >>> seen_spread(np.array([[1e200, 3.0], [3e200, np.nan], [np.nan, 5.0]])).tolist()
+    [1e+200, 1.0]
+    """
+    unit = moderate_unit(np.asarray(np.nanmax(np.abs(X), axis=0, initial=0.0)))
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(np.nanstd(X / unit, axis=0, ddof=ddof) * unit, np.finfo(np.float64).max))

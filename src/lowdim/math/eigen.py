@@ -10,6 +10,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 from scipy.sparse import csgraph
 
+from lowdim.math.distances import moderate_unit
 from lowdim.math.linalg import Array, largest, sign_rule
 
 PASSES = 40  # the most products a Krylov basis may take; plans read it too
@@ -36,8 +37,11 @@ def lanczos(
     space = min(d, max(4 * k, 20))
     if k >= d or space <= k:
         return block_krylov(operate, d, k, rng, tol=tol)
+    start = rng.standard_normal(d)
+    if not operate(start).any():  # nothing varies: ARPACK knows no way on from there
+        return np.zeros(k), np.eye(d, k), 0.0, 1
     C = spl.LinearOperator((d, d), matvec=product, dtype=np.float64)
-    values, V = spl.eigsh(C, k, ncv=space, tol=0, v0=rng.standard_normal(d))
+    values, V = spl.eigsh(C, k, ncv=space, tol=0, v0=start)
     values, V = values[::-1].copy(), np.linalg.qr(V[:, ::-1])[0]
     off = float(np.linalg.norm(operate(V) - V * values, axis=0).max(initial=0.0) / max(values[0], 1e-300))
     return values, V * sign_rule(V), off, count + 1
@@ -120,6 +124,8 @@ def solve(problem: Problem, k: int) -> Eigen:
     M, s = problem.matrix, problem.scale
     if s is not None:
         M = sp.csr_array(sp.diags_array(s) @ M @ sp.diags_array(s)) if sp.issparse(M) else M * s[:, None] * s
+    unit = float(moderate_unit(np.abs(M).max(initial=0.0))) if isinstance(M, np.ndarray) else 1.0
+    M = M if unit == 1.0 else M / unit  # residuals are squared
     count = min(k + problem.skip, M.shape[0])
     t = None if problem.null is None else problem.null / np.linalg.norm(problem.null)
     if _by_products(problem, M, count):
@@ -133,7 +139,7 @@ def solve(problem: Problem, k: int) -> Eigen:
     off = float(np.linalg.norm(M @ V - V * values, axis=0).max(initial=0.0)) / (size or 1.0)
     if s is not None:
         V = V * s[:, None]
-    values, V = values[problem.skip :], V[:, problem.skip :]
+    values, V = values[problem.skip :] * unit, V[:, problem.skip :]
     return Eigen(values, V * sign_rule(V), off, solver)
 
 

@@ -222,7 +222,10 @@ def _promax(L: Array, power: int) -> Array:
     L = L / np.abs(L).max()  # or a high power of small loadings underflows
     U = np.linalg.lstsq(L, L * np.abs(L) ** (power - 1), rcond=None)[0]
     # Columns of U differ by orders of magnitude for high powers; their scale is free at this point.
-    T = np.linalg.inv(U / np.sqrt((U**2).sum(axis=0))).T
+    try:
+        T = np.linalg.inv(U / np.sqrt((U**2).sum(axis=0))).T
+    except np.linalg.LinAlgError:  # powers of nearly parallel factors are parallel: the varimax factors stay
+        return np.eye(len(U))
     return np.asarray(T / np.sqrt((T**2).sum(axis=0)))
 
 

@@ -26,7 +26,8 @@ class ArraySource(Source):
         self.values, self.seen = values, seen
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
-        values = np.ascontiguousarray(self.values[rows], dtype=np.float64)
+        with np.errstate(over="ignore"):  # a long double beyond a double is infinite, and refused as such
+            values = np.ascontiguousarray(self.values[rows], dtype=np.float64)
         return values, None if self.seen is None else np.ascontiguousarray(self.seen[rows])
 
 
@@ -99,8 +100,7 @@ def as_source(
     if zeros not in ("values", "gaps"):
         raise error("LD210", option="zeros", value=zeros, allowed="'values' or 'gaps'")
     check_tiles(tile, block_tiles)
-    where: dict[str, Any] = {"tile": tile, "block_tiles": block_tiles or 1}
-    source = _open(X, zeros, where)
+    source = _open(X, zeros, {"tile": tile, "block_tiles": block_tiles or 1})
     if source.d == 0:
         raise error("LD105", shape=(source.n, 0))
     source.weight = check_weight(weight, source.n)

@@ -115,7 +115,10 @@ def _columns_of(X: Any) -> list[tuple[str, CodedColumn]] | None:
     if _is_arrow(X):
         import pyarrow as pa
 
-        table = pa.table(X)
+        try:
+            table = pa.table(X)
+        except pa.ArrowInvalid:  # a Series: one column is no table
+            raise error("LD100", shape=(len(X),)) from None
         return [(f.name, _arrow_column(table.column(j), f.name)) for j, f in enumerate(table.schema)]
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OU":
         return [(f"c{j + 1}", _object_column(X[:, j].astype(object), f"c{j + 1}")) for j in range(X.shape[1])]
@@ -223,6 +226,8 @@ def _pandas_filled(column: Any, values: Array, labels: Labels, gaps_only: bool) 
     gaps = column.isna().to_numpy(dtype=bool) | (not gaps_only)
     if not gaps.any():
         return column
+    if str(column.dtype).startswith("Sparse"):  # which takes no cells
+        column = column.sparse.to_dense()
     kind, letter = column.dtype, getattr(column.dtype, "kind", "O")
     cells = decoded(values[gaps], labels) if labels else np.round(values[gaps]) if letter in "iu" else values[gaps]
     filled = column.copy()

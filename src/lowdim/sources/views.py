@@ -35,9 +35,12 @@ class Frame(NamedTuple):
 
     def inward(self, block: Block, in_place: bool = False) -> Block:
         """The block in the model's units; in place where the block is nobody else's."""
-        z = np.subtract(block.x, self.shift, out=block.x if in_place else None)
-        if (self.scale != 1.0).any():  # a second copy of the block costs as much as the first
-            z *= self.scale
+        if self.scale.min(initial=1.0) <= HUGE_SCALE:  # differences of such numbers may pass the end of doubles
+            z = block.x * self.scale - self.shift * self.scale
+        else:
+            z = np.subtract(block.x, self.shift, out=block.x if in_place else None)
+            if (self.scale != 1.0).any():  # a second copy of the block costs as much as the first
+                z *= self.scale
         if block.mask is not None:
             z[~block.mask] = 0.0
         return block._replace(x=z)
@@ -77,10 +80,7 @@ def frame_of(sample: Block, each: bool = False, origin: bool = True) -> Frame:
     shift = (x if (size == 1.0).all() else x * size).sum(axis=0) / count / size
     # differences of such numbers overflow, and so large a spread hides no digits
     shift[(largest > FAR_FROM_ZERO) | (not origin)] = 0.0
-    off = x - shift
-    if mask is not None:
-        off *= mask
-    off = np.abs(off, out=off).max(axis=0, initial=0.0)
+    off = np.abs(x - shift if mask is None else (x - shift) * mask).max(axis=0, initial=0.0)
     varies = bool((off > 0.0).any())  # a single row shows no spread, only a size
     return Frame(shift, powers_of_two(off if varies else largest, each), np.ones(len(shift)))
 

@@ -56,6 +56,19 @@ def replacing(path: str | PathLike[str]) -> Iterator[Path]:
         temp.unlink(missing_ok=True)
 
 
+def is_running(process: int) -> bool:
+    """Whether a process of this number is there."""
+    if os.name != "posix" or process <= 0:
+        return process > 0
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is somebody else's
+        return True
+    return True
+
+
 def lock(file: IO[bytes], wait: bool) -> None:
     """Mark a file as in use until it is closed or its process dies; OSError if another did."""
     if os.name == "posix":  # elsewhere a file that is open cannot be removed anyway

@@ -46,7 +46,8 @@ def _raw(whole: Any, name: str, kind: str) -> Raw:
     if kind != "npy":
         return from_arrow(whole, name, {"parquet": "Parquet", "arrow": "Arrow"}[kind])
     if whole.dtype.names:
-        return from_arrays({field: np.asarray(whole[field]) for field in whole.dtype.names}, name, "NumPy file")
+        fields = list(whole.dtype.names)
+        return from_arrays([np.asarray(whole[field]) for field in fields], fields, name, "NumPy file")
     return from_matrix(whole, name, "NumPy file")
 
 
@@ -132,19 +133,23 @@ def from_arrow(table: Any, name: str, kind: str) -> Raw:
     return Raw(name, list(table.columns), names, np.arange(1, table.num_rows + 1), Guess(kind), unit="row")
 
 
-def from_arrays(arrays: dict[str, Any], name: str, kind: str) -> Raw:
+def from_arrays(arrays: list[Any], names: list[str], name: str, kind: str) -> Raw:
     """A table from one array a column; objects of mixed type become text."""
-    cells = [_array(values) for values in arrays.values()]
+    cells = [_array(values, column) for values, column in zip(arrays, names, strict=True)]
     n = len(cells[0]) if cells else 0
-    return Raw(name, cells, list(arrays), np.arange(1, n + 1), Guess(kind), unit="row")
+    return Raw(name, cells, names, np.arange(1, n + 1), Guess(kind), unit="row")
 
 
-def _array(values: Any) -> Any:
+def _array(values: Any, name: str) -> Any:
+    """A column as Arrow has it; complex numbers have no place on an axis."""
     import pyarrow as pa
 
+    letter = getattr(values.dtype, "kind", "O")
+    if letter == "c" or (letter == "O" and any(isinstance(cell, complex) for cell in values)):
+        raise error("LD102", column=f"column '{name}'")
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError):
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
         gone = {"NAType", "NaTType", "NoneType"}
         return pa.array([None if type(cell).__name__ in gone else _cell(cell) for cell in values], pa.string())
 
@@ -159,7 +164,7 @@ def from_matrix(values: Any, name: str, kind: str) -> Raw:
         values = np.ma.filled(values.astype(np.float64), np.nan)
     if values.dtype.kind == "V":
         raise error("LD101", case="person's table", type=str(values.dtype))
-    raw = from_arrays({str(j): values[:, j] for j in range(values.shape[1])}, name, kind)
+    raw = from_arrays(list(values.T), [f"c{j + 1}" for j in range(values.shape[1])], name, kind)
     return raw._replace(names=None, lines=np.arange(1, len(values) + 1))
 
 
@@ -167,14 +172,13 @@ def from_memory(table: Any) -> Raw:
     """A table that is already in memory: a pandas or polars frame, anything with Arrow columns, an array."""
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(table, pandas.DataFrame):
-        arrays = {str(j): table.iloc[:, j] for j in range(table.shape[1])}
-        raw = from_arrays(arrays, "the frame", "pandas frame")
         named = [str(column) for column in table.columns]
-        return raw._replace(names=named, lines=np.arange(1, len(table) + 1), index=table.index)
+        raw = from_arrays([table.iloc[:, j] for j in range(table.shape[1])], named, "the frame", "pandas frame")
+        return raw._replace(lines=np.arange(1, len(table) + 1), index=table.index)
     if not isinstance(table, np.ndarray) and callable(getattr(table, "__arrow_c_stream__", None)):
         import pyarrow as pa
 
-        if not (hasattr(table, "column_names") or hasattr(table, "columns")):  # a Series: one column is no table
+        if not (hasattr(table, "column_names") or hasattr(type(table), "columns")):  # a Series: one column is no table
             raise error("LD100", shape=(len(table),))
         frame = "polars frame" if type(table).__module__.startswith("polars") else "Arrow table"
         return from_arrow(pa.table(table), "the frame", frame)

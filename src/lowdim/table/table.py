@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.distances import seen_spread
 from lowdim.math.linalg import Array
 from lowdim.table.checks import Numbers
 from lowdim.table.detect import Guess
@@ -28,7 +29,7 @@ ASIDE = {"out": "left out", "label": "label", "id": "id", "time": "time", "weigh
 
 def column_units(X: Array, scale: str) -> Array:
     """What one unit of each column is worth: its spread (divisor n - 1, gaps left out), or 1 where units are kept."""
-    sd = np.nanstd(X, axis=0, ddof=1) if scale == "unit" else np.ones(X.shape[1])
+    sd = seen_spread(X, 1) if scale == "unit" else np.ones(X.shape[1])
     return np.where(sd > 0.0, sd, 1.0)
 
 

@@ -242,3 +242,14 @@ def test_labels_that_cannot_be_spread():
         model.spread_labels([None] * 20)
     with pytest.raises(LowdimError, match=r"LD240[\s\S]*LaplacianEigenmaps"):
         Isomap(1).fit(X).spread_labels([0, 1] * 10)
+
+
+@pytest.mark.filterwarnings("ignore:LD152")
+@pytest.mark.parametrize("size", [2.0**-700, 2.0**700])
+@pytest.mark.parametrize("name", ["mds", "isomap", "mvu"])
+def test_a_field_does_not_depend_on_the_unit(name, size):
+    """Its score moves by the logarithm of the unit, as a density does."""
+    X = bent(30)
+    one, other = clone(MODELS[name]).fit(X), clone(MODELS[name]).fit(X * size)
+    moved = one.field_score(X) - (len(X) - 1) * X.shape[1] * np.log(size)
+    assert other.field_score(X * size) == pytest.approx(moved, rel=1e-9)

@@ -49,3 +49,23 @@ def test_a_npy_header_that_lies_allocates_nothing(tmp_path):
         file.write(bytes(4000))
     with pytest.raises(LowdimError, match="LD015"):
         lowdim.stream(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize("place", [60, 80, -1])
+def test_zero_bytes_in_a_matrix_market_file_are_refused(place, tmp_path):
+    """SciPy's reader ends the process there."""
+    path = tmp_path / "zeros.mtx"
+    scipy.io.mmwrite(path, sparse_table((12, 5), 0.4, np.random.default_rng(0)))
+    data = path.read_bytes()
+    path.write_bytes(data[:place] + bytes(6) + data[place:])
+    with pytest.raises(LowdimError, match=r"zero or control bytes|breaks off") as caught:
+        lowdim.stream(path)
+    assert caught.value.code == "LD015"
+
+
+def test_rows_that_no_file_can_have_are_refused_before_they_cost_memory(tmp_path):
+    path = tmp_path / "rows.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n2147483648 4 1\n1 1 1.0\n")
+    with pytest.raises(LowdimError, match="2,147,483,648 rows") as caught:
+        lowdim.stream(path)
+    assert caught.value.code == "LD170"

@@ -10,9 +10,8 @@ from scipy.optimize import minimize
 
 from lowdim.math.linalg import Array
 from lowdim.math.neighbors import exact_distances
-from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Source
-from lowdim.sources.views import gather
+from lowdim.sources.matrices import complete_matrix, in_columns
+from lowdim.sources.views import powers_of_two
 from lowdim.text.messages import error
 
 MOST_SCORED_ROWS = 3000  # rows: each of some hundred steps factorises an n x n matrix
@@ -59,7 +58,7 @@ def embedding_score(Z: Any, Y: Any) -> float:
     >>> embedding_score(t, Y) > embedding_score(t[::-1] ** 2 % 1, Y)
     True
     """
-    z, y = _complete_table(Z, "map"), _complete_table(Y, "table")
+    (z, _), (y, log_unit) = _complete_table(Z, "map"), _complete_table(Y, "table")
     if len(z) != len(y):
         raise error("LD455", rows=len(z), table=len(y))
     if len(y) > MOST_SCORED_ROWS:
@@ -78,7 +77,7 @@ def embedding_score(Z: Any, Y: Any) -> float:
         )
         for start in HYPERPARAMETER_STARTS
     ]
-    return float(-min(optimum.fun for optimum in optima) - 0.5 * y.size * np.log(size))
+    return float(-min(optimum.fun for optimum in optima) - 0.5 * y.size * np.log(size) + y.size * log_unit)
 
 
 def loss(theta: Array, D: Array, S: Array, p: int) -> tuple[float, Array]:
@@ -104,14 +103,8 @@ def loss(theta: Array, D: Array, S: Array, p: int) -> tuple[float, Array]:
     )
 
 
-def _complete_table(X: Any, what: str) -> Array:
-    source: Source = as_source(np.asarray(X, dtype=np.float64)[:, None] if np.ndim(X) == 1 else X)
-    x, mask = gather(source)
-    if mask is not None:
-        raise error(
-            "LD163",
-            job="embedding_score",
-            why=f"the {what} has gaps, and a likelihood needs every cell",
-            fix="fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X)",
-        )
-    return x
+def _complete_table(X: Any, what: str) -> tuple[Array, float]:
+    """A table, or one column of it, without gaps, in a moderate unit; and the logarithm of what that multiplies by."""
+    x = complete_matrix(in_columns(X), "embedding_score", f"the {what} has gaps, and a likelihood needs every cell")
+    unit = powers_of_two(np.array([np.abs(x).max(initial=0.0)]), True)
+    return x * unit, float(np.log(unit[0]))

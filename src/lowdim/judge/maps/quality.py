@@ -12,6 +12,7 @@ from lowdim.judge.maps.neighbours import NEAR, NeighbourShares, distances, kept,
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.registry import METHODS
 from lowdim.sources.arrays import as_source
+from lowdim.sources.matrices import as_matrix, in_columns
 from lowdim.sources.source import Source
 from lowdim.sources.views import gather
 from lowdim.table.read import read
@@ -195,12 +196,8 @@ def cells_of(table: Any, labels: Any = None) -> tuple[Array, NDArray[Any] | None
 
 def coordinates(Z: Any, n: int) -> Array:
     """A map as n lines of finite numbers."""
-    try:
-        Y = np.asarray(Z, dtype=np.float64)
-    except (TypeError, ValueError) as cause:
-        raise error("LD297", count=n) from cause
-    Y = Y[:, None] if Y.ndim == 1 else Y
-    if Y.ndim != 2 or len(Y) != n:
+    Y = as_matrix(in_columns(Z))
+    if len(Y) != n:
         raise error("LD296", what="lines of coordinates", got=len(Y) if Y.ndim else 0, want=n)
     bad = ~np.isfinite(Y).all(axis=1) if Y.shape[1] else np.ones(n, dtype=bool)
     if bad.any():

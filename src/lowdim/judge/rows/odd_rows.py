@@ -46,6 +46,7 @@ from lowdim.judge.rows.surprise import distances, surprises
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.outlying import robust_units, similar_groups
+from lowdim.models.base.results import LARGEST
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
@@ -496,7 +497,8 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     shift, sd, surprise = float(rows.shift[k]) / unit, float(rows.sd[k]) / unit, float(rows.surprise[k])
     value, expected, sd, limit = in_own_units(judged.scales, j, value, value - shift, sd)
     answers = judged.answers
-    left = max(float(rows.D2[k]) - surprise**2, 0.0) if answers is None else float(answers.left[k])
+    left = max(float(min(rows.D2[k], LARGEST)) - min(surprise * surprise, LARGEST), 0.0)
+    left = left if answers is None else float(answers.left[k])
     told = () if answers is None else answers.told(k, j, value)
     p_hidden = float(judged.law.p_value(np.array(left), np.array(seen - 1)))
     defined = bool(Q.dof[k] > 0)

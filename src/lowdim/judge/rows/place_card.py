@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lowdim.math.distances import seen_spread
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.text.format import figures, figures_by_sd
@@ -84,7 +85,7 @@ class MappedRows:
     @cached_property
     def spread(self) -> Array:
         """Of each column, over its seen cells; 1 where it never changes."""
-        return _positive([of_seen(np.nanstd, x) for x in self.X.T])
+        return _positive([of_seen(seen_spread, x) for x in self.X.T])
 
     @cached_property
     def middle(self) -> Array:

@@ -133,7 +133,7 @@ class LatentModel(Estimator):
 
     def _in_table(self, cells: Cells) -> Cells:
         """Cells in the frame's units, in the table's."""
-        scale = 1.0 / self.frame_.scale
+        scale = self.frame_.lengths(np.ones_like(self.frame_.scale))
         return Cells(self.frame_.outward(cells.mean), squared(cells.var, scale), squared(cells.noise, scale))
 
     def _cells(self, block: Block) -> Array:

@@ -22,9 +22,10 @@ from lowdim.math.linalg import EPS, Array, centred, largest, svd
 from lowdim.math.neighbors import exact_distances
 from lowdim.math.streams import RANDOM_FIELD
 from lowdim.models.base.estimator import seed_of
+from lowdim.models.base.results import in_range, squared
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
-from lowdim.sources.views import Frame, Framed, gather
+from lowdim.sources.views import Frame, Framed, gather, powers_of_two
 from lowdim.text.messages import error
 
 MOST_FIELD_ROWS = 6000  # rows whose n x n matrices are made on demand: 0.3 GB each
@@ -37,15 +38,21 @@ class Field(NamedTuple):
     """N(0, K) on differences of rows: K's positive eigenvalues and their vectors, the constant direction put aside."""
 
     vectors: Array  # n x r, orthonormal, columns sum to zero
-    variances: Array  # r, falling
+    variances: Array  # r, falling, in units of length^2
+    length: float = 1.0  # a power of two where K's own numbers would be huge or tiny
 
 
-def field_of(L: Any, K: Any, Z: Array, rows: Any = None) -> Field:
-    """The field of a covariance K, else of a precision L, else of a map Z; of `rows` of it, where some are repeated."""
+def field_of(L: Any, K: Any, Z: Array, rows: Any = None, length: float = 1.0) -> Field:
+    """The field of a covariance K, else of a precision L, else of a map Z; of `rows` of it, where some are repeated.
+
+    `length` is the unit in which K or L is stated.
+    """
     if K is None and L is None:
         return field_of_map(Z)
     field = field_of_precision(L) if K is None else field_of_covariance(K)
-    return field if rows is None else field_of_map((field.vectors * np.sqrt(field.variances))[rows])
+    if rows is not None:
+        field = field_of_map((field.vectors * np.sqrt(field.variances))[rows])
+    return field._replace(length=field.length * length)
 
 
 def field_of_precision(L: Any) -> Field:
@@ -74,14 +81,16 @@ def field_of_covariance(K: Any) -> Field:
 
 def field_of_map(Z: Array) -> Field:
     """The field of covariance ZZ', centred."""
+    unit = float(powers_of_two(np.array([np.abs(Z).max(initial=0.0)]), True)[0])
+    Z = Z * unit
     U, d, _ = svd(Z - Z.mean(axis=0))
     keep = d > len(U) * EPS * float(d.max(initial=0.0))
-    return Field(U[:, keep], d[keep] ** 2)
+    return Field(U[:, keep], d[keep] ** 2, 1.0 / unit)
 
 
 def squared_distances_of(field: Field) -> Array:
     """Squared distances of all rows under the field."""
-    return exact_distances(field.vectors * np.sqrt(field.variances)) ** 2
+    return squared(exact_distances(field.vectors * np.sqrt(field.variances)) ** 2, field.length)
 
 
 def draws_of(field: Field, n_samples: int, random_state: Any) -> Array:
@@ -90,7 +99,9 @@ def draws_of(field: Field, n_samples: int, random_state: Any) -> Array:
         raise error("LD210", option="n_samples", value=n_samples, allowed="a whole number >= 1")
     rng = np.random.default_rng([seed_of(random_state), RANDOM_FIELD])
     draws = rng.standard_normal((len(field.variances), n_samples))
-    return np.asarray(field.vectors @ (np.sqrt(field.variances)[:, None] * draws))
+    with np.errstate(over="ignore"):
+        drawn = np.asarray(field.vectors @ (np.sqrt(field.variances)[:, None] * draws)) * field.length
+    return in_range(drawn, "Draws", field.length)
 
 
 def table_score(field: Field, X: Any, frame: Frame, model: str) -> float:
@@ -114,18 +125,20 @@ def table_score(field: Field, X: Any, frame: Frame, model: str) -> float:
 def log_density(field: Field, Y: Array) -> float:
     """max over s, t of sum_j log N(y_j; 0, s K + t I), over the n-1 directions of differences."""
     n, p = Y.shape
+    unit = float(powers_of_two(np.array([np.abs(Y).max(initial=0.0)]), True)[0])
+    Y = Y * unit
     Y = Y - Y.mean(axis=0)
     energy = ((field.vectors.T @ Y) ** 2).sum(axis=1)
     outside = max(float((Y**2).sum() - energy.sum()), 0.0)  # energy in directions that the field does not have
-    a, v = np.append(energy, outside), np.append(field.variances, 0.0)
+    size = float(field.variances.mean()) if len(field.variances) else 1.0
+    a, v = np.append(energy, outside), np.append(field.variances / size, 0.0)
     count = np.append(np.ones(len(energy)), float(n - 1 - len(energy)))
     mean = float((Y**2).sum()) / max((n - 1) * p, 1)
     if mean == 0.0:
         raise error("LD452")
-    size = float(field.variances.mean()) if len(field.variances) else 1.0
 
     def loss(theta: Array) -> tuple[float, Array]:
-        s, t = np.exp(theta[0]) / size, np.exp(theta[1])
+        s, t = np.exp(theta)
         w = s * v + t
         slope = (count * p / w - a / w**2) / 2
         value = 0.5 * float((count * p * np.log(2 * np.pi * w)).sum() + (a / w).sum())
@@ -135,7 +148,7 @@ def log_density(field: Field, Y: Array) -> float:
     starts = [(np.log(mean), low + 1.0), (np.log(mean) - 3.0, np.log(mean) - 1.0), (np.log(mean) + 3.0, low)]
     bounds = [(np.log(mean) - 60.0, np.log(mean) + 60.0), (low, np.log(mean) + 5.0)]
     optima = [minimize(loss, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
-    return -float(min(optimum.fun for optimum in optima))
+    return float((n - 1) * p * np.log(unit) - min(optimum.fun for optimum in optima))
 
 
 class SpreadLabels(NamedTuple):
@@ -205,13 +218,13 @@ def inverse_of(field: Field) -> Array:
     while 0 < count < len(v) and v[count] >= (1.0 - TIED) * v[count - 1]:
         count -= 1
     V = field.vectors[:, :count]
-    return np.asarray((V / v[:count]) @ V.T)
+    return squared(np.asarray((V / v[:count]) @ V.T), 1.0 / field.length)
 
 
 def covariance_of(field: Field) -> Array:
     """K over the directions of the field."""
     check_rows(len(field.vectors))
-    return np.asarray((field.vectors * field.variances) @ field.vectors.T)
+    return squared(np.asarray((field.vectors * field.variances) @ field.vectors.T), field.length)
 
 
 def check_rows(n: int) -> None:

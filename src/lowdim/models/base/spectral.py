@@ -268,6 +268,10 @@ class SpectralModel(Estimator):
         """K over the training rows, dense and symmetric; None where the method makes L."""
         return None
 
+    def _length(self) -> float:
+        """The unit of length in which `_covariance` states K, in the table's own: where that could be huge or tiny."""
+        return 1.0
+
     def _field_rows(self) -> Any:
         """The row of L or K that each row of the table is, where equal rows are one; None where each is its own."""
         return None
@@ -278,7 +282,7 @@ class SpectralModel(Estimator):
 
         check_is_fitted(self)
         rows = self._field_rows() if all_rows else None
-        return field_of(self._precision(), self._covariance(), self.embedding_, rows)
+        return field_of(self._precision(), self._covariance(), self.embedding_, rows, self._length())
 
     @property
     def precision_(self) -> Any:
@@ -299,7 +303,7 @@ class SpectralModel(Estimator):
 
         check_is_fitted(self)
         K = self._covariance()
-        return np.asarray(covariance_of(self._field()) if K is None else K, dtype=np.float64)
+        return covariance_of(self._field()) if K is None else squared(np.asarray(K, dtype=np.float64), self._length())
 
     def implied_squared_distances(self) -> Array:
         """Squared distances k_ii + k_jj - 2 k_ij of the table's rows that the field expects of each column, n x n."""

@@ -185,7 +185,7 @@ def standardized(survey: TableSurvey, source: Source, ddof: int = 1) -> TableSur
     small = np.flatnonzero(sd < survey.frame.scale / LARGEST)
     if len(small):
         raise error("LD155", column=names[small[0]], sd=f"{sd[small[0]] / survey.frame.scale[small[0]]:.1e}")
-    frame = Frame(survey.frame.shift, survey.frame.scale / sd, sd / survey.frame.scale)
+    frame = Frame(survey.frame.shift, survey.frame.scale / sd, survey.frame.lengths(sd))
     scaled = cols._replace(mean=cols.mean / sd, scatter=cols.scatter / sd**2)
     m, p = survey.moments, survey.pairs
     if m is not None:

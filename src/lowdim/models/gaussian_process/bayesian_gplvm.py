@@ -26,7 +26,7 @@ from lowdim.models.base.calibration import (
     without_held_cells,
 )
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
-from lowdim.models.base.results import Certificate, squared
+from lowdim.models.base.results import LARGEST, Certificate, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.gaussian_process.bayesian_gplvm_bound import CACHED_PAIRS, CentredTable, EvidenceBound
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Index, KernelSum
@@ -352,6 +352,7 @@ def _centred(survey: TableSurvey, source: Source) -> TableSurvey:
     """The same survey from the columns' means, in units in which the mean variance is one."""
     f, cols = survey.frame, survey.columns
     unit = float(np.sqrt(cols.scatter.sum() / max(float(cols.seen.sum()), 1.0))) or 1.0
+    unit = max(unit, 2.0 * float(f.scale.max()) / LARGEST)  # of a table of denormals: a scale that can be stored
     frame = Frame(f.shift + cols.mean / f.scale, f.scale / unit, f.unit)
     return survey._replace(frame=frame, source=Framed(source, frame))
 

@@ -20,6 +20,7 @@ from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import EPS, Array, Mask, distinct
 
 JITTER_LEVELS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of the mean diagonal, tried in turn
+LEAST_VARIANCE = 1e-100  # of a cell, in the frame's units: a table that never changes leaves none
 Index = NDArray[np.intp]
 
 
@@ -346,10 +347,10 @@ class Decoder(NamedTuple):
         mats = self.kernel.cross(Z, self.X)
         K = np.asarray(sum(mats))
         var, halves = self._variance(Z, K)
-        mean, v = K @ self.alpha, var + self.kernel.noise
+        mean, v = K @ self.alpha, np.maximum(var + self.kernel.noise, LEAST_VARIANCE)
         residual = np.where(seen, y - mean, 0.0)
         value = -0.5 * np.where(seen, residual**2 / v + np.log(v) + LOG_TWO_PI, 0.0).sum(axis=1)
-        dv = 0.5 * np.where(seen, residual**2 / v**2 - 1.0 / v, 0.0)
+        dv = 0.5 * np.where(seen, (residual / v) ** 2 - 1.0 / v, 0.0)
         R = (residual / v) @ self.alpha.T
         for (rows, columns, root), half in zip(self.groups, halves, strict=True):
             R[:, slice(None) if rows is None else rows] -= 2.0 * dv[:, columns].sum(axis=1)[:, None] * (half @ root)

@@ -13,7 +13,7 @@ from lowdim.math.linalg import Array, Mask, lower
 from lowdim.math.optimise import climb_rows
 from lowdim.models.base.calibration import inflation_note
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, KernelSum
 from lowdim.sources.source import Block, Source
@@ -197,7 +197,7 @@ class GaussianProcessMap(LatentModel):
         array of shape (m, d), or two of them
         """
         mean = super().inverse_transform(Z)
-        return (mean, np.sqrt(self.predictive_variance(Z))) if return_std else mean
+        return (mean, self.frame_.lengths(np.sqrt(self._predicted_variance(Z)))) if return_std else mean
 
     def predictive_variance(self, Z: Any) -> Array:
         """How uncertain a new cell would be at places on the map, noise included; small near the rows of the fit.
@@ -210,13 +210,17 @@ class GaussianProcessMap(LatentModel):
         -------
         array of shape (m, d)
         """
+        return squared(self._predicted_variance(Z), 1.0 / self.frame_.scale)
+
+    def _predicted_variance(self, Z: Any) -> Array:
+        """The same in the frame's units."""
         check_is_fitted(self)
         Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
         q = self.params_.X.shape[1]
         if Z.shape[1] != q:
             raise error("LD220", got=Z.shape[1], want=q, model=type(self).__name__, missing="")
         cells = self._decode(self.params_, Posterior(Z, np.zeros((len(Z), q * (q + 1) // 2)), np.zeros(len(Z))))
-        return self.frame_.lengths(np.sqrt(cells.var + cells.noise)) ** 2
+        return cells.var + cells.noise
 
     def _certificate(self, fit: Fit, notes: list[str], boundary: tuple[str, ...]) -> Certificate:
         """Of a climb: its expected digits follow from what the last iterations gained."""

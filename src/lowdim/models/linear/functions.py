@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.math.linalg import Array
+from lowdim.models.base.results import product
 from lowdim.models.linear.pca import PCA
-from lowdim.sources.arrays import as_source
+from lowdim.sources.matrices import complete_matrix, in_columns
 from lowdim.sources.source import Block
-from lowdim.sources.views import gather
 from lowdim.text.messages import error
-
-FILL_THE_GAPS = "fill the gaps first: lowdim.PPCA(q).fit(X).impute(X)"
 
 
 class Whitened(NamedTuple):
@@ -52,15 +50,13 @@ def whiten(X: Any, *, method: str = "pca") -> Whitened:
     """
     if method not in ("pca", "zca"):
         raise error("LD210", option="method", value=method, allowed="'pca' or 'zca'")
-    rows, mask = gather(as_source(X))
-    if mask is not None:
-        raise error("LD163", job="whiten", why="a covariance of all columns needs every cell", fix=FILL_THE_GAPS)
+    rows = complete_matrix(X, "whiten", "a covariance of all columns needs every cell")
     model = PCA(solver="qr").fit(X)
     rank = int((model.explained_variance_ > 1e-20 * model.explained_variance_.max()).sum())
     V, sd = model.components_[:rank].T, np.sqrt(model.explained_variance_[:rank])
     matrix = V / sd if method == "pca" else (V / sd) @ V.T
     centred = model.frame_.inward(Block(rows)).x - model.params_.mu
-    return Whitened((centred / model.frame_.scale) @ matrix, matrix, model.mean_)
+    return Whitened(product(centred, matrix / model.frame_.scale[:, None]), matrix, model.mean_)
 
 
 class Plane(NamedTuple):
@@ -99,13 +95,11 @@ def total_least_squares(X: Any, y: Any) -> Plane:
     >>> plane.coefficients.round(6).tolist(), round(float(plane.intercept), 6)
     ([2.0], 1.0)
     """
-    y = np.asarray(y, dtype=np.float64)
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2 or y.shape != X.shape[:1]:
-        raise error("LD100", f"X has shape {X.shape}, y has shape {y.shape}", shape=y.shape)
+    X = complete_matrix(X, "total_least_squares", "a distance needs every cell")
+    y = complete_matrix(in_columns(y), "total_least_squares", "a distance needs every cell")
+    if len(y) != len(X):
+        raise error("LD210", option="y", value=f"{len(y)} numbers", allowed=f"one number for each of the {len(X)} rows")
     table = np.column_stack([X, y])
-    if not np.isfinite(table).all():
-        raise error("LD163", job="total_least_squares", why="a distance needs every cell", fix=FILL_THE_GAPS)
     model = PCA(solver="qr").fit(table)
     if len(model.components_) < table.shape[1]:
         raise error("LD160", n=len(table), least=table.shape[1])
@@ -118,4 +112,5 @@ def total_least_squares(X: Any, y: Any) -> Plane:
             allowed="a y that the plane can be solved for; here the fitted plane is parallel to it",
         )
     coefficients = -v[:-1] / v[-1]
-    return Plane(coefficients, float(model.mean_[-1] - model.mean_[:-1] @ coefficients), v, (table - model.mean_) @ v)
+    off = product(model.frame_.inward(Block(table)).x - model.params_.mu, v) / model.frame_.scale[0]
+    return Plane(coefficients, float(model.mean_[-1] - model.mean_[:-1] @ coefficients), v, off)

@@ -179,7 +179,7 @@ class PCA(LinearGaussian):
             if rank < min(n - 1, d) or rank < 2:  # so many axes reproduce the table: there is no noise
                 return max(rank, 1)
             return 1 + int(np.argmax(minka(values, n, d, share=ROUNDED)[1:]))
-        return enough(values / total, float(self.n_components))
+        return enough(values / max(total, np.finfo(float).tiny), float(self.n_components))
 
     def _closed(self, spectrum: Spectrum) -> Fit:
         d, q = spectrum.vectors.shape

@@ -11,7 +11,7 @@ from scipy.special import betainc, expit, ndtri
 from scipy.stats import nbinom, qmc
 
 from lowdim.math.linalg import Array, lower, root_times
-from lowdim.models.base.results import Cells, Posterior
+from lowdim.models.base.results import LARGEST, Cells, Posterior
 from lowdim.models.mixed.columns import MOST_COUNT, MixedColumns
 from lowdim.models.mixed.logistic import logistic_share
 from lowdim.models.mixed.steps import MixedParams
@@ -182,19 +182,25 @@ def _level_fill(columns: MixedColumns, j: int, share: Array) -> tuple[Array, Arr
     levels = columns.levels[j]
     if columns.kinds[j] == "ordinal":
         fill = levels[(np.cumsum(share, axis=1) < 0.5).sum(axis=1).clip(max=len(levels) - 1)]
-        error2 = (share * (levels - fill[:, None]) ** 2).sum(axis=1)
+        error2 = (share * _squared_gaps(levels, fill[:, None])).sum(axis=1)
     else:
         best = share.argmax(axis=1)
         fill, error2 = levels[best], 1.0 - share[np.arange(len(share)), best]
         if columns.kinds[j] == "yes/no" and len(levels) == 2:
-            error2 = error2 * (levels[0] - levels[1]) ** 2
+            error2 = error2 * _squared_gaps(levels[:1], levels[1:])[0]
     return fill, np.maximum(error2, 1e-12)
 
 
 def _level_mean(columns: MixedColumns, j: int, share: Array) -> tuple[Array, Array]:
     levels = columns.levels[j]
     mean = share @ levels
-    return mean, np.maximum((share * (levels - mean[:, None]) ** 2).sum(axis=1), 1e-12)
+    return mean, np.maximum((share * _squared_gaps(levels, mean[:, None])).sum(axis=1), 1e-12)
+
+
+def _squared_gaps(a: Array, b: Array) -> Array:
+    """(a - b)^2, up to what a double can hold."""
+    with np.errstate(over="ignore"):
+        return np.minimum((a - b) ** 2, LARGEST / 2)
 
 
 def _count_mean(m: Array, v: Array, r: float) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.math.distances import moderate_unit
 from lowdim.math.linalg import Array
 from lowdim.text.messages import LowdimWarning, error
 
@@ -96,13 +97,18 @@ def _label_bits(colours: int) -> int:
 
 def _pixels(image: Any) -> tuple[Picture, Picture]:
     """The image as an array, and its pixels as rows of channels."""
-    picture = np.asarray(image)
+    try:
+        picture = np.asarray(image)
+    except ValueError as problem:  # rows of different lengths
+        raise error("LD264", problem=f"NumPy says: {problem}"[:120]) from None
     if picture.ndim not in (2, 3) or not picture.size:
         raise error("LD264", problem=f"its shape is {picture.shape}")
     if picture.dtype.kind not in "uif":
         raise error("LD264", problem=f"it holds {picture.dtype} and not numbers")
     if picture.dtype.kind == "f" and not np.isfinite(picture).all():
         raise error("LD264", problem="it holds NaN or infinite numbers")
+    if moderate_unit(np.abs(picture.astype(np.longdouble)).max()) != 1.0:
+        raise error("LD264", problem="its numbers are so large or small that their squares cannot be stored")
     return picture, np.ascontiguousarray(picture).reshape(picture.shape[0] * picture.shape[1], -1)
 
 

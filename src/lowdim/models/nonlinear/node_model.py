@@ -265,7 +265,8 @@ class NodeModel(LatentModel, Generic[Params]):
         array, m
             In the units the table is reported in.
         """
-        return magnification(self.params_.basis, self._reported_weights(), self._places(Z))
+        W, unit = self._reported_weights()
+        return magnification(self.params_.basis, W, self._places(Z), unit)
 
     def stretch(self, Z: Any = None) -> Array:
         """How unevenly the map stretches: largest over smallest singular value of its slopes.
@@ -280,7 +281,7 @@ class NodeModel(LatentModel, Generic[Params]):
         array, m
             1 where all directions are stretched alike.
         """
-        return stretch(self.params_.basis, self._reported_weights(), self._places(Z))
+        return stretch(self.params_.basis, self._reported_weights()[0], self._places(Z))
 
     def _over_nodes(self, params: Params) -> Params:
         """Parameters by which a row's posterior is over the nodes."""
@@ -299,8 +300,10 @@ class NodeModel(LatentModel, Generic[Params]):
             raise error("LD220", got=Z.shape[1], want=self.params_.grid.shape[1], model=type(self).__name__, missing="")
         return np.asarray(Z)
 
-    def _reported_weights(self) -> Array:
-        return np.asarray(self.params_.W * self.frame_.report)
+    def _reported_weights(self) -> tuple[Array, float]:
+        """The weights in the units the table is reported in, but for a factor that may be huge or tiny."""
+        unit = float(self.frame_.report.max())
+        return np.asarray(self.params_.W * (self.frame_.report / unit)), unit
 
     # what a fit leaves ----------------------------------------------------------------------------------
     def _attributes(self, params: Params, frame: Frame, fit: Fit) -> dict[str, Any]:

@@ -55,10 +55,10 @@ def rbf_grid(per_side: int, L: int, width: float, reach: float = 1.0) -> RBFBasi
     return RBFBasis(latent_grid(per_side, L) * reach, width * spacing * reach)
 
 
-def magnification(basis: BasisFunctions, W: Array, Z: Array) -> Array:
-    """sqrt det(J J') of x = W'phi(z) at each point: area in the table's space for area on the map."""
+def magnification(basis: BasisFunctions, W: Array, Z: Array, unit: float = 1.0) -> Array:
+    """sqrt det(J J') of x = unit W'phi(z) at each point: area in the table's space for area on the map."""
     with np.errstate(over="ignore"):  # an area may leave double precision where lengths do not
-        return np.asarray(np.minimum(_singular_values(basis, W, Z).prod(axis=1), LARGEST))
+        return np.asarray(np.minimum((_singular_values(basis, W, Z) * unit).prod(axis=1), LARGEST))
 
 
 def stretch(basis: BasisFunctions, W: Array, Z: Array) -> Array:

@@ -53,7 +53,7 @@ from lowdim.models.ratings.sweep import (
 from lowdim.sources.arrays import SparseSource, as_source
 from lowdim.sources.ratings import DUPLICATE_RULES, MANY_RATINGS, RatingBlock, Ratings, as_ratings, is_triples, triples
 from lowdim.sources.source import Block, Header, Source, cores
-from lowdim.sources.views import Frame
+from lowdim.sources.views import MODERATE_SIZE, Frame
 from lowdim.text.messages import error, warn
 
 RATING_NOISE_FLOOR = 1e-6  # least noise variance, a share of the ratings' own; below, solves lose what it weighs up
@@ -228,7 +228,7 @@ class MatrixFactorization(LatentModel):
         counts = np.bincount(X.indices, minlength=source.d).astype(np.float64)
         variance = map_spread(np.diff(X.indptr).astype(np.float64), counts) if point else START_FACTOR_VARIANCE
         noise = START_NOISE
-        if np.ptp(X.data) == 0:  # all alike: nothing to explain, no noise
+        if X.data.min() == X.data.max():  # all alike: nothing to explain, no noise
             variance, noise = RATING_NOISE_FLOOR, Gamma(START_NOISE.shape, START_NOISE.shape * RATING_NOISE_FLOOR)
         state = start_state(source.n, source.d, k, kind, variance, noise)
         with one_blas_thread():
@@ -444,6 +444,8 @@ class MatrixFactorization(LatentModel):
         cells = (np.zeros(known.sum(), dtype=int), places[known])
         row = sp.coo_array((ratings[known], cells), (1, len(p.item_mean)))
         X = in_frame(as_ratings(row, duplicates=self.duplicates).matrix, self._unit, "float64")
+        if np.abs(X.data).max(initial=0.0) > MODERATE_SIZE:
+            raise error("LD272", column="values", what=f"more than {MODERATE_SIZE:.0e} spreads of the fitted ones away")
         user = place_users(p.state, item_tables(p.items, p.kind), p.kind, X)
         return User(user.mean[0], user.packed[0], float(user.shape[0]), float(user.rate[0]), places[known])
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from lowdim.math.linalg import Array, unpack
-from lowdim.models.base.results import Posterior
+from lowdim.models.base.results import LARGEST, Posterior
 from lowdim.models.ratings.beliefs import Gamma, VectorBeliefs, VectorPrior, pair_means, row_sums
 from lowdim.models.ratings.sweep import (
     FADED_SHARE,
@@ -22,6 +22,7 @@ from lowdim.models.ratings.sweep import (
     user_half,
 )
 from lowdim.sources.ratings import as_ids, look_up
+from lowdim.sources.views import HUGE_SCALE
 
 PAIRS_AT_ONCE = 2**16  # pairs predicted together
 EVALUATED_LEVEL = 0.9  # of the intervals that `evaluate` counts
@@ -147,10 +148,12 @@ class RatingLaw(NamedTuple):
 
     def reach(self, level: float) -> Array:
         """Half the width of the interval that holds a rating with this probability."""
-        return np.asarray(student.ppf(0.5 + level / 2, 2 * self.shape) * self.scale)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.minimum(student.ppf(0.5 + level / 2, 2 * self.shape) * self.scale, LARGEST))
 
     def log_density(self, values: Array) -> Array:
-        return np.asarray(student.logpdf((values - self.mean) / self.scale, 2 * self.shape) - np.log(self.scale))
+        off = (values / 2 - self.mean / 2) / (self.scale / 2)  # halves: a difference may be beyond the largest double
+        return np.asarray(student.logpdf(off, 2 * self.shape) - np.log(self.scale))
 
 
 def predict_pairs(
@@ -202,7 +205,10 @@ def place_users(state: SweepState, items: tuple[Any, Any], kind: FitKind, X: sp.
 
 def in_frame(X: sp.csr_array, unit: tuple[float, float], dtype: str) -> sp.csr_array:
     """Stored ratings in the frame's units, given as (shift, scale)."""
-    return sp.csr_array((((X.data - unit[0]) * unit[1]).astype(dtype), X.indices, X.indptr), shape=X.shape)
+    shift, scale = unit
+    far = scale <= HUGE_SCALE  # differences of such numbers may pass the end of doubles
+    cells = X.data * scale - shift * scale if far else (X.data - shift) * scale
+    return sp.csr_array((cells.astype(dtype), X.indices, X.indptr), shape=X.shape)
 
 
 def dimension_strength(items: VectorBeliefs, prior: VectorPrior, kind: FitKind) -> Array:
@@ -217,11 +223,12 @@ def dimension_strength(items: VectorBeliefs, prior: VectorPrior, kind: FitKind) 
 
 def evaluate(values: Array, law: RatingLaw, shown: Array) -> Evaluation:
     """Errors of the predictions `shown`, and how well the law of each rating fits it."""
-    error = values - shown
+    size = float(max(np.abs(values).max(initial=0.0), np.abs(shown).max(initial=0.0))) or 1.0
+    error = values / size - shown / size  # so that no difference and no square leaves double precision
     return Evaluation(
         len(values),
-        float(np.sqrt((error**2).mean())),
-        float(np.abs(error).mean()),
+        min(size * float(np.sqrt((error**2).mean())), LARGEST),
+        min(size * float(np.abs(error).mean()), LARGEST),
         float(law.log_density(values).mean()),
-        float((np.abs(values - law.mean) <= law.reach(EVALUATED_LEVEL)).mean()),
+        float((np.abs(values / 2 - law.mean / 2) <= law.reach(EVALUATED_LEVEL) / 2).mean()),
     )

@@ -457,7 +457,7 @@ class CCA(LatentModel):
         m = min(q, len(analysis.rho))
         rho, weights = np.zeros(q), np.zeros((len(params.mu), q))
         rho[:m], weights[:k, :m], weights[k:, :m] = analysis.rho[:m], analysis.first[:, :m], analysis.second[:, :m]
-        size = float(np.max(1.0 / frame.scale))
+        size = float(frame.lengths(np.ones_like(frame.scale)).max())
         with np.errstate(over="ignore"):
             noise = in_range(params.noise / frame.scale / frame.scale[:, None], "Noise covariances", size)
             weights = in_range(weights * frame.scale[:, None], "Weights", 1.0 / size)

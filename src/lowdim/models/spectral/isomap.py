@@ -14,7 +14,7 @@ from lowdim.math.graph import both_ways, path_lengths, spread_rows
 from lowdim.math.linalg import Array, sign_rule, svd
 from lowdim.math.neighbors import BLOCK_PAIRS, Indices
 from lowdim.models.base.estimator import Rule
-from lowdim.models.base.results import squared
+from lowdim.models.base.results import product
 from lowdim.models.base.spectral import SpectralFit, lengths_in_table_units
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, equal_values
 from lowdim.sources.views import Frame
@@ -204,18 +204,17 @@ class Isomap(GraphModel):
             for start in range(0, len(new_rows), step):
                 part = new_rows[start : start + step]
                 delta = _path_lengths(params.lengths, landmarks, neighbours.row[part], distance[part])
-                Z[part] = -0.5 * (delta**2 - params.mean[landmarks]) @ params.axes[landmarks] - params.shift[c]
+                Z[part] = product(-0.5 * (delta**2 - params.mean[landmarks]), params.axes[landmarks]) - params.shift[c]
         return Z
 
     # the random field --------------------------------------------------------------------------------
     def _covariance(self) -> Array:
-        """-1/2 H D_G^2 H of the rows mapped; with landmarks, what their rows of it determine.
+        """-1/2 H D_G^2 H of the rows mapped, in the frame's units; with landmarks, what their rows of it determine.
 
         With E the rows of B that belong to landmarks and B_L their own, K = E' B_L^+ E: Nystroem's formula (Williams
         and Seeger 2001).
         """
         p = self.params_
-        unit = 1.0 / float(self.frame_.scale[0])
         K = np.zeros((len(p.lengths), len(p.lengths)))
         landmark_label = p.label[p.landmark]
         for c in range(len(p.shift)):
@@ -228,8 +227,11 @@ class Isomap(GraphModel):
                 real = eigen.values > ROUNDING_SHARE * eigen.values[0]
                 F = E @ (eigen.vectors[:, real] / np.sqrt(eigen.values[real]))
                 E = F @ F.T
-            K[np.ix_(part, part)] = squared((E + E.T) / 2, unit)
+            K[np.ix_(part, part)] = (E + E.T) / 2
         return K
+
+    def _length(self) -> float:
+        return 1.0 / float(self.frame_.scale[0])
 
 
 class ScaledPiece(NamedTuple):

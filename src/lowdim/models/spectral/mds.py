@@ -21,7 +21,7 @@ from lowdim.math.eigen import Problem, solve
 from lowdim.math.linalg import EPS, Array, Mask, evenly_spread, sign_rule
 from lowdim.math.neighbors import Indices
 from lowdim.models.base.estimator import COUNT, Rule
-from lowdim.models.base.results import squared
+from lowdim.models.base.results import product, squared
 from lowdim.models.base.spectral import SpectralFit, SpectralModel, lengths_in_table_units
 from lowdim.sources.source import Source
 from lowdim.sources.views import Frame
@@ -251,7 +251,7 @@ class ClassicalMDS(SpectralModel):
 
     def _extend(self, params: MDSParams, X: Array) -> Array:
         if not self._of_pairs():
-            return (X - params.mean) @ params.axes
+            return product(X - params.mean, params.axes)
         if self.metric != "similarity" and X.min(initial=0.0) < 0.0:
             i, j = np.argwhere(X < 0.0)[0]
             raise error(

@@ -13,6 +13,7 @@ from lowdim.math.graph import components, path_lengths
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.neighbors import Indices, exact_distances
 from lowdim.models.base.spectral import refuse_fault
+from lowdim.sources.matrices import as_matrix
 from lowdim.text.messages import error, warn
 
 LEAST_SMOOTHING = 1e-3  # logarithms of ratios below this weigh as in least squares; it starts at 1 and halves each time
@@ -95,7 +96,7 @@ def robust_map(D: Any, n_components: int = 2, *, tol: float = 1e-6, max_iter: in
     >>> [(s.first, s.second, round(s.on_map)) for s in robust_map(line, 1).suspects(1)]
     [(np.int64(0), np.int64(1), 1)]
     """
-    D = np.array(D, dtype=np.float64)
+    D = as_matrix(D, 2)
     known = _known_pairs(D)
     unit = float(D[known].max(initial=0.0)) or 1.0
     S = np.where(known, D / unit, 0.0)

@@ -112,7 +112,7 @@ def read_whole(path: Path, affordable: Affordable) -> Any:
 
     try:
         file = open_ipc(path)
-        batches, rows = [], 0
+        batches, rows, _ = [], 0, file.schema.names  # which fails here where a name is no text
         for k in range(file.num_record_batches):
             batches.append(file.get_batch(k))
             rows += batches[-1].num_rows

@@ -6,6 +6,7 @@ import re
 import threading
 import zipfile
 from collections import OrderedDict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
-from lowdim.sources.files.base import WIDEST_FILE, Affordable, FileSource, damaged, runs_of
+from lowdim.math.linalg import Array, Mask, evenly_spread
+from lowdim.sources.files.base import PIECES, WIDEST_FILE, Affordable, FileSource, damaged, runs_of
 from lowdim.sources.files.sinks import ZARR_MARKS, import_zarr
 from lowdim.storage.memory import free_memory
-from lowdim.table.open_file import too_large
+from lowdim.table.open_file import BOMB_RATIO, SMALL_FILE, too_large
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error
 
 BANDS_KEPT = 2  # bands of a Zarr array that stay unpacked
 TAIL_BYTES = 4096  # bytes in which the last line of a Matrix Market file begins
 MATRIX_LINE = re.compile(rb"((^|[ \t]+)[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|nan))*")
+CONTROL_BYTES = bytes(b for b in range(32) if b not in b"\t\n\r") + b"\x7f"  # none of them stands in a text of numbers
+PIECE_BYTES = 2**20  # bytes of a Matrix Market file looked at together
+MOST_CELLS = 2**53  # cells of an array that is no lie: more bytes than any disk has
+ROW_BYTES = 16  # bytes that a row of a sparse matrix takes, empty or not
 ENTRY_BYTES = 4  # bytes that an entry of a Matrix Market file takes at least
 
 
@@ -46,7 +51,8 @@ class NpySource(FileSource):
 def load_npy(path: Path) -> NDArray[Any]:
     """The array of a .npy file, mapped into memory; a map longer than the file is refused, pickles never opened."""
     try:
-        mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        with np.errstate(over="ignore"):  # a shape whose product is beyond 64 bits is longer than any file
+            mapped: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
         return mapped
     except Exception as problem:
         if "Python objects" in str(problem) or "Object arrays" in str(problem):
@@ -132,7 +138,7 @@ class ZarrSource(FileSource):
         return Bands(self.path, self.tile * self.block_tiles)
 
     def starts(self) -> NDArray[np.intp]:
-        return np.arange(0, max(self.n, 1), self.height)
+        return self.height * evenly_spread(-(-max(self.n, 1) // self.height), PIECES)
 
     def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         if isinstance(rows, slice):
@@ -169,6 +175,8 @@ def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
     except Exception as problem:  # a damaged store may fail anywhere inside a foreign reader
         raise damaged(path, "Zarr", problem) from None
     check_kind(shape, kind)
+    if shape[0] * shape[1] > MOST_CELLS:
+        raise damaged(path, "Zarr", f"it claims {shape[0]:,} rows x {shape[1]:,} columns")
     return ZarrSource(path, mark, shape, max(int(chunks[0]), 1), where)
 
 
@@ -181,6 +189,7 @@ def load_npz(path: Path) -> Any:
             matrix.check_format(full_check=True)  # an index beyond the matrix would be written beyond memory
         elif matrix.format == "coo":
             matrix = type(matrix)((matrix.data, matrix.coords), shape=matrix.shape)
+        _refuse_rows(path, matrix.shape[0])
         return _narrow(matrix)
     except LowdimError:
         raise
@@ -224,8 +233,11 @@ def load_mtx(path: Path) -> Any:
             _last_line(path)
         ):  # SciPy reads on beyond the end of a number that breaks off there
             raise EOFError("it breaks off within a line")
+        if _has_control_bytes(path):  # SciPy's reader would end the process
+            raise damaged(path, "Matrix Market", "it has zero or control bytes, and is text")
         if columns > WIDEST_FILE:
             raise error("LD171", d=f"{columns:,}", most=f"{WIDEST_FILE:,}", fix="leave columns out, or turn the matrix")
+        _refuse_rows(path, rows)
         matrix = mmread(path)
         return _narrow(coo_array(matrix) if issparse(matrix) else matrix)
     except LowdimError:
@@ -234,11 +246,25 @@ def load_mtx(path: Path) -> Any:
         raise damaged(path, "Matrix Market", problem) from None
 
 
+def _refuse_rows(path: Path, rows: int) -> None:
+    """Refuse a sparse matrix of far more rows than its file can say anything about: each costs memory, empty or not."""
+    size, need = path.stat().st_size, ROW_BYTES * rows
+    if need > SMALL_FILE and (need > BOMB_RATIO * size or need > free_memory()):
+        raise too_large(path.name, size, need, free_memory(), shape=f" and claims {rows:,} rows")
+
+
 def _last_line(path: Path) -> bytes:
     """What stands after the last line break; nothing where the file ends with one."""
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - TAIL_BYTES, 0))
         return file.read().rpartition(b"\n")[2]
+
+
+def _has_control_bytes(path: Path) -> bool:
+    """Whether bytes stand in a file that no text has."""
+    with path.open("rb") as file:
+        pieces = iter(partial(file.read, PIECE_BYTES), b"")
+        return any(len(piece.translate(None, CONTROL_BYTES)) < len(piece) for piece in pieces)
 
 
 def _narrow(matrix: Any) -> Any:

@@ -187,9 +187,10 @@ def _limits(low: Array, high: Array, seen: NDArray[np.intp], log: Mask) -> tuple
     is never negative not below zero. Of a column with few values nothing is known.
     """
     known = (seen >= LEAST_OF_RANGE) & (high > low)
-    reach = np.where(known, REACH * (np.where(known, high, 0.0) - np.where(known, low, 0.0)), np.inf)
-    least = np.where(low >= 0, np.maximum(low - reach, 0.0), low - reach)
-    return np.where(log & known, low / 2, least), high + reach
+    reach = np.where(known, REACH * np.where(known, high, 0.0) - REACH * np.where(known, low, 0.0), np.inf)
+    with np.errstate(over="ignore"):  # a limit beyond the largest double is none
+        least = np.where(low >= 0, np.maximum(low - reach, 0.0), low - reach)
+        return np.where(log & known, low / 2, least), high + reach
 
 
 def _ceiling(name: str, high: float) -> float:

@@ -1,0 +1,83 @@
+"""Rotations and distances as public functions: what they are given is a table like any other, of any size.
+
+The mathematics is in `math/`, which knows no tables; here cells are checked and brought to a moderate size by a power
+of two, which changes no digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from lowdim.math import distances
+from lowdim.math import rotate as rotations
+from lowdim.math.linalg import Array
+from lowdim.models.base.results import in_range
+from lowdim.sources.matrices import complete_matrix
+from lowdim.sources.views import powers_of_two
+from lowdim.text.messages import error
+
+NEEDS_ALL = "a rotation needs every cell"
+
+
+def _moderate(*tables: Array) -> float:
+    """The power of two that brings the largest cell of these tables near one; 1 where it is moderate."""
+    size = max(float(np.abs(table).max(initial=0.0)) for table in tables)
+    return float(powers_of_two(np.array([size]), True)[0])
+
+
+def _back(values: Any, unit: float, what: str) -> Array:
+    """Values in the table's own unit again."""
+    with np.errstate(over="ignore"):
+        return in_range(np.asarray(values / unit), what, 1.0 / unit)
+
+
+@wraps(rotations.rotate)
+def rotate(loadings: Any, method: str = "varimax", **options: Any) -> rotations.Rotation:
+    """`lowdim.rotate`: the rotation of any table of loadings."""
+    if method not in rotations.METHODS:
+        raise error("LD210", option="method", value=method, allowed=" or ".join(map(repr, rotations.METHODS)))
+    W = complete_matrix(loadings, "rotate", NEEDS_ALL)
+    unit = _moderate(W)
+    turned = rotations.rotate(W * unit, method, **options)
+    return turned._replace(loadings=_back(turned.loadings, unit, "Loadings"))
+
+
+@wraps(rotations.procrustes)
+def procrustes(X: Any, target: Any, *, scaling: bool = True, reflection: bool = True) -> rotations.Alignment:
+    """`lowdim.procrustes`: one table of positions laid on another."""
+    P, Y = (complete_matrix(table, "procrustes", NEEDS_ALL) for table in (X, target))
+    if P.shape != Y.shape:
+        raise error("LD210", option="target", value=f"a table of {Y.shape}", allowed=f"a table of {P.shape}, as X is")
+    own, other = (_moderate(P), _moderate(Y)) if scaling else (_moderate(P, Y),) * 2
+    found = rotations.procrustes(P * own, Y * other, scaling=scaling, reflection=reflection)
+    return found._replace(
+        aligned=_back(found.aligned, other, "Places"),
+        scale=float(_back(found.scale * own, other, "The scale")),
+        shift=_back(found.shift, other, "The shift"),
+    )
+
+
+@wraps(distances.to_squared_distances)
+def to_squared_distances(K: Any) -> Array:
+    """`lowdim.to_squared_distances`: of any table of similarities."""
+    return _of_pairs(distances.to_squared_distances, K, "similarities")
+
+
+@wraps(distances.to_similarities)
+def to_similarities(D: Any) -> Array:
+    """`lowdim.to_similarities`: of any table of squared distances."""
+    return _of_pairs(distances.to_similarities, D, "distances")
+
+
+def _of_pairs(f: Callable[[Array], Array], X: Any, what: str) -> Array:
+    """f of a complete matrix of pairs; f of a multiple is that multiple."""
+    pairs = complete_matrix(X, f.__name__, "every pair has one number")
+    if pairs.shape[0] != pairs.shape[1]:
+        problem = f"its shape is {pairs.shape}, and it is not square"
+        raise error("LD410", what=what, problem=problem, case="not square")
+    unit = _moderate(pairs)
+    return _back(f(pairs * unit), unit, "Numbers")
