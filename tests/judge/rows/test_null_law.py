@@ -149,7 +149,8 @@ def test_without_levels_the_law_of_new_rows_is_that_of_the_table():
     X = table("t3", 4)
     fit = robust_fit(X, 2)
     own = judge_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows)
-    assert law_of_new_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows) == (own.law_scale, own.law_dof)
+    law = law_of_new_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows)
+    assert (law.scale, law.dof) == (own.law_scale, own.law_dof)
 
 
 @pytest.mark.slow

@@ -496,11 +496,8 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     unit = float(judged.scale[j])
     shift, sd, surprise = float(rows.shift[k]) / unit, float(rows.sd[k]) / unit, float(rows.surprise[k])
     value, expected, sd, limit = in_own_units(judged.scales, j, value, value - shift, sd)
-    answers = judged.answers
-    left = max(float(min(rows.D2[k], LARGEST)) - min(surprise * surprise, LARGEST), 0.0)
-    left = left if answers is None else float(answers.left[k])
-    told = () if answers is None else answers.told(k, j, value)
-    p_hidden = float(judged.law.p_value(np.array(left), np.array(seen - 1)))
+    told = () if judged.answers is None else judged.answers.told(k, j, value)
+    p_hidden = float(judged.law.p_value(np.array(_left(k, judged)), np.array(seen - 1)))
     defined = bool(Q.dof[k] > 0)
     p_Q = float(Q.p[k]) if defined else None
     if far_out(p_hidden, p_Q, rate):
@@ -532,6 +529,14 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         limit=limit,
         words=told,
     )
+
+
+def _left(k: int, judged: JudgedRows) -> float:
+    """The distance of a row without the cell that is blamed."""
+    if judged.answers is not None:
+        return float(judged.answers.left[k])
+    surprise = float(judged.rows.surprise[k])
+    return max(float(min(judged.rows.D2[k], LARGEST)) - min(surprise * surprise, LARGEST), 0.0)
 
 
 def in_own_units(
