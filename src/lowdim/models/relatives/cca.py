@@ -206,10 +206,13 @@ class CCA(LatentModel):
     def _complete(self, survey: TableSurvey, k: int, run: Run) -> Fit:
         m = survey.moments
         assert m is not None
-        F, passes = scatter_factor(m.covariance, m.n), 0
-        if any(is_ill_conditioned(m.covariance[at, at]) for at in (slice(k), slice(k, None))):
+        d, views = len(m.mean), (slice(k), slice(k, None))
+        passes = int(m.n <= d or any(is_ill_conditioned(m.covariance[at, at]) for at in views))
+        if passes:
             R = fold(triangle, survey.source, run).R[1:, 1:]  # the first row is the mean's
-            F, passes = np.concatenate([R, np.zeros((max(0, len(m.mean) - len(R)), len(m.mean)))]), 1
+            F = np.concatenate([R, np.zeros((max(0, k - len(R), d - k - len(R)), d))])  # all directions of each view
+        else:
+            F = scatter_factor(m.covariance, m.n)
         analysis = canonical_analysis(F[:, :k], F[:, k:], m.n)
         warn_of_rank(analysis, k, len(m.mean) - k, m.n)
         W, noise = shared_factors(analysis, self.n_components)
