@@ -22,6 +22,7 @@ from lowdim.math.linalg import EPS, Array, distinct, inverse_packed, lower, root
 LOG_TWO_PI = float(np.log(2 * np.pi))
 Mask = NDArray[np.bool_]
 SHARP = 1e6  # sum of signal to noise ratios beyond which posterior means are refined
+MANY = 12  # latent dimensions beyond which it pays to look for columns with the same gaps
 LIGHT = 2**25  # numbers in the table of outer products (256 MB) beyond which the light EM takes over
 
 
@@ -120,7 +121,8 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
     per = whole[None, :]
     if mask is not None and heavy:
         tall = np.concatenate([np.broadcast_to(latent.cov, (len(i), rows)), z[i] * z[j], z, np.ones((1, rows))])
-        per = ((tall * times) @ mask.astype(np.float64)).T
+        first, of = distinct(mask.T) if q > MANY else (slice(None), slice(None))  # columns with the same gaps share A
+        per = ((tall if weight is None else tall * times) @ mask[:, first].astype(np.float64)).T[of]
     per = np.broadcast_to(per, (d if heavy else 1, len(whole)))
     C = per[:, : len(i)]  # sum over seen of Cov[z]
     if mask is None or heavy:

@@ -111,21 +111,23 @@ def inverse_packed(A: Array, q: int) -> tuple[Array, Array]:
         except np.linalg.LinAlgError:  # next to no noise: a pivot is lost in rounding
             if q > VECTORISED:
                 raise
-    at = {(int(i), int(j)): k for k, (i, j) in enumerate(zip(*lower(q), strict=True))}
-    L: dict[tuple[int, int], Array] = {}
+    return _inverse_over_rows(A, q)
+
+
+def _inverse_over_rows(A: Array, q: int) -> tuple[Array, Array]:
+    """The same, each number of a Cholesky factor for all matrices at once: (q, q, n) arrays, whole columns a step."""
+    at = square(q)
+    L, N, inverse = np.zeros((q, q, A.shape[1])), np.zeros((q, q, A.shape[1])), np.empty_like(A)  # N = L^-1
     for j in range(q):
-        pivot = A[at[j, j]] - sum(L[j, k] ** 2 for k in range(j))
-        L[j, j] = np.sqrt(np.maximum(pivot, EPS * A[at[j, j]]))  # below that it is rounding, and may be zero
-        for i in range(j + 1, q):
-            L[i, j] = (A[at[i, j]] - sum(L[i, k] * L[j, k] for k in range(j))) / L[j, j]
-    N = {(j, j): 1.0 / L[j, j] for j in range(q)}  # N = L^-1
+        column = A[at[j:, j]] - (L[j:, :j] * L[j, :j]).sum(axis=1)
+        L[j, j] = np.sqrt(np.maximum(column[0], EPS * A[at[j, j]]))  # below that it is rounding, and may be zero
+        L[j + 1 :, j] = column[1:] / L[j, j]
     for i in range(q):
-        for j in range(i):
-            N[i, j] = -sum(L[i, k] * N[k, j] for k in range(j, i)) * N[i, i]
-    inverse = np.empty_like(A)
-    for (i, j), k in at.items():
-        inverse[k] = sum(N[m, i] * N[m, j] for m in range(i, q))
-    return inverse, 2.0 * sum(np.log(L[j, j]) for j in range(q))  # type: ignore[return-value]
+        N[i, i] = 1.0 / L[i, i]
+        N[i, :i] = -(L[i, :i, None] * N[:i, :i]).sum(axis=0) * N[i, i]
+    for i in range(q):
+        inverse[at[i, : i + 1]] = (N[i:, i, None] * N[i:, : i + 1]).sum(axis=0)
+    return inverse, 2.0 * np.log(L[range(q), range(q)]).sum(axis=0)
 
 
 def _inverse_batched(A: Array, q: int) -> tuple[Array, Array]:

@@ -106,25 +106,45 @@ def _inner(V: Array, A: Array, d: int) -> float:
     return float((V * A).sum()) * d / max(len(V), len(A))
 
 
-def _regressors(s: Sums, q: int) -> Array:
-    """A_j of every column: one for all of them where no cell is missing."""
-    return design(s.A[:1] if (s.seen == s.n).all() else s.A, q)
+def _regressors(s: Sums, q: int, first: NDArray[np.intp] | None = None) -> Array:
+    """A_j of every column, or of the first of each kind: one for all of them where no cell is missing."""
+    if (s.seen == s.n).all():
+        return design(s.A[:1], q)
+    return design(s.A if first is None else s.A[first], q)
 
 
-def update(s: Sums, b: Beliefs, *, floor: float, dead: float, sure: bool = False, vague: float = 0.0) -> Beliefs:
+class Alike(NamedTuple):
+    """Columns with the same gaps, which have the same A_j: the first of each kind, and the kind of every column."""
+
+    first: NDArray[np.intp]
+    of: NDArray[np.intp]
+
+
+def update(
+    s: Sums,
+    b: Beliefs,
+    *,
+    floor: float,
+    dead: float,
+    sure: bool = False,
+    vague: float = 0.0,
+    alike: Alike | None = None,
+) -> Beliefs:
     """The latent space turned to its principal basis, what is dead dropped; then alpha, (W, mu) and tau.
 
     With `sure=True` the parameters count as known while V is still found: alpha_i = d / w_i'w_i, Bishop's ARD by
     Laplace's approximation ([Zabaras2017]). `vague` is mu's prior precision in units of tau: 0 needs a seen cell in
-    every column.
+    every column. Columns that are `alike` share the work on A_j.
     """
     turn, spread, live = _basis(s, b, dead, sure)
-    A, B = turn @ _regressors(s, b.W.shape[1]) @ turn.T, s.B @ turn.T
+    kinds = turn @ _regressors(s, b.W.shape[1], None if alike is None else alike.first) @ turn.T
+    of = slice(None) if alike is None or len(kinds) == 1 else alike.of
+    A, B = kinds[of], s.B @ turn.T
     w = np.column_stack([b.W, b.mu]) @ np.linalg.inv(turn)  # (w,mu)'(z,1) stays as it was
     B, residual = _moved(A, B, s.squares, np.where(live, 0.0, -w))
     A, B, w = A[:, live][:, :, live], B[:, live], w[:, live]
     prior = np.append(b.psi / spread, vague)
-    inverse: Array = np.linalg.inv(A + np.diag(prior)).astype(np.float64, copy=False)
+    inverse: Array = np.linalg.inv(kinds[:, live][:, :, live] + np.diag(prior)).astype(np.float64, copy=False)[of]
     step = (inverse @ (B - prior * w)[:, :, None])[:, :, 0]
     _, residual = _moved(A, B, residual, step)
     V, w, q = b.psi * inverse, w + step, len(spread)

@@ -27,7 +27,7 @@ import numpy as np
 from lowdim.math import variational as vb
 from lowdim.math.distances import centre_and_spread
 from lowdim.math.gaussian import Latent, sums
-from lowdim.math.linalg import Array, Mask, lower, root_times, unpack
+from lowdim.math.linalg import Array, Mask, distinct, lower, root_times, unpack
 
 NOISE_FLOOR = 1e-6  # the least noise variance, as a share of the columns' variance
 DEAD_SHARE = 0.1  # a dimension whose loadings are smaller than this share of their own doubt is dropped
@@ -98,12 +98,14 @@ def fit_variational(X: Array, mask: Mask, q: int, *, passes: int = 200, tol: flo
     mean, sd = centre_and_spread(np.where(mask, X, np.nan))
     x = np.where(mask, (X - mean) / sd, 0.0)
     some = None if mask.all() else mask
+    alike = None if some is None else vb.Alike(*distinct(mask.T))
     b = _start(x, mask, q)
     latent = vb.rows(x, some, b)
     for k in range(passes):
         before = cell_means(b, latent.mean)
         s = sums(some, None, latent, b.W, np.full(len(mean), b.psi))
-        b = vb.update(s, b, floor=NOISE_FLOOR, dead=DEAD_SHARE if k >= SETTLING_PASSES else 0.0, vague=VAGUE_PRECISION)
+        dead = DEAD_SHARE if k >= SETTLING_PASSES else 0.0
+        b = vb.update(s, b, floor=NOISE_FLOOR, dead=dead, vague=VAGUE_PRECISION, alike=alike)
         latent = vb.rows(x, some, b)
         if k > SETTLING_PASSES and float(np.sqrt(((cell_means(b, latent.mean) - before) ** 2).mean())) < tol:
             break
