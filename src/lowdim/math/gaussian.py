@@ -120,9 +120,7 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
     whole = np.concatenate([cov, ((z * times) @ z.T)[i, j], z @ times, [n]])
     per = whole[None, :]
     if mask is not None and heavy:
-        tall = np.concatenate([np.broadcast_to(latent.cov, (len(i), rows)), z[i] * z[j], z, np.ones((1, rows))])
-        first, of = distinct(mask.T) if q > MANY else (slice(None), slice(None))  # columns with the same gaps share A
-        per = ((tall if weight is None else tall * times) @ mask[:, first].astype(np.float64)).T[of]
+        per = _seen_sums(mask, times, latent)
     per = np.broadcast_to(per, (d if heavy else 1, len(whole)))
     C = per[:, : len(i)]  # sum over seen of Cov[z]
     if mask is None or heavy:
@@ -138,6 +136,20 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
         squares += psi * (seen - times @ mask)
     parts = whole[2 * len(i) : -1], cov + whole[len(i) : 2 * len(i)]
     return Sums(n, float(times @ latent.log_density), *parts, A, B, squares, seen)
+
+
+def _seen_sums(mask: Mask, times: Array, latent: Latent) -> Array:
+    """For every column, sums over its seen rows: of Cov[z] and E[z]E[z]', packed, of E[z] and of 1."""
+    z, (rows, q) = latent.mean.T, latent.mean.shape
+    i, j = lower(q)
+    cov = np.broadcast_to(latent.cov, (len(i), rows))
+    first, of = distinct(mask.T) if q > MANY else (np.arange(0), np.arange(0))
+    if q <= MANY or len(first) > q:
+        tall = np.concatenate([cov, z[i] * z[j], z, np.ones((1, rows))])
+        return np.asarray(((tall * times) @ mask.astype(np.float64)).T)
+    seen = mask[:, first].T * times  # columns with the same gaps have the same sums
+    zz = np.matmul(z * seen[:, None, :], z.T)[:, i, j]
+    return np.asarray(np.concatenate([seen @ cov.T, zz, seen @ z.T, seen.sum(axis=1)[:, None]], axis=1)[of])
 
 
 def design(A: Array, q: int) -> Array:

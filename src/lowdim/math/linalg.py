@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import scipy.linalg as sl
@@ -13,6 +13,8 @@ Mask = NDArray[np.bool_]
 EPS = float(np.finfo(np.float64).eps)
 FULL_SHARE = 0.3  # above this share of a spectrum, computing all of it is faster
 VECTORISED = 12  # up to this order a Cholesky written over rows beats batched LAPACK (measured)
+SMALL_MASK = 2**14  # bytes of a mask's bits up to which its patterns are kept in mind
+FEW_MATRICES = 24  # unless there are no more of them than this
 
 
 def evenly_spread(n: int, most: int, *, ends: bool = False) -> NDArray[np.intp]:
@@ -69,6 +71,20 @@ def square(q: int) -> NDArray[np.intp]:
 def distinct(mask: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The first row of each pattern of a mask, patterns in order, and the pattern of every row."""
     bits = np.packbits(mask, axis=1)
+    if bits.size > SMALL_MASK:
+        return _patterns(bits)
+    return _recalled_patterns(bits.tobytes(), *bits.shape)
+
+
+@lru_cache(maxsize=32)
+def _recalled_patterns(bits: bytes, n: int, wide: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Those of a small table, whose fits ask for them at every pass."""
+    first, of = _patterns(np.frombuffer(bits, dtype=np.uint8).reshape(n, wide))
+    first.flags.writeable = of.flags.writeable = False
+    return first, of
+
+
+def _patterns(bits: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     words = np.zeros((len(bits), -(-max(bits.shape[1], 1) // 8) * 8), dtype=np.uint8)
     words[:, : bits.shape[1]] = bits
     keys = words.view(np.uint64 if words.shape[1] == 8 else np.dtype((np.void, words.shape[1]))).ravel()
@@ -105,7 +121,7 @@ def inverse_packed(A: Array, q: int) -> tuple[Array, Array]:
     """Inverses, packed alike, and log determinants of n positive definite matrices, (p, n)."""
     if q == 0:
         return A, np.zeros(A.shape[1])
-    if q > VECTORISED or A.shape[1] == 1:
+    if q > VECTORISED or A.shape[1] <= FEW_MATRICES:
         try:
             return _inverse_batched(A, q)
         except np.linalg.LinAlgError:  # next to no noise: a pivot is lost in rounding
@@ -180,17 +196,29 @@ def largest(C: Array, k: int) -> tuple[Array, Array]:
     """The k largest eigenvalues of C, falling, and their eigenvectors by the sign rule."""
     if k == 0:
         return np.zeros(0), np.zeros((len(C), 0))
-    subset = None if k > FULL_SHARE * len(C) else (len(C) - k, len(C) - 1)
     exponent = int(np.frexp(np.abs(C).max())[1])
     C = np.ldexp(C, -exponent)  # LAPACK's evr has thresholds of its own: below 1e-6 another unit gives other bits
-    try:
-        values, V = sl.eigh(C, subset_by_index=subset, check_finite=False)
-    except sl.LinAlgError:
-        values = np.zeros(0)
+    values, V = _evr(C, len(C) if k > FULL_SHARE * len(C) else k)
     if len(values) < k:  # LAPACK's evr has been seen to return none of a subset of many equal values
         values, V = sl.eigh(C, check_finite=False, driver="ev")
     V = V[:, ::-1][:, :k]
     return np.ldexp(values[::-1][:k], exponent), np.ascontiguousarray(V * sign_rule(V))
+
+
+def _evr(C: Array, k: int) -> tuple[Array, Array]:
+    """The k largest eigenpairs, rising, by LAPACK itself: scipy's checks take as long for a small matrix. Or none."""
+    n = len(C)
+    lwork, liwork = _evr_room(n)
+    part = {} if k == n else {"range": "I", "il": n - k + 1, "iu": n}
+    values, V, found, _, info = sl.lapack.dsyevr(C, lower=1, lwork=lwork, liwork=liwork, **part)
+    found = 0 if info else int(found)
+    return values[:found], V[:, :found]
+
+
+@cache
+def _evr_room(n: int) -> tuple[int, int]:
+    lwork, liwork, _ = sl.lapack.dsyevr_lwork(n, lower=1)
+    return int(lwork), int(liwork)
 
 
 def residual(C: Array, values: Array, V: Array) -> float:

@@ -141,10 +141,13 @@ def update(
     of = slice(None) if alike is None or len(kinds) == 1 else alike.of
     A, B = kinds[of], s.B @ turn.T
     w = np.column_stack([b.W, b.mu]) @ np.linalg.inv(turn)  # (w,mu)'(z,1) stays as it was
-    B, residual = _moved(A, B, s.squares, np.where(live, 0.0, -w))
-    A, B, w = A[:, live][:, :, live], B[:, live], w[:, live]
+    residual = s.squares
+    if not live.all():
+        B, residual = _moved(A, B, residual, np.where(live, 0.0, -w))
+        kinds, B, w = kinds[:, live][:, :, live], B[:, live], w[:, live]
+        A = kinds[of]
     prior = np.append(b.psi / spread, vague)
-    inverse: Array = np.linalg.inv(kinds[:, live][:, :, live] + np.diag(prior)).astype(np.float64, copy=False)[of]
+    inverse: Array = np.linalg.inv(kinds + np.diag(prior)).astype(np.float64, copy=False)[of]
     step = (inverse @ (B - prior * w)[:, :, None])[:, :, 0]
     _, residual = _moved(A, B, residual, step)
     V, w, q = b.psi * inverse, w + step, len(spread)
