@@ -258,6 +258,8 @@ def described(svg: str, name: str, title: str, sentence: str) -> str:
 
 def _renamed(tag: str, ids: dict[str, str]) -> str:
     """One tag with its id, and the ids it points to, by their new names."""
+    if 'id="' not in tag and "#" not in tag:
+        return tag
 
     def new(match: re.Match[str]) -> str:
         return match[1] + ids.get(match[2], match[2]) + match[3]

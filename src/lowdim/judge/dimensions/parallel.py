@@ -48,11 +48,10 @@ def shuffled(x: Array, mask: Mask | None, rng: np.random.Generator) -> Array:
     """The table with the seen cells of each column in another order; gaps stay where they are."""
     if mask is None:
         return rng.permuted(x, axis=0)
-    out = np.zeros_like(x)
-    for j in range(x.shape[1]):
-        rows = np.flatnonzero(mask[:, j])
-        out[rows, j] = rng.permutation(x[rows, j])
-    return out
+    out = np.zeros_like(x.T, order="C")
+    for mixed, column, seen in zip(out, np.ascontiguousarray(x.T), mask.T, strict=True):
+        mixed[seen] = rng.permutation(column[seen])
+    return out.T
 
 
 def parallel_analysis(x: Array, mask: Mask | None, *, shuffles: int | None, band: float, seed: int) -> ParallelAnalysis:
