@@ -179,3 +179,10 @@ def seen_spread(X: Array, ddof: int = 0) -> Array:
     unit = moderate_unit(np.asarray(np.nanmax(np.abs(X), axis=0, initial=0.0)))
     with np.errstate(over="ignore"):
         return np.asarray(np.minimum(np.nanstd(X / unit, axis=0, ddof=ddof) * unit, np.finfo(np.float64).max))
+
+
+def centred(A: Array) -> Array:
+    """HAH, symmetric to the bit."""
+    A = A - A.mean(axis=0)
+    A -= A.mean(axis=1)[:, None]
+    return np.asarray((A + A.T) / 2)

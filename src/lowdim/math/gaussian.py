@@ -22,7 +22,6 @@ from lowdim.math.linalg import EPS, Array, distinct, inverse_packed, lower, root
 LOG_TWO_PI = float(np.log(2 * np.pi))
 Mask = NDArray[np.bool_]
 SHARP = 1e6  # sum of signal to noise ratios beyond which posterior means are refined
-MANY = 12  # latent dimensions beyond which it pays to look for columns with the same gaps
 LIGHT = 2**25  # numbers in the table of outer products (256 MB) beyond which the light EM takes over
 
 
@@ -109,8 +108,10 @@ def _light_cov_times(mask: Mask, times: Array, cov: Array, W: Array) -> Array:
     return out
 
 
-def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi: Array) -> Sums:
-    """The statistics of a block, given its posterior."""
+def sums(
+    mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi: Array, seen_sums: Array | None = None
+) -> Sums:
+    """The statistics of a block, given its posterior; `seen_sums` are A's with Cov[z] apart, where they are at hand."""
     (rows, q), d = latent.mean.shape, len(W)
     i, j = lower(q)
     z, heavy = latent.mean.T, not light(W)
@@ -118,9 +119,10 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
     weighted, n = latent.residual * times[:, None], float(times.sum())
     cov = latent.cov[:, 0] * n if latent.cov.shape[1] == 1 else latent.cov @ times
     whole = np.concatenate([cov, ((z * times) @ z.T)[i, j], z @ times, [n]])
-    per = whole[None, :]
-    if mask is not None and heavy:
-        per = _seen_sums(mask, times, latent)
+    per = whole[None, :] if seen_sums is None else seen_sums
+    if mask is not None and heavy and seen_sums is None:
+        tall = np.concatenate([np.broadcast_to(latent.cov, (len(i), rows)), z[i] * z[j], z, np.ones((1, rows))])
+        per = ((tall * times) @ mask.astype(np.float64)).T
     per = np.broadcast_to(per, (d if heavy else 1, len(whole)))
     C = per[:, : len(i)]  # sum over seen of Cov[z]
     if mask is None or heavy:
@@ -136,20 +138,6 @@ def sums(mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi:
         squares += psi * (seen - times @ mask)
     parts = whole[2 * len(i) : -1], cov + whole[len(i) : 2 * len(i)]
     return Sums(n, float(times @ latent.log_density), *parts, A, B, squares, seen)
-
-
-def _seen_sums(mask: Mask, times: Array, latent: Latent) -> Array:
-    """For every column, sums over its seen rows: of Cov[z] and E[z]E[z]', packed, of E[z] and of 1."""
-    z, (rows, q) = latent.mean.T, latent.mean.shape
-    i, j = lower(q)
-    cov = np.broadcast_to(latent.cov, (len(i), rows))
-    first, of = distinct(mask.T) if q > MANY else (np.arange(0), np.arange(0))
-    if q <= MANY or len(first) > q:
-        tall = np.concatenate([cov, z[i] * z[j], z, np.ones((1, rows))])
-        return np.asarray(((tall * times) @ mask.astype(np.float64)).T)
-    seen = mask[:, first].T * times  # columns with the same gaps have the same sums
-    zz = np.matmul(z * seen[:, None, :], z.T)[:, i, j]
-    return np.asarray(np.concatenate([seen @ cov.T, zz, seen @ z.T, seen.sum(axis=1)[:, None]], axis=1)[of])
 
 
 def design(A: Array, q: int) -> Array:

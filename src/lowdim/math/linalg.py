@@ -71,25 +71,19 @@ def square(q: int) -> NDArray[np.intp]:
 def distinct(mask: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The first row of each pattern of a mask, patterns in order, and the pattern of every row."""
     bits = np.packbits(mask, axis=1)
-    if bits.size > SMALL_MASK:
-        return _patterns(bits)
-    return _recalled_patterns(bits.tobytes(), *bits.shape)
+    return (_recalled if bits.size <= SMALL_MASK else _patterns)(bits.tobytes(), *bits.shape)
 
 
-@lru_cache(maxsize=32)
-def _recalled_patterns(bits: bytes, n: int, wide: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Those of a small table, whose fits ask for them at every pass."""
-    first, of = _patterns(np.frombuffer(bits, dtype=np.uint8).reshape(n, wide))
+def _patterns(bits: bytes, n: int, wide: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    words = np.zeros((n, -(-max(wide, 1) // 8) * 8), dtype=np.uint8)
+    words[:, :wide] = np.frombuffer(bits, dtype=np.uint8).reshape(n, wide)
+    keys = words.view(np.uint64 if words.shape[1] == 8 else np.dtype((np.void, words.shape[1]))).ravel()
+    _, first, of = np.unique(keys, return_index=True, return_inverse=True)
     first.flags.writeable = of.flags.writeable = False
     return first, of
 
 
-def _patterns(bits: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    words = np.zeros((len(bits), -(-max(bits.shape[1], 1) // 8) * 8), dtype=np.uint8)
-    words[:, : bits.shape[1]] = bits
-    keys = words.view(np.uint64 if words.shape[1] == 8 else np.dtype((np.void, words.shape[1]))).ravel()
-    _, first, of = np.unique(keys, return_index=True, return_inverse=True)
-    return first, of
+_recalled = lru_cache(maxsize=32)(_patterns)  # the fit of a small table asks for them at every pass
 
 
 def unpack(A: Array, q: int) -> Array:
@@ -127,11 +121,6 @@ def inverse_packed(A: Array, q: int) -> tuple[Array, Array]:
         except np.linalg.LinAlgError:  # next to no noise: a pivot is lost in rounding
             if q > VECTORISED:
                 raise
-    return _inverse_over_rows(A, q)
-
-
-def _inverse_over_rows(A: Array, q: int) -> tuple[Array, Array]:
-    """The same, each number of a Cholesky factor for all matrices at once: (q, q, n) arrays, whole columns a step."""
     at = square(q)
     L, N, inverse = np.zeros((q, q, A.shape[1])), np.zeros((q, q, A.shape[1])), np.empty_like(A)  # N = L^-1
     for j in range(q):
@@ -177,13 +166,6 @@ def align(W: Array, target: Array) -> Array:
     return np.asarray(W @ (U @ Vt))
 
 
-def centred(A: Array) -> Array:
-    """HAH, symmetric to the bit."""
-    A = A - A.mean(axis=0)
-    A -= A.mean(axis=1)[:, None]
-    return np.asarray((A + A.T) / 2)
-
-
 def root_times(C: Array, normal: Array) -> Array:
     """Vectors with these covariances from standard normal ones."""
     if C.shape[-1] == 0:
@@ -198,27 +180,15 @@ def largest(C: Array, k: int) -> tuple[Array, Array]:
         return np.zeros(0), np.zeros((len(C), 0))
     exponent = int(np.frexp(np.abs(C).max())[1])
     C = np.ldexp(C, -exponent)  # LAPACK's evr has thresholds of its own: below 1e-6 another unit gives other bits
-    values, V = _evr(C, len(C) if k > FULL_SHARE * len(C) else k)
-    if len(values) < k:  # LAPACK's evr has been seen to return none of a subset of many equal values
+    n = len(C)
+    part = {} if k > FULL_SHARE * n else {"range": "I", "il": n - k + 1, "iu": n}
+    # without scipy's checks, which take as long as a small matrix
+    values, V, found, _, info = sl.lapack.dsyevr(C, lower=1, lwork=40 * n, liwork=10 * n, **part)
+    values, V = values[:found], V[:, :found]
+    if info or found < k:  # LAPACK's evr has been seen to return none of a subset of many equal values
         values, V = sl.eigh(C, check_finite=False, driver="ev")
     V = V[:, ::-1][:, :k]
     return np.ldexp(values[::-1][:k], exponent), np.ascontiguousarray(V * sign_rule(V))
-
-
-def _evr(C: Array, k: int) -> tuple[Array, Array]:
-    """The k largest eigenpairs, rising, by LAPACK itself: scipy's checks take as long for a small matrix. Or none."""
-    n = len(C)
-    lwork, liwork = _evr_room(n)
-    part = {} if k == n else {"range": "I", "il": n - k + 1, "iu": n}
-    values, V, found, _, info = sl.lapack.dsyevr(C, lower=1, lwork=lwork, liwork=liwork, **part)
-    found = 0 if info else int(found)
-    return values[:found], V[:, :found]
-
-
-@cache
-def _evr_room(n: int) -> tuple[int, int]:
-    lwork, liwork, _ = sl.lapack.dsyevr_lwork(n, lower=1)
-    return int(lwork), int(liwork)
 
 
 def residual(C: Array, values: Array, V: Array) -> float:

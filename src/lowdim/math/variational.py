@@ -119,6 +119,14 @@ class Alike(NamedTuple):
     first: NDArray[np.intp]
     of: NDArray[np.intp]
 
+    def seen_sums(self, mask: Mask, latent: Latent) -> Array:
+        """For every column, sums over its seen rows: of Cov[z] and E[z]E[z]', packed, of E[z] and of 1."""
+        z, q = latent.mean.T, latent.mean.shape[1]
+        i, j = lower(q)
+        seen = mask[:, self.first].T.astype(np.float64)
+        zz = np.array([(z * rows) @ z.T for rows in seen]).reshape(-1, q, q)[:, i, j]
+        return np.concatenate([seen @ latent.cov.T, zz, seen @ z.T, seen.sum(axis=1)[:, None]], axis=1)[self.of]
+
 
 def update(
     s: Sums,

@@ -103,7 +103,8 @@ def fit_variational(X: Array, mask: Mask, q: int, *, passes: int = 200, tol: flo
     latent = vb.rows(x, some, b)
     for k in range(passes):
         before = cell_means(b, latent.mean)
-        s = sums(some, None, latent, b.W, np.full(len(mean), b.psi))
+        seen_sums = None if alike is None else alike.seen_sums(mask, latent)
+        s = sums(some, None, latent, b.W, np.full(len(mean), b.psi), seen_sums)
         dead = DEAD_SHARE if k >= SETTLING_PASSES else 0.0
         b = vb.update(s, b, floor=NOISE_FLOOR, dead=dead, vague=VAGUE_PRECISION, alike=alike)
         latent = vb.rows(x, some, b)

@@ -17,8 +17,9 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 from scipy.optimize import minimize
 
+from lowdim.math.distances import centred
 from lowdim.math.graph import components
-from lowdim.math.linalg import EPS, Array, centred, largest, svd
+from lowdim.math.linalg import EPS, Array, largest, svd
 from lowdim.math.neighbors import exact_distances
 from lowdim.math.streams import RANDOM_FIELD
 from lowdim.models.base.estimator import seed_of

@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.plan import Cost
+from lowdim.math.distances import centred
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.graph import by_size, components, springs
-from lowdim.math.linalg import Array, Mask, centred, distinct
+from lowdim.math.linalg import Array, Mask, distinct
 from lowdim.math.neighbors import Indices, exact_distances, joined_known, pair_distances
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.spectral import SpectralFit

@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sl
 
+from lowdim.math.distances import centred
 from lowdim.math.graph import springs
-from lowdim.math.linalg import Array, centred
+from lowdim.math.linalg import Array
 from lowdim.math.neighbors import Indices
 
 MOST_STEPS = 60  # 17 to 30 are usual
