@@ -183,7 +183,7 @@ def largest(C: Array, k: int) -> tuple[Array, Array]:
     n = len(C)
     part = {} if k > FULL_SHARE * n else {"range": "I", "il": n - k + 1, "iu": n}
     # without scipy's checks, which take as long as a small matrix
-    values, V, found, _, info = sl.lapack.dsyevr(C, lower=1, lwork=40 * n, liwork=10 * n, **part)
+    values, V, found, _, info = sl.lapack.dsyevr(C, lower=1, lwork=33 * n, liwork=10 * n, **part)
     values, V = values[:found], V[:, :found]
     if info or found < k:  # LAPACK's evr has been seen to return none of a subset of many equal values
         values, V = sl.eigh(C, check_finite=False, driver="ev")

@@ -124,7 +124,7 @@ class Alike(NamedTuple):
         z, q = latent.mean.T, latent.mean.shape[1]
         i, j = lower(q)
         seen = mask[:, self.first].T.astype(np.float64)
-        zz = np.array([(z * rows) @ z.T for rows in seen]).reshape(-1, q, q)[:, i, j]
+        zz = np.array([(z * rows) @ z.T for rows in seen]).reshape(len(seen), q, q)[:, i, j]
         return np.concatenate([seen @ latent.cov.T, zz, seen @ z.T, seen.sum(axis=1)[:, None]], axis=1)[self.of]
 
 
