@@ -164,7 +164,6 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
         Repair("save numbers", saved("objects.npy", npy(GOOD))),
         Repair("or CSV", saved("objects.csv", CSV)),
     ],
-    ("distances.csv", "LD192"): [Repair("they are measurements", same("--use", "A,B,C,D,E,F"))],
     ("correlations.csv", "LD194"): [
         Repair("analyse the table that they were computed from", saved("rows.csv", CSV)),
         Repair("they are measurements", same("--use", "A,B,C,D")),

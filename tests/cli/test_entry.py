@@ -8,7 +8,9 @@ import json
 import shutil
 import sys
 
+import numpy as np
 import pytest
+from matplotlib.image import imsave
 
 from lowdim.cli.entry import main, run
 from lowdim.cli.group import modules
@@ -188,7 +190,12 @@ CALLS = {
     "methods": [],
     "demo": ["gaussian"],
     "help": ["LD104"],
+    "image": ["photo.png", "--colors", "2"],
+    "ratings": ["ratings.csv", "--dims", "1"],
 }
+RATINGS = "user,item,rating\n" + "".join(
+    f"{u},{i},{1 + (u * i + u) % 5}\n" for u in range(12) for i in range(8) if u != i
+)
 
 
 @pytest.mark.parametrize(
@@ -198,6 +205,8 @@ def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing,
     monkeypatch.setattr("lowdim.cli.run.explore.wait", lambda: None)  # for Ctrl-C
     shutil.copy(made / "small.csv", lowdim.folder)
     shutil.copytree(made / "small.run", lowdim.folder / "small.run")
+    imsave(lowdim.folder / "photo.png", np.arange(48.0).reshape(6, 8))
+    (lowdim.folder / "ratings.csv").write_text(RATINGS)
     slow = ["--budget", "1s"] if verb in ("report", "dims", "fit", "plot", "compare") else []
     said = lowdim(verb, *CALLS[verb], *slow, "--json", "--quiet")
     told = json.loads(said.out)  # one object and nothing else

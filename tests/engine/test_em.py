@@ -88,7 +88,7 @@ def test_second_interrupt_means_now():
     with pytest.raises(KeyboardInterrupt):
         model.fit(table(), run=Run(callback=press))
     assert signal.getsignal(signal.SIGINT) is before
-    assert set(vars(model)) == {"n_components", "standardize", "tol", "max_iter"}
+    assert set(vars(model)) == {"n_components", "rotation", "standardize", "tol", "max_iter"}
 
 
 def test_fits_outside_the_main_thread_leave_signals_alone():

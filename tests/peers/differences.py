@@ -7,7 +7,7 @@ solver; nothing is computed otherwise. `CHOICES`: a number or a verdict differs,
 from __future__ import annotations
 
 LOOPS = "the weights are read off the field's L, which has no loops; other affinities come as a graph"
-FLOAT64 = "fitted attributes are float64 whatever came in; positions and fills are float32 where the table was"
+FLOAT64 = "fitted attributes are float64 whatever came in; positions are float32 where the table was"
 RADIUS = "the graph is one of nearest rows: there is no radius"
 WARM = "no warm_start: init=model.means_ starts where another fit ended"
 STARTS = "starts are means (init=...); weights, precisions and private setters of a start have no place here"

@@ -308,7 +308,8 @@ def test_same_bits_as_a_clean_copy(name, model):
     assert (found.kind, found.codes) == (plain.kind, plain.codes), found.text
     assert found.model is not None and plain.model is not None, found.text
     np.testing.assert_array_equal(found.model.components_, plain.model.components_)
-    np.testing.assert_array_equal(found.model.transform(X), plain.model.transform(clean))
+    places = found.model.transform(X)  # float32 where the table is
+    np.testing.assert_array_equal(places, plain.model.transform(clean).astype(places.dtype))
     np.testing.assert_array_equal(found.model.impute(X), plain.model.impute(clean))
 
 

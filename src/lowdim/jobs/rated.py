@@ -130,10 +130,11 @@ def learn_ratings(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> X = np.where(rng.random((60, 12)) < 0.5, np.nan, 3 + rng.normal(size=(60, 1)) * rng.normal(size=12))
+    >>> X = 3 + rng.normal(size=(90, 1)) * rng.normal(size=20) + 0.3 * rng.normal(size=(90, 20))
+    >>> X[rng.random(X.shape) < 0.5] = np.nan
     >>> found = learn_ratings(X, dims=1)
     >>> found.users, found.items, bool(found.held.model.rmse < found.held.biases)
-    (60, 12, True)
+    (90, 20, True)
     """
     name = Path(table).name if isinstance(table, str | PathLike) else "The table"
     q = MOST_DIMENSIONS if dims == "auto" else int(dims)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math.distances import centre_and_spread
+from lowdim.math.distances import centre_and_spread, moderate_unit
 from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask, evenly_spread, lower
 from lowdim.math.neighbors import BLOCK_PAIRS, nearest
@@ -83,6 +83,9 @@ def completion_of(x: Array, mask: Mask | None, names: tuple[str, ...] = ()) -> C
     empty = np.flatnonzero(~mask.any(axis=0))
     if len(empty):
         raise error("LD120", column=names[empty[0]] if names else f"c{empty[0] + 1}")
+    if moderate_unit(np.abs(x[mask]).max(initial=0.0)) != 1.0:
+        why = "unseen cells are inferred from squares of the others, and these are too small or too large to be stored"
+        raise error("LD163", job="This model", why=why, fix="write the table in units that make its numbers moderate")
     blank = int((~mask.any(axis=1)).sum())
     if blank:
         warn("LD121", count=blank, n=len(x))
@@ -141,7 +144,7 @@ def _linear(x: Array, mask: Mask, q: int) -> tuple[Array, Array, Array]:
     with no_warnings():
         model = ProbabilisticPCA(q, tol=1e-4).fit(np.where(mask, x, np.nan)[counted])
     p, f = model.params_, model.frame_
-    return p.W / f.scale[:, None], f.outward(p.mu), p.psi / f.scale**2
+    return p.W / f.scale[:, None], f.outward(p.mu), p.psi / f.scale / f.scale
 
 
 def _linear_cells(c: Completion, x: Array, mask: Mask) -> tuple[Array, Array]:

@@ -159,7 +159,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             for start, rows in walk(f, source, run or Run()):
                 sink.write(start, rows)
         rows_written: Array = sink.close()
-        return rows_written if out is not None or names is None else in_kind(rows_written, X)
+        return in_kind(rows_written, X) if out is None and names == self._axis_names else rows_written
 
     def _axis_names(self, source: Source) -> tuple[str, ...]:
         return tuple(self.get_feature_names_out())
@@ -201,8 +201,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 
 def in_kind(rows: Array, X: Any) -> Array:
-    """Rows as float32 where the table they answer to is: numbers of half the size came in, and none wider goes out."""
-    return rows.astype(np.float32) if isinstance(X, np.ndarray) and X.dtype == np.float32 else rows
+    """Places as float32 where the table they answer to is, and where float32 holds them."""
+    narrow = isinstance(X, np.ndarray) and X.dtype == np.float32
+    return rows.astype(np.float32) if narrow and np.abs(rows).max(initial=0.0) < np.finfo(np.float32).max else rows
 
 
 def seed_of(random_state: Any) -> int:

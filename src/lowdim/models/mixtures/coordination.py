@@ -20,6 +20,7 @@ from lowdim.math.neighbors import nearest, neighbor_weights
 from lowdim.sources.source import Block
 from lowdim.text.messages import error
 
+TINY = 1e-290  # squared steps below this are those of copies
 RIDGE = 1e-6  # of the squared distances of a row's neighbours, in the weights that place it among them
 SPANNED = 1e-9  # of the largest variance of the numbers mapped: directions with less are not told from none
 
@@ -52,7 +53,8 @@ def coordinate(model: Any, X: Any, n_components: int, n_neighbors: int) -> Commo
     spanned = values > SPANNED * values[-1]
     whiten = Q[:, spanned] / np.sqrt(values[spanned])
     Y = centred @ whiten
-    E = Y - _from_neighbors(model.impute(X), Y, n_neighbors)
+    filled = (model.impute(X) - model.frame_.shift) * model.frame_.scale  # whose squares can be stored
+    E = Y - _from_neighbors(filled, Y, n_neighbors)
     strain, R = np.linalg.eigh(E.T @ E / n)
     L = whiten @ R[:, :n_components]
     L = L * sign_rule(centred @ L)
@@ -64,7 +66,11 @@ def _from_neighbors(X: Array, Y: Array, k: int) -> Array:
     found = nearest(X, k)
     steps = X[found.row] - X[:, None, :]
     C = steps @ steps.transpose(0, 2, 1)
-    ridge = RIDGE * np.trace(C, axis1=1, axis2=2) + np.finfo(float).tiny
+    size = np.trace(C, axis1=1, axis2=2)
+    C, ridge = (
+        C / np.where(size > TINY, size, 1.0)[:, None, None],
+        np.where(size > TINY, RIDGE, 1.0),
+    )  # copies: all alike
     w = neighbor_weights(C, np.ones(C.shape[:2], dtype=bool), ridge)
     return np.asarray((w[:, None, :] @ Y[found.row])[:, 0])
 

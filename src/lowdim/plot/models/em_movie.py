@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOVIE_MODELS = ("ppca", "kmeans", "mixture")
 MOVIE_MODEL = PlotOption("model", MOVIE_MODELS, "What is fitted")
 MOVIE_CLUSTERS = PlotOption("n_clusters", "whole", "Clusters of kmeans and mixture", flag="--clusters")
-MOVIE_LENGTH = PlotOption("steps", "whole", "Steps of EM")
+MOVIE_LENGTH = PlotOption("steps", "whole", "The steps that are drawn")
 MOVIE_STEPS = 6
 MOVIE_LEAST_VARIANCE = 1e-6  # of a component, as a share of a column's (columns have unit spread)
 LINE_LEAST_NOISE = 1e-12  # of a line, as a share of the spread
