@@ -286,6 +286,7 @@ def _stages(
     posterior, odd = do.posterior(model), do.odd(model)
     steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
     name = "PPCA" if isinstance(model, ProbabilisticPCA) else mixed_words(t)
+    name += " of answers as numbers, whose axes can be turned" if asked.rotate and q and is_mixed(t) else ""
     so_far.report(
         "fit", f"{name}, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd, held=held
     )

@@ -107,7 +107,8 @@ def map_sentence(analysis: Any) -> str:
     shown = 100 * sum(shares[:2])
     if len(shares) <= 2:
         name = "2-D map shows" if len(shares) == 2 else "only axis shows"
-        return f"The {name} {shown:.0f}% of the variation; the rest is noise of single columns."
+        weaker = " and what weaker dimensions hold" if analysis.jury.detectable > len(shares) else ""
+        return f"The {name} {shown:.0f}% of the variation; the rest is noise of single columns{weaker}."
     other = "axis 3" if len(shares) == 3 else f"axes 3-{len(shares)}"
     return f"The 2-D map shows {shown:.0f}% of the variation; read it together with {other}."
 

@@ -37,7 +37,7 @@ EVERYWHERE: dict[str, str] = {
 }
 OF_MODEL: dict[str, dict[str, str]] = {
     "PCA": {
-        "svd_solver": "solver=...; 'full' is 'qr', 'covariance_eigh' 'covariance', 'arpack', 'randomized' 'krylov'",
+        "svd_solver": "solver='qr' for 'full', 'covariance' for 'covariance_eigh', 'krylov' for the others",
         "batch_size": "leave it out: fit reads files and streams block by block, partial_fit takes what comes",
     },
     "FactorAnalysis": {

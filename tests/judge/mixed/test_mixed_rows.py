@@ -151,3 +151,21 @@ def test_the_command_judges_by_the_same_map(made):
     by_dims = odd_rows(table, dims=2)
     own = judge_mixed_rows(map, table.X, row_names=table.row_names)
     assert np.array_equal(by_dims.D2.value, own.D2.value) and by_dims.rows == own.rows
+
+
+def test_no_row_is_less_likely_than_its_very_answers():
+    """A rare answer alone in its row: its p is its share, whatever a smooth law of distances says."""
+    rng = np.random.default_rng(4)
+    z = rng.standard_normal(600)
+    X = np.column_stack([rng.random(600) < 1.0 / (1.0 + np.exp(2.0 * z + shift)) for shift in (0.0, 0.5, 3.2)]) * 1.0
+    X[:80, :2] = np.nan  # rows that answer the last question alone
+    frame = pd.DataFrame(X, columns=["smokes", "drinks", "rare"])
+    table = read(frame)
+    map = mixed_map(fit_mixed_map(table, 1, 0), table.names)
+    found = judge_mixed_rows(map, table.X)
+    alone = np.isnan(table.X).sum(axis=1) == 2
+    rare = alone & (table.X[:, list(table.names).index("rare")] == 1.0)
+    assert rare.any()
+    share = float((X[:, 2] == 1.0).mean())
+    assert found.D2.p[rare] == pytest.approx(np.full(int(rare.sum()), share), rel=0.5)
+    assert not found.odd[alone].any()

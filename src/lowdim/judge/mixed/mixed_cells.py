@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from lowdim.judge.mixed.mixed_map import MixedMap
-from lowdim.judge.mixed.mixed_rows import answers_of, mixed_distances
+from lowdim.judge.mixed.mixed_rows import answers_of, least_p, mixed_distances
 from lowdim.judge.rows.answers import CellAnswers
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import check_level, row_name
@@ -191,6 +191,7 @@ def explain_mixed_row(
     seen, dof = int(far.seen[0]), int(far.rank[0])
     parts = ((far.D2, seen), (far.T2, dof), (far.Q, seen - dof))
     p, p_T2, p_Q = (float(law.p_value(value, np.array(k))[0]) for value, k in parts)
+    p = max(p, float(least_p(map, x)[0]))
     cells, (hide, after) = _row_cells(map, x, told), _ordinary(map, x, 1.0 - odd_level, law)
     name = row_name(row, row_names)
     off, p_off = (float(far.Q[0]), p_Q) if seen > dof else (None, None)

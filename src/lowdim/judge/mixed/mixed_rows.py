@@ -132,7 +132,15 @@ def judge_mixed_rows(
     usual = law.middle, law.spread
     answers = JudgedAnswers(answers_of(map), left, told.likeliest[at], told.likeliest_share[at], usual)
     judged = JudgedRows(rows, map.columns, np.ones(len(map.columns)), row_names, None, law, answers)
-    return _with_groups(picked(*laws(rows, law), judged, odd_level), X)
+    D2, T2, Q = laws(rows, law)
+    return _with_groups(picked(D2._replace(p=np.maximum(D2.p, least_p(map, X))), T2, Q, judged, odd_level), X)
+
+
+def least_p(map: MixedMap, X: Array) -> Array:
+    """What no p of a row can be below: the probability of its very answers, where all columns are answers."""
+    if not levelled(map).all():
+        return np.zeros(len(X))
+    return np.asarray(np.exp(map.model.score_samples(map.source(X))))
 
 
 def law_of_rows(told: GivenOthers) -> RowLaw:
