@@ -148,7 +148,9 @@ def trust_strip(analysis: Any) -> tuple[TrustCheck, ...]:
         TrustCheck(
             "intervals hold what they claim",
             None if covered is None else bool(covered),
-            f"{fills.held} of {fills.tried} hidden cells, {100 * fills.level:.0f}% claimed",
+            f"{fills.held:,} of {fills.tried:,} hidden cells, {100 * fills.level:.0f}% claimed"
+            if fills.tried or not fills.labels
+            else "labels have probabilities in place of intervals",
         ),
         TrustCheck("map is stable", None if q == 0 else steady.verdict == "steady", steady.sentence),
         TrustCheck(

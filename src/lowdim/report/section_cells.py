@@ -31,6 +31,8 @@ BAR_REACH = 8.0  # surprises beyond so many standard deviations fill their track
 def fills(analysis: Analysis, rows: bool) -> Section:
     """What each gap holds, and how far to trust it."""
     f = analysis.fills
+    if f.labels and not f.tried:  # answers alone: nothing that has an interval
+        return label_fills(analysis, rows)
     header = ("column", "gaps", "skill", "held", "tried", "outside the values seen", "advice")
     skill = grid(
         "Skill and calibration by column",
@@ -61,6 +63,27 @@ def fills(analysis: Analysis, rows: bool) -> Section:
         code_of(analysis, "tables = analysis.fills.multiple(20)"),
         charts=section_charts(analysis, "fills", rows),
         grids=(skill,),
+    )
+
+
+def label_fills(analysis: Analysis, rows: bool) -> Section:
+    """The same where every fill is an answer: what is likely, and how often that was right."""
+    header = ("column", "gaps", "hidden on purpose", "right", "right by the most frequent", "filled by")
+    lines = (
+        (c.column, c.gaps if rows else few(c.gaps), c.tried, c.right, c.usual, c.engine) for c in analysis.fills.labels
+    )
+    return Section(
+        "fills",
+        "Filling the gaps",
+        analysis.sentences[2],
+        "Answers have probabilities in place of intervals: fills.csv has that of every fill, and "
+        "`lowdim fill --intervals` those of every answer. They are checked on cells hidden on purpose, beside the most "
+        "frequent answer of each column.",
+        "Do not analyse filled cells as if they had been measured; use multiple imputation for statistics. "
+        "Where gaps depend on the missing value itself, no check on seen cells can tell.",
+        command_of(analysis, "fill", "-o", "filled.csv", "--multiple", "20"),
+        code_of(analysis, "tables = analysis.fills.multiple(20)"),
+        grids=(grid("Answers filled, by column", header, lines, most=500),),
     )
 
 
