@@ -106,6 +106,14 @@ def test_as_many_axes_as_the_peer_by_the_same_evidence(load):
     assert ld.PCA("mle").fit(X).n_components_ == theirs.n_components_
 
 
+@pytest.mark.filterwarnings("ignore:LD218")
+def test_evidence_with_gaps_does_not_follow_the_noise():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 6)) * 2.0 + 0.3 * rng.standard_normal((100, 6))
+    assert ld.PCA("mle").fit(X).n_components_ == 2
+    assert ld.PCA("mle").fit(np.where(rng.random(X.shape) < 0.1, np.nan, X)).n_components_ == 2
+
+
 @pytest.mark.parametrize("model", [ld.PCA(2), ld.PPCA(2), ld.KMeans(3), ld.KernelPCA(2), ld.GTM(2, grid=4, basis=2)])
 def test_float32_comes_back_as_float32(model):
     X = sklearn.datasets.load_iris().data[:60]

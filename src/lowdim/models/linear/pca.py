@@ -224,7 +224,8 @@ class PCA(LinearGaussian):
         if self.n_components is None:
             return self._told_apart(survey) if survey.gaps else k
         values = np.maximum(first_axes(survey, min(n, d))[0], 0.0)
-        return min(self._asked(values, float(values.sum()), n, d), max(min(n, d) - 1, 1))
+        most = self._told_apart(survey) if self.n_components == "mle" and survey.gaps else max(min(n, d) - 1, 1)
+        return min(self._asked(values, float(values.sum()), n, d), most)
 
     def _told_apart(self, survey: TableSurvey) -> int:
         """As many axes as the seen cells can tell: two for each number, of which an axis has one a row and a column."""
