@@ -131,5 +131,9 @@ IN_PLACE: tuple[tuple[Any, str, Any, Callable[[Words], Words], dict[str, Any]], 
     (sklearn.manifold, "ClassicalMDS", ld.ClassicalMDS, same(ld.ClassicalMDS), {}),
     (sklearn.cluster, "KMeans", ld.KMeans, same(ld.KMeans), {}),
 )  # fmt: skip
-for module, name, ours, translate, called in IN_PLACE:
-    setattr(module, name, adapted(ours, getattr(module, name), translate, called))
+
+
+def pytest_configure(config: Any) -> None:
+    """What pytest calls of a plugin: importing this file alone changes nothing."""
+    for module, name, ours, translate, called in IN_PLACE:
+        setattr(module, name, adapted(ours, getattr(module, name), translate, called))
