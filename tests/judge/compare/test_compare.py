@@ -209,6 +209,7 @@ def test_identical_maps_agree_completely():
     assert overlap(near, near[:, ::-1]) == 1.0 and overlap(near, np.array([[1, 3], [0, 3], [0, 3]])) == 0.5
 
 
+@pytest.mark.slow
 def test_clusters_have_no_map_and_all_lines_fit():
     some = ["kmeans", "gmm", "mppca"]
     found = compare(factors(60, gaps=0.05), ["ppca", *some[:2]], dims=2, clusters=2)
