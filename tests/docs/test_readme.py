@@ -45,6 +45,11 @@ def run_each(lowdim: Command, title: str) -> set[str]:
 def test_the_command_line(lowdim):
     write_csv(lowdim.folder / "table.csv", small_table(seed=1))
     write_csv(lowdim.folder / "new.csv", small_table(seed=9)[:3])
+    cities = ld.datasets.load("cities")
+    miles = [",".join([name, *map(str, row)]) for name, row in zip(cities.columns, cities.X.tolist(), strict=True)]
+    (lowdim.folder / "miles.csv").write_text("\n".join([",".join(["city", *cities.columns]), *miles]))
+    marks = [f"{u},{i},{1 + (u * i + u) % 5}" for u in range(12) for i in range(8) if u != i]
+    (lowdim.folder / "ratings.csv").write_text("\n".join(["user,item,rating", *marks]))
     files = run_each(lowdim, "On the command line")
     assert {"table.report.html", "table.run", "filled.csv", "table.odd.csv", "new.scores.csv"} <= files
 

@@ -61,7 +61,8 @@ def test_the_run_folder_says_everything(digester):
     _, folder, table = digester
     run = json.loads((folder / "kamyr.run" / "run.json").read_text())
     assert run["schema"] == 1 and run["finished"] and run["dims"] == 5 and run["converged"]
-    assert run["settings"] == {"dims": "auto", "scale": "unit", "level": 0.9, "seed": 0, "budget": None, "robust": True}
+    asked = {"dims": "auto", "scale": "unit", "level": 0.9, "seed": 0, "budget": None, "robust": True, "rotate": None}
+    assert run["settings"] == asked
     assert run["table"]["path"] == str(table.resolve()) and run["command"].startswith("lowdim ")
     assert [m["code"] for m in run["messages"]] == ["LD008", "LD122"]
     rows, fills, odd, held = (

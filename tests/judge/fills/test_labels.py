@@ -88,7 +88,7 @@ def test_draws_have_the_shares_of_their_labels_and_are_made_together():
     frame.loc[both, ["town", "again", "owner", "income"]] = None  # where the row is, is left open
     fills, _ = fill_labels(mixed_table(ld.read(frame)))
     town, again, colour = (next(c for c in fills if c.column == name) for name in ("town", "again", "colour"))
-    drawn = [np.array([c.drawn(3, k) for k in range(m)]) for c, m in ((town, 12), (again, 12), (colour, 80))]
+    drawn = [np.array([c.drawn(3, k) for k in range(m)]) for c, m in ((town, 60), (again, 60), (colour, 80))]
     share = np.array([(drawn[0] == k).mean() for k in range(3)])
     assert share == pytest.approx(town.shares.mean(axis=0), abs=0.08)  # parameters are drawn too
     assert [(drawn[2] == k).mean() for k in range(3)] == pytest.approx(colour.shares[0], abs=0.05)
