@@ -135,7 +135,8 @@ def test_classes_are_told_apart_as_by_scikit_learn(lowdim, iris):
     rows = rows_of(lowdim.folder / "l.run" / "scores.csv")
     names = load_iris().target_names
     assert [row["class"] for row in rows] == [names[k] for k in peer.predict(X)]
-    assert [float(r["probability"]) for r in rows] == pytest.approx(peer.predict_proba(X).max(axis=1), abs=1e-9)
+    likely = np.array([float(row["probability"]) for row in rows])
+    assert likely == pytest.approx(peer.predict_proba(X).max(axis=1), abs=1e-9)
     assert np.abs(axes(lowdim.folder / "l.run" / "scores.csv")) == pytest.approx(np.abs(peer.transform(X)), abs=1e-6)
     assert lowdim("apply", "l.run", path, "-o", "new.csv", "--quiet").code == 0
     assert (lowdim.folder / "new.csv").read_bytes() == (lowdim.folder / "l.run" / "scores.csv").read_bytes()
