@@ -257,11 +257,8 @@ def run_stages(
     Of a table that is a sample, `fit` gives the model of all the `of` rows it was drawn from.
     """
     so_far = _Progress(Partial(t, asked), tell)
-    with (
-        one_blas_thread(),
-        stopped_as_a_whole(),
-        seldom_collected(),
-    ):  # many small matrices: more threads wait for each other
+    # many small matrices: more threads wait for each other
+    with one_blas_thread(), stopped_as_a_whole(), seldom_collected():
         try:
             return _stages(AnalysisStages(t, asked), so_far, fit, of)
         except Stopped:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from lowdim.judge.mixed.mixed_map import MixedMap
-from lowdim.judge.mixed.mixed_rows import answers_of, least_p, mixed_distances
+from lowdim.judge.mixed.mixed_rows import answers_of, mixed_distances, rows_p
 from lowdim.judge.rows.answers import CellAnswers
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import check_level, row_name
@@ -189,9 +189,8 @@ def explain_mixed_row(
     told = map.given_others(x)
     far = mixed_distances(told, law)
     seen, dof = int(far.seen[0]), int(far.rank[0])
-    parts = ((far.D2, seen), (far.T2, dof), (far.Q, seen - dof))
-    p, p_T2, p_Q = (float(law.p_value(value, np.array(k))[0]) for value, k in parts)
-    p = max(p, float(least_p(map, x)[0]))
+    p = float(rows_p(map, x, far, law)[0])
+    p_T2, p_Q = (float(law.p_value(value, np.array(k))[0]) for value, k in ((far.T2, dof), (far.Q, seen - dof)))
     cells, (hide, after) = _row_cells(map, x, told), _ordinary(map, x, 1.0 - odd_level, law)
     name = row_name(row, row_names)
     off, p_off = (float(far.Q[0]), p_Q) if seen > dof else (None, None)
@@ -257,7 +256,7 @@ def _ordinary(map: MixedMap, x: Array, rate: float, law: RowLaw) -> tuple[tuple[
     while True:
         told = map.given_others(x)
         far = mixed_distances(told, law)
-        p = float(law.p_value(far.D2, far.seen)[0])
+        p = float(rows_p(map, x, far, law)[0])
         if p >= rate or not told.seen.any():
             return tuple(map.columns[k] for k in hidden), p
         more = 1 if len(hidden) < ONE_BY_ONE else max(len(hidden) // 3, 1)

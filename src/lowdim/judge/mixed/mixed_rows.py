@@ -133,14 +133,14 @@ def judge_mixed_rows(
     answers = JudgedAnswers(answers_of(map), left, told.likeliest[at], told.likeliest_share[at], usual)
     judged = JudgedRows(rows, map.columns, np.ones(len(map.columns)), row_names, None, law, answers)
     D2, T2, Q = laws(rows, law)
-    return _with_groups(picked(D2._replace(p=np.maximum(D2.p, least_p(map, X))), T2, Q, judged, odd_level), X)
+    return _with_groups(picked(D2._replace(p=rows_p(map, X, far, law)), T2, Q, judged, odd_level), X)
 
 
-def least_p(map: MixedMap, X: Array) -> Array:
-    """What no p of a row can be below: the probability of its very answers, where all columns are answers."""
-    if not levelled(map).all():
-        return np.zeros(len(X))
-    return np.asarray(np.exp(map.model.score_samples(map.source(X))))
+def rows_p(map: MixedMap, X: Array, far: MixedDistances, law: RowLaw) -> Array:
+    """The p of each row's D2: by the law, and where all columns are answers not below the probability of these very
+    answers, whatever a smooth law of distances says."""
+    p = law.p_value(far.D2, far.seen)
+    return np.maximum(p, np.exp(map.model.score_samples(map.source(X)))) if levelled(map).all() else p
 
 
 def law_of_rows(told: GivenOthers) -> RowLaw:
