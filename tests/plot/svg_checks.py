@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 
 from lowdim.plot.base import Plot, style
+from lowdim.plot.canvas import SVGCanvas
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -54,14 +55,17 @@ def same_twice(make) -> Plot:
 
 
 def inside(plot: Plot, slack: float = 0.05) -> None:
-    """Nothing that is drawn sticks out of the figure (in inches)."""
+    """Nothing that is drawn sticks out of the figure (in inches), as SVG and as the PNG that `save` writes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+    figure = plot.figure
     svg_of(plot)  # lays out
-    with style():
-        box = plot.figure.get_tightbbox(FigureCanvasAgg(plot.figure).get_renderer())
-    wide, high = plot.figure.get_size_inches()
-    assert box.x0 > -slack and box.x1 < wide + slack and box.y0 > -slack and box.y1 < high + slack, box
+    wide, high = figure.get_size_inches()
+    for canvas, dpi in ((FigureCanvasAgg, 150), (SVGCanvas, 72)):
+        with style():
+            figure.dpi = dpi
+            box = figure.get_tightbbox(canvas(figure).get_renderer())
+        assert box.x0 > -slack and box.x1 < wide + slack and box.y0 > -slack and box.y1 < high + slack, (canvas, box)
 
 
 def apart(texts_drawn) -> None:

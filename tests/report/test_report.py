@@ -39,7 +39,7 @@ CHARTS = {
     "map": ["map"],
     "axes": ["axis_cards", "loadings", "biplot"],
     "fills": ["fills", "calibration"],
-    "odd": ["t2_q", "why_row"],
+    "odd": ["t2_q"],
     "lost": ["traverse"],
     "stability": ["stability"],
 }
@@ -72,7 +72,7 @@ def test_charts_are_drawn_where_they_say_something():
     gaps = SimpleNamespace(by_column=np.array([0, 2, 0]))
     other = SimpleNamespace(table=table, odd=odd, model=model, gaps=gaps, dims=3)
     drawn = {name for name, says_something in shown.items() if says_something(other)}
-    assert {"trace", "why_all", "why_row", "control", "distance_law", "reconstruct"} <= drawn
+    assert {"trace", "why_all", "control", "distance_law", "reconstruct"} <= drawn
     assert "gap_pairs" not in drawn
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import io
 import re
 import textwrap
 import warnings
@@ -46,6 +45,7 @@ RC_PARAMS: Any = {
     "axes.spines.right": False,
     "axes.titlesize": 11.0,
     "axes.titlelocation": "left",
+    "axes.titley": 1.0,  # no axis of ours is at the top, so there is nothing to measure
     "axes.grid": False,
     "figure.facecolor": PAPER,
     "axes.facecolor": PAPER,
@@ -62,7 +62,7 @@ RC_PARAMS: Any = {
 }
 P = ParamSpec("P")
 PLACES = re.compile(r' (?:d|transform|x|y)="[^"]*"')  # of an SVG
-MORE_DECIMALS = re.compile(r"(\.\d{3})\d+")
+MORE_DECIMALS = re.compile(r"(?<=\.\d{3})\d+")
 
 
 class Plot:
@@ -186,14 +186,13 @@ def figure_svg(figure: Figure) -> str:
 
     Places are given to a thousandth of a point: six decimals follow the last bits, which follow where an array lies.
     """
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from lowdim.plot.canvas import attached
 
-    out = io.StringIO()
     with style():
+        page = attached(figure)
         fix_layout(figure)
-        page: Any = FigureCanvasSVG(figure)  # untyped
-        page.print_svg(out, metadata={"Date": None, "Creator": None})
-    return PLACES.sub(lambda place: MORE_DECIMALS.sub(r"\1", place[0]), out.getvalue())
+        drawn = page.svg()
+    return PLACES.sub(lambda place: MORE_DECIMALS.sub("", place[0]), drawn)
 
 
 def check_picture(path: str | PathLike[str]) -> Path:
@@ -243,7 +242,7 @@ def described(svg: str, name: str, title: str, sentence: str) -> str:
     body = re.sub(r"<(metadata|style)\b.*?</\1>\s*", "", body, flags=re.DOTALL)
     body = body.replace("<defs>\n  \n", "<defs>\n")
     ids: dict[str, str] = {}
-    for identifier in re.findall(r'<[^<>]*?\bid="([^"]*)"', body):
+    for identifier in re.findall(r'\bid="([^"]*)"', body):
         ids.setdefault(identifier, f"{name}-{len(ids) + 1}")
     body = re.sub(r"<[^<>]*>", lambda tag: _renamed(tag[0], ids), body)
     head, content = body.split(">", 1)
@@ -279,8 +278,10 @@ def canvas(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
+    from lowdim.plot.canvas import attached
+
     with mpl.rc_context(RC_PARAMS):
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = attached(Figure(figsize=(width, height), layout="constrained")).figure
         return figure, figure.subplots(rows, columns, **subplot_options)
 
 
@@ -289,7 +290,11 @@ def blank(width: float = 6.4, height: float = 4.0) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(rect=(0.016, 0.01, 0.968, 0.98)))
+    from lowdim.plot.canvas import attached
+
+    return attached(
+        Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(rect=(0.016, 0.01, 0.968, 0.98)))
+    ).figure
 
 
 def headline(figure: Figure, text: str) -> None:

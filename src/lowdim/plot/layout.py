@@ -25,8 +25,29 @@ LABEL_GAP = 4.0  # points between tick labels and the name of the axis, as matpl
 
 def fix_layout(figure: Figure) -> None:
     """Lay the figure out once; savefig would do it again for every file, and draw the figure once more for that."""
+    if figure.get_layout_engine() is None:
+        return
     lay_out(figure)
+    for ax in figure.axes:
+        if ax.name != "3d":
+            fix_label(ax.xaxis)
+            fix_label(ax.yaxis)
     figure.set_layout_engine("none")
+
+
+def fix_label(axis: Any) -> None:
+    """Put the name of an axis where the layout left room for it; matplotlib would measure every tick label again."""
+    from matplotlib.transforms import ScaledTranslation
+
+    ax, label, upright = axis.axes, axis.label, axis.axis_name == "y"
+    if not label.get_text():
+        axis.set_label_coords(0.5, 0.5)  # anywhere, as long as it is not asked for
+        return
+    side = int(axis.get_label_position() in ("top", "right"))
+    away = (tick_room(axis)[0][side] + LABEL_GAP) / 72.0 * (1 if side else -1)
+    shift = ScaledTranslation(*((away, 0.0) if upright else (0.0, away)), ax.figure.dpi_scale_trans)
+    x, y = label.get_position()
+    axis.set_label_coords(*((side, y) if upright else (x, side)), transform=ax.transAxes + shift)
 
 
 def lay_out(figure: Figure) -> None:
@@ -35,6 +56,8 @@ def lay_out(figure: Figure) -> None:
     if engine is None:
         return
     figure.dpi = 72
+    for spine in (spine for ax in figure.axes for spine in ax.spines.values()):
+        spine.set_in_layout(False)  # the axes' own box holds them
     boxes: dict[Any, Any] = {axis: partial(axis_box, axis) for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)}
     boxes |= {ax: AxesBox(ax, ax.get_tightbbox) for ax in figure.axes if ax.get_axes_locator() is None}
     for part, box in boxes.items():
@@ -71,14 +94,7 @@ def axis_box(axis: Any, renderer: Any = None, *, for_layout_only: bool = True) -
         return None
     along = 0 if axis.axis_name == "x" else 1
     ends = np.array(axis.axes.bbox.get_points())  # corner x side: two corners of the axes
-    low, high = float(ends[0, along]), float(ends[1, along])
-    depth = {0: 0.0, 1: 0.0}  # of the labels below (or left) and above (or right)
-    for text, at, side in _tick_labels(axis, along):
-        size = text_box(text)
-        depth[side] = max(depth[side], size[1 - along])
-        low, high = min(low, at - size[along] / 2), max(high, at + size[along] / 2)
-    tick = axis.get_major_ticks(1)[0]
-    depth = {side: room + tick.get_tick_padding() + tick.get_pad() if room else 0.0 for side, room in depth.items()}
+    depth, low, high = tick_room(axis)
     if axis.label.get_text():
         side = int(axis.get_label_position() in ("top", "right"))
         depth[side] += text_box(axis.label)[1 - along] + LABEL_GAP
@@ -87,6 +103,19 @@ def axis_box(axis: Any, renderer: Any = None, *, for_layout_only: bool = True) -
     ends[:, along] = low, high
     ends[:, 1 - along] += -depth[0], depth[1]
     return Bbox(ends)
+
+
+def tick_room(axis: Any) -> tuple[list[float], float, float]:
+    """How far the tick labels reach below (or left) and above (or right) of the axes, and from where to where along."""
+    along = 0 if axis.axis_name == "x" else 1
+    low, high = map(float, axis.axes.bbox.get_points()[:, along])
+    depth = [0.0, 0.0]
+    for text, at, side in _tick_labels(axis, along):
+        size = text_box(text)
+        depth[side] = max(depth[side], size[1 - along])
+        low, high = min(low, at - size[along] / 2), max(high, at + size[along] / 2)
+    tick = axis.get_major_ticks(1)[0]
+    return [room + tick.get_tick_padding() + tick.get_pad() if room else 0.0 for room in depth], low, high
 
 
 def _tick_labels(axis: Any, along: int) -> list[tuple[Text, float, int]]:

@@ -70,6 +70,14 @@ def test_rows_and_products_give_the_factors_of_the_covariance(n):
         np.testing.assert_allclose(f.W @ f.W.T, g.W @ g.W.T, atol=2e-3)
 
 
+def test_the_ladder_has_a_rung_for_every_column():
+    """Beyond the order that LAPACK takes whole, with more vectors at hand than there are columns at the end."""
+    S = complete(noise(0, 400, 50))
+    last = ladder(S, 50)[-1]
+    assert last.q == 50
+    np.testing.assert_allclose(np.diag(last.W @ last.W.T) + last.psi, S.variance, rtol=0.02)
+
+
 def test_principal_axes_leave_the_mean_rest_as_noise():
     S = complete(noise(0, 100, 6))
     values = np.sort(np.linalg.eigvalsh(S.matrix))[::-1]

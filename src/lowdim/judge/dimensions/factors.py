@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from lowdim.math.linalg import Array, Mask, distinct, largest
 
@@ -45,10 +46,17 @@ def _by_products(A: Array, is_rows: bool, k: int, start: Array) -> tuple[Array, 
     U = start
     for _ in range(PRODUCTS):
         U = A.T @ (A @ U) if is_rows else A @ U
-    U = np.linalg.qr(U)[0]
+    U = _orthonormal(U)
     B = A @ U
     values, V = largest(B.T @ B if is_rows else U.T @ B, k)
     return values, U @ V
+
+
+def _orthonormal(A: Array) -> Array:
+    """Columns that span what the columns of A span; numpy's qr takes as long again for its checks."""
+    k = min(A.shape)
+    packed, tau, _, _ = lapack.dgeqrf(A[:, :k], lwork=32 * k)
+    return np.asarray(lapack.dorgqr(packed, tau, lwork=32 * k)[0])
 
 
 class Factors(NamedTuple):

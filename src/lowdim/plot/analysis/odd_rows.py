@@ -189,7 +189,6 @@ def _zones(ax: Any, cut: float, rows: NDArray[np.intp], chance: Array, *, dense:
     "One row, cell by cell, beside what the rest of it says.",
     needs="analysis",
     options=(ROW,),
-    report=InReport("odd", "rows", says_something=lambda analysis: bool(analysis.odd.odd.any())),
 )
 def why_row_of(analysis: Analysis, row: int | None = None) -> Plot:
     """One row, cell by cell: what it holds, what the rest of the row says, and the surprise in sd.

@@ -369,7 +369,7 @@ def _draw_totals(top: Axes, side: Axes, share: Array, per_row: NDArray[np.int_])
     side.set_ylim(n, 0)
     side.set_yticks([])
     side.set_xlim(0, max(1.0, 1.05 * float(per_row.max(initial=0))))
-    whole_ticks(side.xaxis)
+    whole_ticks(side.xaxis, 3)
     side.set_xlabel("gaps a row", fontsize=9)
 
 
