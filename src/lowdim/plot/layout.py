@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox
 
-WIDTHS = {**dict.fromkeys(" .,:;!|'()[]ijlftrI", 0.38), **dict.fromkeys("mwMW%@", 0.95)}  # in units of the font's size
+WIDTHS = {
+    **dict.fromkeys(" .,:;!|'()[]ijlftrI", 0.38),
+    **dict.fromkeys("−+±=×<>", 0.84),
+    **dict.fromkeys("mwMW%@", 0.95),
+}  # in units of the font's size
 OTHER_WIDTH = 0.64
 LINE_HEIGHT = 1.2  # of a line, in the same units
 LABEL_GAP = 4.0  # points between tick labels and the name of the axis, as matplotlib has it
