@@ -11,21 +11,20 @@ from lowdim.engine.fold import one_blas_thread
 from lowdim.jobs.analysis_base import Analysis as Analysis
 from lowdim.jobs.analysis_base import Settings as Settings
 from lowdim.jobs.ctrl_c import stopped_as_a_whole
-from lowdim.judge.axes import AxisCard, axes
+from lowdim.judge.axes import AxisCard
 from lowdim.judge.axis_words import in_answers
 from lowdim.judge.budget import Counts, counts, usual_seconds
 from lowdim.judge.dimensions.jury import Jury, axes_drawn, choose_dimension
 from lowdim.judge.fills.fills import Fills, fill
 from lowdim.judge.gaps import GapReport, gap_report
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
-from lowdim.judge.mixed.mixed_axes import MixedRefits, mixed_axes, mixed_refits, mixed_stability
-from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed, mixed_map, rows_fitted
-from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
+from lowdim.judge.maps.table_map import ResampledMap, TableMap
+from lowdim.judge.mixed.answer_map import table_map
+from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed
 from lowdim.judge.quantified import quantified
-from lowdim.judge.robust import fit_without_held, robust_fit, without_held
-from lowdim.judge.rows.odd_rows import OddRows, judge_rows
+from lowdim.judge.robust import fit_without_held, robust_fit
+from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.scales import on_suitable_scales
-from lowdim.judge.stability import Refits, Stability, refits, stability
 from lowdim.judge.table_input import read, source_of
 from lowdim.judge.verdicts import second_axis
 from lowdim.math.linalg import Array
@@ -82,9 +81,9 @@ class AnalysisStages(NamedTuple):
         little, so nothing is held out of it."""
         return q > 0 and self.standardize and self.settings.rotate is None and is_mixed(self.table)
 
-    def mixed(self, model: MapModel) -> MixedMap | None:
-        """The mixed map of a model; None where it is Gaussian."""
-        return mixed_map(model, self.table.names) if isinstance(model, MixedFactorAnalysis) else None
+    def map(self, model: MapModel) -> TableMap:
+        """The map that a model draws of the table."""
+        return table_map(model, self.table.names, self.table.scales)
 
     def held_out(self, q: int) -> HeldOut:
         """The cells and rows that contradict the rest, where a fit without them predicts better."""
@@ -126,23 +125,10 @@ class AnalysisStages(NamedTuple):
 
     def posterior(self, model: MapModel) -> Posterior:
         """Where each row lies by the cells that are not held out; far rows by all they have."""
-        mixed = self.mixed(model)
-        if mixed is not None:
-            return mixed.posterior(self.table.X)
-        return model.posterior(without_held(self.X, self.held, rows=False))
+        return self.map(model).positions(self.table.X, self.held)
 
     def odd(self, model: MapModel) -> OddRows:
-        n, d = self.table.X.shape
-        if isinstance(model, MixedFactorAnalysis):
-            return judge_mixed_rows(mixed_map(model, self.table.names), self.table.X, row_names=self.table.row_names)
-        return judge_rows(
-            model,
-            self.X,
-            row_names=self.table.row_names,
-            scales=self.table.scales,
-            held=self.held.cell_mask(n, d),
-            far=self.held.row_mask(n),
-        )
+        return self.map(model).odd_rows(self.table.X, self.table.row_names, held=self.held)
 
     def gaps(self) -> GapReport:
         return gap_report(self.table.X, self.table.names)
@@ -154,35 +140,12 @@ class AnalysisStages(NamedTuple):
         fills = fill(self.table, level=s.level, **options)
         return fills._replace(table=None)  # the analysis has it
 
-    def refits(self, model: MapModel) -> Refits | MixedRefits:
-        s = self.settings
-        if isinstance(model, MixedFactorAnalysis):
-            mixed = mixed_map(model, self.table.names)
-            t = self.table
-            return mixed_refits(mixed, t.X, t.weight, self.counts.refits, s.seed, rows_fitted(t))
-        X = without_held(self.X, self.held, rows=True)
-        return refits(model, X, bootstraps=self.counts.refits, random_state=s.seed)
+    def refits(self, model: MapModel) -> ResampledMap:
+        return self.map(model).resampled(self.table, self.held, self.counts.refits, self.settings.seed)
 
-    def axes(self, model: MapModel, found: Refits | MixedRefits, places: Array | None = None) -> tuple[AxisCard, ...]:
-        """A card for every axis; `places` of the rows on a mixed map, where they are known."""
-        s, labels = self.settings, self.table.labels
-        if isinstance(model, MixedFactorAnalysis) or isinstance(found, MixedRefits):
-            assert isinstance(model, MixedFactorAnalysis) and isinstance(found, MixedRefits)
-            mixed = mixed_map(model, self.table.names)
-            scores = mixed.posterior(self.table.X).mean if places is None else places
-            cards = mixed_axes(mixed, scores, labels, found, s.level)
-        else:
-            X = without_held(self.X, self.held, rows=True)
-            cards = axes(model, X, labels=labels, resampled_fits=found, level=s.level, random_state=s.seed)
-        return tuple(in_answers(card, self.table) for card in cards)
-
-    def stability(self, model: MapModel, found: Refits | MixedRefits) -> Stability:
-        if isinstance(model, MixedFactorAnalysis) or isinstance(found, MixedRefits):
-            assert isinstance(model, MixedFactorAnalysis) and isinstance(found, MixedRefits)
-            mixed = mixed_map(model, self.table.names)
-            return mixed_stability(mixed, self.table.X, found, self.table.row_names)
-        X, names = without_held(self.X, self.held, rows=True), self.table.row_names
-        return stability(model, X, resampled_fits=found, random_state=self.settings.seed, row_names=names)
+    def axes(self, found: ResampledMap, places: Array | None = None) -> tuple[AxisCard, ...]:
+        """A card for every axis; `places` of the rows, where they are known."""
+        return tuple(in_answers(card, self.table) for card in found.axes(self.settings.level, places))
 
 
 def analyse(
@@ -282,7 +245,7 @@ def _stages(
     model = do.model(q) if fit is None else fit(q)
     posterior, odd = do.posterior(model), do.odd(model)
     steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
-    name = "PPCA" if isinstance(model, ProbabilisticPCA) else mixed_words(t)
+    name = do.map(model).told(t)
     name += " of answers as numbers, whose axes can be turned" if asked.rotate and q and is_mixed(t) else ""
     so_far.report(
         "fit", f"{name}, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd, held=held
@@ -290,15 +253,9 @@ def _stages(
     fills = do.fills()
     so_far.report("fills", fills.progress, fills=fills)
     resampled = do.refits(model)
-    cards, steady = do.axes(model, resampled, posterior.mean), do.stability(model, resampled)
+    cards, steady = do.axes(resampled, posterior.mean), resampled.stability()
     so_far.report("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)
     return Analysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of, held)
-
-
-def mixed_words(t: Table) -> str:
-    """What the model of a table of answers is called, with the rows it sees where these are not all."""
-    few = rows_fitted(t)
-    return "mixed factor analysis" + (f" of {few:,} rows spread over the table" if few < t.n else "")
 
 
 def _ahead(t: Table, asked: Settings) -> str:

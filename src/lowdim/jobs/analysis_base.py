@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.gaps import GapReport
+    from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.mixed.mixed_map import MixedMap
     from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
@@ -113,13 +114,16 @@ class Analysis:
         return int(self.model.n_components_)
 
     @cached_property
+    def map(self) -> TableMap:
+        """The model with the names of the table's numbers; asked alike whether it is Gaussian or of answers."""
+        from lowdim.judge.mixed.answer_map import table_map
+
+        return table_map(self.model, self.table.names, self.table.scales)
+
+    @property
     def mixed(self) -> MixedMap | None:
         """The mixed model and the table's numbers that its columns are; None where the model is Gaussian."""
-        if "likelihoods_" not in vars(self.model):
-            return None
-        from lowdim.judge.mixed.mixed_map import mixed_map
-
-        return mixed_map(self.model, self.table.names)
+        return self.map.mixed
 
     @property
     def row_names(self) -> tuple[str, ...]:
@@ -152,12 +156,7 @@ class Analysis:
 
         Of a mixed model the correlation of its latent response with the axis.
         """
-        if self.mixed is None:
-            values = np.asarray(self.model.components_.T)
-        else:
-            from lowdim.judge.mixed.mixed_axes import loadings_of
-
-            values = loadings_of(self.mixed)
+        values = self.map.loadings
         if self.table.index is None:
             return values
         import pandas as pd
@@ -172,9 +171,7 @@ class Analysis:
     @property
     def noise_share(self) -> float:
         """The share of the variation that is column-by-column noise."""
-        if self.mixed is not None:
-            return 1.0 - sum(self.shares)
-        return float(self.model.noise_variance_ * self.table.d / np.trace(self.model.get_covariance()))
+        return self.map.noise_share
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -200,13 +197,7 @@ class Analysis:
     @cached_property
     def surprises(self) -> Array:
         """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""
-        if self.mixed is not None:
-            from lowdim.judge.mixed.mixed_cells import surprises_of_numbers
-
-            return surprises_of_numbers(self.mixed, self.table.X)
-        from lowdim.judge.rows.surprise import all_surprises
-
-        return all_surprises(self.model, self._source)
+        return self.map.surprises(self.table.X)
 
     @cached_property
     def calibration(self) -> MapCalibration:
@@ -217,31 +208,14 @@ class Analysis:
             self.model,
             self._source,
             level=self.settings.level,
-            surprises=self._widths,
+            surprises=self.map.widths(self.table.X),
             fill_dims=self.fills.n_components,
         )
-
-    @property
-    def _widths(self) -> Array:
-        """How wide an interval must be to hold each cell, in standard deviations; 0 at gaps."""
-        if self.mixed is None:
-            return self.surprises
-        from lowdim.judge.mixed.mixed_cells import tail_scores
-
-        return tail_scores(self.mixed, self.table.X)
 
     @cached_property
     def law_of_new_rows(self) -> RowLaw:
         """Which distances are ordinary, for rows that come later."""
-        if self.mixed is not None:
-            from lowdim.judge.mixed.mixed_rows import law_of_later_rows
-
-            return law_of_later_rows(self.odd.judged.law)
-        from lowdim.judge.rows.odd_rows import law_of_new_rows
-
-        n, d = self.table.X.shape
-        held, far = self.held.cell_mask(n, d), self.held.row_mask(n)
-        return law_of_new_rows(self.model, self._source, held=held, far=far)
+        return self.map.law_of_new_rows(self.table.X, self.held, self.odd.judged.law)
 
     @property
     def _source(self) -> ArraySource:
@@ -260,15 +234,8 @@ class Analysis:
             if row not in names:
                 raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
             row = names.index(row)
-        scales, law = self.table.scales, self.odd.judged.law
         touch: dict[str, Any] = {"hidden": hidden, "edited": edited}
-        if self.mixed is not None:
-            from lowdim.judge.mixed.mixed_cells import explain_mixed_row
-
-            return explain_mixed_row(self.mixed, self.table.X, row, row_names=names, law=law, **touch)
-        from lowdim.judge.rows.row_card import explain_row
-
-        return explain_row(self.model, self._source, row, row_names=names, scales=scales, law=law, **touch)
+        return self.map.explain(self.table.X, row, self.odd.judged.law, row_names=names, **touch)
 
     def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
         """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.
@@ -306,9 +273,8 @@ class Analysis:
             words = words.removeprefix(f"{q}").strip(" ()") or "the judges agree"
         words = words.replace(" (", ", ").rstrip(")")  # it stands in brackets itself
         size = f"{n} x {d}" if self.of is None else f"{self.of:,} x {d}, of which {n:,} rows drawn"
-        name = "PPCA" if self.mixed is None else "Mixed factor analysis"
         return (
-            f"{name} · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
+            f"{self.map.title} · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
             f"{100 - noise:.0f}% shared / {noise:.0f}% noise\n"
             f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}"
         )

@@ -8,18 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.fills.calibration import MapCalibration
-from lowdim.judge.mixed.mixed_cells import GapAnswers, fill_numbers, gap_answers, has_levels
-from lowdim.judge.mixed.mixed_map import MixedMap, mixed_map
-from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
-from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
-from lowdim.judge.rows.odd_rows import OddRows, judge_rows, model_law
+from lowdim.judge.mixed.answer_map import table_map
+from lowdim.judge.mixed.mixed_cells import GapAnswers
+from lowdim.judge.rows.null_law import RowLaw
+from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.verdicts import because
 from lowdim.math.linalg import Array
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.sources.arrays import ArraySource
 from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales
 from lowdim.table.options import split_names
 from lowdim.table.read import NewTableRows, read_rows
@@ -161,72 +159,30 @@ def place(
     '4 rows placed'
     """
     rows = read_rows(new, names, **options)
-    if isinstance(model, MixedFactorAnalysis):
-        return _place_mixed(mixed_map(model, names), rows, odd_level, calibration, law, aside)
-    source = ArraySource(rows.X, columns=names)
-    posterior = model.posterior(source)
-    whole = model.posterior(ArraySource(np.asarray(model.mean_)[None, :], columns=names))
-    filled, sd = model.impute(source, return_std=True)
     scales = scales or log_scales(names, log_entries(split_names(options.get("log")), names))
-    law = law or model_law(model)  # never of the new rows themselves: they may be odd all together
-    odd = judge_rows(model, source, odd_level=odd_level, row_names=rows.row_names, scales=scales, law=law)
+    map, X = table_map(model, names, scales), rows.X
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
-    half = sd * np.array(used.half)
-    plain = (message("LD223"),) if calibration is None and np.isnan(rows.X).any() else ()
-    own = (lambda part: part) if scales is None else scales.outward
-    possible = own if scales is None else (lambda part: np.where(np.isnan(rows.X), scales.within(own(part)), own(part)))
-    notes = (*rows.messages, *said_of(rows, aside), *rescaled(own(rows.X), own(np.asarray(model.mean_)), names), *plain)
-    middle, low, high = (frame_like(possible(part), names, rows) for part in (filled, filled - half, filled + half))
-    return PlacedRows(
-        rows.row_names,
-        rows.X,
-        posterior,
-        odd,
-        _size(posterior) / _size(whole),
-        middle,
-        sd if scales is None else np.where(np.isnan(rows.X), scales.spread(filled, sd), 0.0),
-        notes,
-        low,
-        high,
-        used.level,
-        calibration is not None,
-        used.fill_dims,
-        rows,
-    )
-
-
-def _place_mixed(
-    map: MixedMap,
-    rows: NewTableRows,
-    odd_level: float,
-    calibration: MapCalibration | None,
-    law: RowLaw | None,
-    aside: Collection[str],
-) -> PlacedRows:
-    """New rows on a mixed map: levels and answers are filled by levels and answers."""
-    X, names, seen = rows.X, map.names, ~np.isnan(map.codes(rows.X))
-    used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
-    half = np.maximum(used.half, normal_half_width(used.level) * has_levels(map))  # levels may hold more, not less
-    posterior, fills = map.posterior(X), fill_numbers(map, X, half)
-    odd = judge_mixed_rows(map, X, odd_level=odd_level, row_names=rows.row_names, law=law or GAUSSIAN_LAW)
+    fills = map.fills(X, used)
+    law = law or map.plain_law  # never of the new rows themselves: they may be odd all together
     plain = (message("LD223"),) if calibration is None and np.isnan(X).any() else ()
+    told = X if scales is None else scales.outward(X)
     middle, low, high = (frame_like(part, names, rows) for part in (fills.filled, fills.lower, fills.upper))
     return PlacedRows(
         rows.row_names,
         X,
-        posterior,
-        odd,
-        _size(map.usual_rows(seen)) / _size(map.usual_rows(np.ones((1, len(map.columns)), dtype=bool))),
+        map.positions(X),
+        map.odd_rows(X, rows.row_names, odd_level=odd_level, law=law),
+        map.larger(X),
         middle,
         fills.sd,
-        (*rows.messages, *said_of(rows, aside), *plain),
+        (*rows.messages, *said_of(rows, aside), *rescaled(told, map.middles, names), *plain),
         low,
         high,
         used.level,
         calibration is not None,
         used.fill_dims,
         rows,
-        gap_answers(map, X),
+        map.gap_answers(X),
     )
 
 
@@ -254,11 +210,3 @@ def rescaled(X: Array, mean: Array, names: tuple[str, ...]) -> tuple[Message, ..
         if abs(times) > RESCALED or 0 < abs(times) < 1.0 / RESCALED:
             notes.append(message("LD221", column=name, times=f"{times:.3g} times"))
     return tuple(notes)
-
-
-def _size(posterior: Posterior) -> Array:
-    """Geometric mean of the half axes of each row's ellipse."""
-    q = posterior.mean.shape[1]
-    if q == 0:
-        return np.ones(len(posterior.mean))
-    return np.asarray(np.exp(0.5 * np.linalg.slogdet(posterior.cov)[1] / q))

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.fills import Fills
     from lowdim.judge.gaps import GapReport
-    from lowdim.judge.mixed.mixed_axes import MixedRefits
+    from lowdim.judge.maps.table_map import ResampledMap
     from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
-    from lowdim.judge.stability import Refits, Stability
+    from lowdim.judge.stability import Stability
     from lowdim.judge.verdicts import TrustCheck
     from lowdim.math.linalg import Mask
     from lowdim.models.base.results import Posterior
@@ -167,11 +167,11 @@ class SavedAnalysis(Analysis):
 
     @cached_property
     def axes(self) -> tuple[AxisCard, ...]:
-        return self._part("axes", lambda: self._stages.axes(self.model, self._refits))
+        return self._part("axes", lambda: self._stages.axes(self._refits))
 
     @cached_property
     def stability(self) -> Stability:
-        return self._stages.stability(self.model, self._refits)
+        return self._refits.stability()
 
     # what follows from them, where run.json says it -----------------------------------------------------
     @property
@@ -231,7 +231,7 @@ class SavedAnalysis(Analysis):
         return AnalysisStages(self.table, self.settings, self.held)
 
     @cached_property
-    def _refits(self) -> Refits | MixedRefits:
+    def _refits(self) -> ResampledMap:
         return self._stages.refits(self.model)
 
     def _part(self, name: str, make: Callable[[], Part]) -> Part:

@@ -17,7 +17,6 @@ from lowdim.jobs.analysis_base import Analysis
 from lowdim.jobs.mixed_model import measured_and_labels
 from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
 from lowdim.jobs.run_folder import SavedRun, load_run
-from lowdim.judge.mixed.mixed_cells import explain_mixed_place
 from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.rows.contrast import GroupCard, set_apart
 from lowdim.judge.rows.null_law import RowLaw
@@ -103,18 +102,16 @@ class Subject:
         law, t = self.law, self.table
         if law is None:
             raise error("LD325", title=self.entry.title)
-        if self.analysis is not None and self.mixed is not None:
+        if self.analysis is not None:
             card = self.analysis.explain(row, hidden=hidden, edited=edited)
             return card._replace(fills=self._fills(row))
         source = ArraySource(t.X, columns=t.names)
         how: dict[str, Any] = {"row_names": t.row_names, "scales": t.scales, "law": law, "unit": self.unit}
-        card = explain_row(self.model, source, row, **how, hidden=hidden, edited=edited)
-        return card._replace(fills=self._fills(row))
+        return explain_row(self.model, source, row, **how, hidden=hidden, edited=edited)
 
     def _fills(self, row: int) -> tuple[RowFill, ...]:
         """The gaps of a row as the analysis fills them."""
-        if self.analysis is None:
-            return ()
+        assert self.analysis is not None
         f, names = self.analysis.fills, self.table.names
         at = np.flatnonzero(f.number_gaps[row]).tolist()  # labels are told by the cells
         return tuple(RowFill(names[j], *(float(part[row, j]) for part in (f.filled, f.lower, f.upper))) for j in at)
@@ -137,8 +134,8 @@ class Subject:
         q = self.places.z.shape[1]
         if z.shape != (q,) or not np.isfinite(z).all():
             raise error("LD210", option="place", value=place, allowed=f"{q} numbers, one for each axis")
-        if self.mixed is not None:
-            return explain_mixed_place(self.mixed, z, self.rows)
+        if self.analysis is not None:
+            return self.analysis.map.at(z, self.rows)
         return explain_place(self.model, z, self.rows, self.table.names, self.table.scales, self.unit)
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:
@@ -173,8 +170,7 @@ def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
         return found
     if isinstance(found, Analysis):
         run = getattr(found, "run", None)
-        entry = METHODS["ppca" if found.mixed is None else "mixed"]
-        return Subject(found.table, found.model, entry, np.ones(found.table.d), found, run)
+        return Subject(found.table, found.model, METHODS[found.map.method], np.ones(found.table.d), found, run)
     if isinstance(found, FittedMethod):
         check_map(found.method, found.table, "(from Python)")
         return Subject(found.table, found.model, found.method, found.unit)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from lowdim.judge.maps.table_map import NumberFills
 from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.mixed.mixed_rows import answers_of, mixed_distances, rows_p
 from lowdim.judge.rows.answers import CellAnswers
@@ -47,15 +48,6 @@ def _as_numbers(map: MixedMap, X: Array, cells: Array) -> Array:
 
 
 # fills ------------------------------------------------------------------------------------------------------
-class NumberFills(NamedTuple):
-    """The gaps of some rows filled, in the table's numbers; lower and upper equal filled where a cell is seen."""
-
-    filled: Array
-    sd: Array  # 0 where seen
-    lower: Array
-    upper: Array
-
-
 class GapAnswers(NamedTuple):
     """The gaps of columns of words and of levels: where they are, their fills, and how likely these are."""
 

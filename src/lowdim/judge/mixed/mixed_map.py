@@ -141,12 +141,17 @@ class MixedMap:
 
 
 def mixed_map(model: MixedFactorAnalysis, names: tuple[str, ...]) -> MixedMap:
-    """A mixed model and the numbers of its table: those called by a column's name, or by it and a label of it."""
+    """A mixed model and the numbers of its table."""
+    return MixedMap(model, names, numbers_of_columns(model, names))
+
+
+def numbers_of_columns(model: MixedFactorAnalysis, names: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """The table's numbers that each column is: those called by its name, or by it and a label of it."""
     place, numbers = {name: j for j, name in enumerate(names)}, list[tuple[int, ...]]()
     for name, labels in zip(model.feature_names_in_.tolist(), model.labels_, strict=True):
         parts = [protect_terminal(f"{name}={label}") for label in labels] if labels else [name]
         numbers.append(tuple(place[part] for part in parts if part in place))
-    return MixedMap(model, names, tuple(numbers))
+    return tuple(numbers)
 
 
 def rows_fitted(table: Table) -> int:

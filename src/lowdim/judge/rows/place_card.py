@@ -126,7 +126,7 @@ class MappedRows:
 
 
 def explain_place(
-    model: Any, place: Array, rows: MappedRows, names: Sequence[str], scales: ColumnScales, unit: Array
+    model: Any, place: Array, rows: MappedRows, names: Sequence[str], scales: ColumnScales | None, unit: Array
 ) -> PlaceCard:
     """What lives at a place: the cells it decodes to with 90 % bands of a new cell, and the rows about it.
 
@@ -144,7 +144,8 @@ def explain_place(
     """
     decoded = model.decode(place[None])
     mean, sd = decoded.mean[0] * unit, np.sqrt(decoded.var + decoded.noise)[0] * unit
-    ends = scales.outward(np.array([mean, mean - NORMAL_90 * sd, mean + NORMAL_90 * sd]))
+    ends = np.array([mean, mean - NORMAL_90 * sd, mean + NORMAL_90 * sd])
+    ends = ends if scales is None else scales.outward(ends)
     width = (ends[2] - ends[1]) / (2.0 * NORMAL_90)
     numbers = np.array([*ends, (mean - rows.middle) / rows.spread, width]).T.tolist()
     cells = tuple(PlaceCell(name, *line) for name, line in zip(names, numbers, strict=True))
