@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lowdim import analyse, load_run, read, subject
@@ -135,3 +136,21 @@ def test_real_tables_of_answers_are_mixed_and_predict_better(name):
 @pytest.mark.parametrize("name", ["penguins", "titanic", "colic", "snorena"])
 def test_real_tables_of_numbers_stay_gaussian(name):
     assert not is_mixed(read(need(f"real_tables/{name}.csv")))
+
+
+def test_logarithms_on_a_map_of_answers_are_told_in_the_table_s_units(tmp_path):
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal(120)
+    frame = pd.DataFrame({f"v{j}": (z + rng.logistic(size=120) > 0) + 0 for j in range(5)})
+    frame["money"] = np.exp(2.0 * z + 0.5 * rng.standard_normal(120) + 3.0)
+    frame.loc[3, "money"], frame.loc[7, "money"] = np.nan, 1e6
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    found = analyse(read(tmp_path / "t.csv", log=["money"]), dims=1, budget="1s")
+    logs = found.model.impute(found.mixed.source(found.table.X))[3, 5]
+    placed = found.apply(frame)
+    assert placed.filled.money[3] == pytest.approx(np.exp(logs)) and placed.filled.money[5] == frame.money[5]
+    assert placed.lower.money[3] < np.exp(logs) < placed.upper.money[3] < frame.money[7]
+    assert found.odd.rows[0].value == 1e6 and found.odd.rows[0].expected < frame.money.median() * 10
+    assert found.explain(5, edited={"money": 40.0}).cells[5].value == pytest.approx(40.0)
+    assert subject(found).at([0.0]).cells[5].value == pytest.approx(np.exp(found.model.intercepts_[0]), rel=1e-6)
+    assert load_run(save_run(found, tmp_path / "t.run")).analysis.odd.rows == found.odd.rows

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from lowdim.judge.verdicts import TrustCheck
     from lowdim.math.linalg import Mask
     from lowdim.models.base.results import Posterior
+    from lowdim.table.kinds.scales import ColumnScales
     from lowdim.table.table import Table
 
 Part = TypeVar("Part")
@@ -135,7 +136,7 @@ class SavedAnalysis(Analysis):
         law = RowLaw(fields.get("law_scale", 1.0), fields.get("law_dof", GAUSSIAN_DOF))
         rows, scale, answers = fields.pop("rows_judged"), fields.pop("scale"), fields.pop("answers", None)
         names = self.run.names if mixed is None else tuple(c["name"] for c in mixed)
-        scales = self.run.scales if mixed is None else None
+        scales = self.run.scales if mixed is None else self._logs_of_columns
         if answers is not None:
             law = law._replace(middle=answers.surprise[0], spread=answers.surprise[1])
         judged = JudgedRows(rows, names, scale, self.row_names, scales, law, answers)
@@ -218,6 +219,14 @@ class SavedAnalysis(Analysis):
     @cached_property
     def law_of_new_rows(self) -> RowLaw:
         return self.run.law_of_new_rows or super().law_of_new_rows
+
+    @property
+    def _logs_of_columns(self) -> ColumnScales | None:
+        """Of a mixed map: which of its columns are logarithms."""
+        scales = self.run.scales
+        if scales is None or not scales.log.any() or self.mixed is None:
+            return None
+        return self.mixed.column_scales
 
     # what is stored, and the stages that make the rest --------------------------------------------------
     @cached_property

@@ -31,7 +31,7 @@ from lowdim.judge.mixed.mixed_cells import (
     surprises_of_numbers,
     tail_scores,
 )
-from lowdim.judge.mixed.mixed_map import MixedMap, numbers_of_columns, rows_fitted
+from lowdim.judge.mixed.mixed_map import MixedMap, logs_of, numbers_of_columns, rows_fitted
 from lowdim.judge.mixed.mixed_rows import judge_mixed_rows, law_of_later_rows
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
 from lowdim.judge.rows.odd_rows import OddRows
@@ -146,13 +146,13 @@ class AnswerMap(MixedMap):
 
     @property
     def middles(self) -> Array:
-        """The means of real columns; NaN where a column has levels or counts."""
+        """The means of real columns as the table is told; NaN where a column has levels or counts."""
         out = np.full(len(self.names), np.nan)
         for name, mean in zip(self.model.component_names_, self.model.intercepts_, strict=True):
             k = self.columns.index(name) if name in self.columns else -1
             if k >= 0 and self.model.likelihoods_[k] == "real":
                 out[self.numbers[k][0]] = mean
-        return out
+        return out if self.scales is None else self.scales.outward(out)
 
 
 class ResampledAnswers(NamedTuple):
@@ -182,5 +182,5 @@ def table_map(
 ) -> TableMap:
     """The map of a table whose numbers have these names, by the model of it."""
     if isinstance(model, MixedFactorAnalysis):
-        return AnswerMap(model, names, numbers_of_columns(model, names))
+        return AnswerMap(model, names, numbers_of_columns(model, names), logs_of(scales))
     return GaussianMap(model, names, scales)

@@ -13,13 +13,14 @@ from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.mixed.mixed_rows import answers_of, mixed_distances, rows_p
 from lowdim.judge.rows.answers import CellAnswers
 from lowdim.judge.rows.null_law import RowLaw
-from lowdim.judge.rows.odd_rows import check_level, row_name
+from lowdim.judge.rows.odd_rows import check_level, in_own_units, row_name
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard, PlaceCell, place_card
 from lowdim.judge.rows.row_card import ONE_BY_ONE, RowCard, RowCell, as_touched, row_sentence
 from lowdim.math.linalg import Array
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Cells
 from lowdim.models.mixed.given_others import GivenOthers, cells_at
+from lowdim.table.kinds.scales import ColumnScales
 from lowdim.text.format import listing
 from lowdim.text.messages import error
 
@@ -99,7 +100,15 @@ def fill_numbers(map: MixedMap, X: Array, half: Array) -> NumberFills:
             whole.filled[:, own[0]] = filled[:, k]
     seen = ~np.isnan(X)
     filled, low, high = (np.where(seen, X, part) for part in (whole.filled, whole.lower, whole.upper))
-    return NumberFills(filled, np.where(seen, 0.0, whole.sd), low, high)
+    return _as_told(map, NumberFills(filled, np.where(seen, 0.0, whole.sd), low, high))
+
+
+def _as_told(map: MixedMap, fills: NumberFills) -> NumberFills:
+    """Logarithms as what they are the logarithms of."""
+    if map.scales is None:
+        return fills
+    filled, low, high = (map.scales.outward(part) for part in (fills.filled, fills.lower, fills.upper))
+    return NumberFills(filled, map.scales.spread(fills.filled, fills.sd), low, high)
 
 
 def told_numbers(map: MixedMap, cells: Cells, shares: Mapping[str, Array], half: Array) -> NumberFills:
@@ -127,7 +136,7 @@ def explain_mixed_place(map: MixedMap, place: Array, rows: MappedRows) -> PlaceC
     cells, shares = cells_at(map.model, place[None])
     half = np.full(len(map.names), normal_half_width(0.9))
     told, mean = told_numbers(map, cells, shares, half), map.as_numbers(cells.mean, shares)[0]
-    off = (mean - rows.middle) / rows.spread
+    off, told = (mean - rows.middle) / rows.spread, _as_told(map, told)
     numbers = np.column_stack([*(part[0] for part in (told.filled, told.lower, told.upper)), off, told.sd[0]]).tolist()
     return place_card(place, tuple(PlaceCell(n, *line) for n, line in zip(map.names, numbers, strict=True)), mean, rows)
 
@@ -202,6 +211,8 @@ def touched_numbers(map: MixedMap, x: Array, hidden: Sequence[str], edited: Mapp
         k = map.columns.index(name)
         labels, levels = map.model.labels_[k], map.model.levels_[k]
         code = _code(value, labels)
+        if code is not None and map.column_scales is not None and not labels:
+            code = _inward(map.column_scales, k, code)
         if code is None or (levels and (labels[int(code)] if labels else code) not in levels):
             allowed = f"one of {listing([str(v) for v in sorted(levels, key=str)], 12)}" if levels else "a number"
             raise error("LD210", option=name, value=value, allowed=allowed)
@@ -224,6 +235,12 @@ def _code(value: Any, labels: tuple[Any, ...]) -> float | None:
     return number if np.isfinite(number) else None
 
 
+def _inward(scales: ColumnScales, k: int, number: float) -> float | None:
+    """A number of column k as the model takes it; None where it has no logarithm."""
+    own = float(scales.inward(np.full((1, len(scales.log)), number))[0, k])
+    return own if np.isfinite(own) else None
+
+
 def _row_cells(map: MixedMap, x: Array, told: GivenOthers) -> tuple[RowCell, ...]:
     values, cells = map.codes(x)[0], []
     for k, (name, answers) in enumerate(zip(map.columns, answers_of(map), strict=True)):
@@ -232,8 +249,9 @@ def _row_cells(map: MixedMap, x: Array, told: GivenOthers) -> tuple[RowCell, ...
             float(part[0, k]) for part in (told.mean, told.sd, told.likeliest, told.likeliest_share)
         )
         words = _words(answers, values[k], likeliest, chance, seen)
-        value, far = (float(values[k]), float(told.surprise[0, k])) if seen else (None, None)
-        cells.append(RowCell(name, value, expected, sd, far, 0, words))
+        own, expected, sd, limit = in_own_units(map.column_scales, k, float(np.nan_to_num(values[k])), expected, sd)
+        value, far = (own, float(told.surprise[0, k])) if seen else (None, None)
+        cells.append(RowCell(name, value, expected, sd, far, limit, words))
     return tuple(cells)
 
 

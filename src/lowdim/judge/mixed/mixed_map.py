@@ -18,6 +18,7 @@ from lowdim.models.base.results import Posterior
 from lowdim.models.mixed.given_others import GivenOthers, UsualRows, cells_at, given_others, usual_posterior, usual_rows
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.coded import CodedColumn, CodedSource
+from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table
 from lowdim.text.escape import protect_terminal
 
@@ -69,6 +70,12 @@ class MixedMap:
     model: MixedFactorAnalysis
     names: tuple[str, ...]  # of the table's numbers
     numbers: tuple[tuple[int, ...], ...]  # of each column of the model: where they stand
+    scales: ColumnScales | None = None  # of the numbers, where some are logarithms
+
+    @property
+    def column_scales(self) -> ColumnScales | None:
+        """The same of the columns of the model."""
+        return None if self.scales is None else self.scales.of([own[0] for own in self.numbers])
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -140,9 +147,14 @@ class MixedMap:
         return out
 
 
-def mixed_map(model: MixedFactorAnalysis, names: tuple[str, ...]) -> MixedMap:
+def mixed_map(model: MixedFactorAnalysis, names: tuple[str, ...], scales: ColumnScales | None = None) -> MixedMap:
     """A mixed model and the numbers of its table."""
-    return MixedMap(model, names, numbers_of_columns(model, names))
+    return MixedMap(model, names, numbers_of_columns(model, names), logs_of(scales))
+
+
+def logs_of(scales: ColumnScales | None) -> ColumnScales | None:
+    """The scales where some column is a logarithm; levels end by themselves."""
+    return scales if scales is not None and scales.log.any() else None
 
 
 def numbers_of_columns(model: MixedFactorAnalysis, names: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:

@@ -131,7 +131,7 @@ def judge_mixed_rows(
     left = _without_worst(map, X, far.D2, worst, look, law)
     usual = law.middle, law.spread
     answers = JudgedAnswers(answers_of(map), left, told.likeliest[at], told.likeliest_share[at], usual)
-    judged = JudgedRows(rows, map.columns, np.ones(len(map.columns)), row_names, None, law, answers)
+    judged = JudgedRows(rows, map.columns, np.ones(len(map.columns)), row_names, map.column_scales, law, answers)
     D2, T2, Q = laws(rows, law)
     return _with_groups(picked(D2._replace(p=rows_p(map, X, far, law)), T2, Q, judged, odd_level), X)
 
@@ -166,7 +166,7 @@ def odd_mixed_rows(table: Table, dims: int | str, odd_level: float, seed: int) -
     if dims == "auto":
         jury = choose_dimension(quantified(table), standardize=True, random_state=seed)
         dims = axes_drawn(jury, table.d)
-    map = mixed_map(fit_mixed_map(table, int(dims), seed), table.names)
+    map = mixed_map(fit_mixed_map(table, int(dims), seed), table.names, table.scales)
     return judge_mixed_rows(map, table.X, odd_level=odd_level, row_names=table.row_names)
 
 

@@ -37,6 +37,13 @@ class ColumnScales(NamedTuple):
     least: Array  # what a cell can be at the least, in the table's units: 0 where no value is negative
     most: Array = np.array(np.inf)  # and at the most
 
+    def of(self, columns: Sequence[int]) -> ColumnScales:
+        """The scales of some of the columns, in this order."""
+        at = list(columns)
+        least, most = (np.broadcast_to(end, self.log.shape)[at] for end in (self.least, self.most))
+        levels = tuple(self.levels[j] for j in at)
+        return ColumnScales(self.log[at], self.offset[at], levels, self.whole[at], least, most)
+
     def within(self, X: Array) -> Array:
         """Numbers in the table's units, none of them beyond what its column can be."""
         return np.asarray(np.clip(X, self.least, self.most))
