@@ -18,6 +18,7 @@ from tests.cli.calls import in_process
 from tests.conftest import need
 from tests.jobs.test_saved_analysis import same
 from tests.judge.mixed.test_mixed_rows import survey
+from tests.models.mixed.test_mixed_factors import two_blocks
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +155,22 @@ def test_logarithms_on_a_map_of_answers_are_told_in_the_table_s_units(tmp_path):
     assert found.explain(5, edited={"money": 40.0}).cells[5].value == pytest.approx(40.0)
     assert subject(found).at([0.0]).cells[5].value == pytest.approx(np.exp(found.model.intercepts_[0]), rel=1e-6)
     assert load_run(save_run(found, tmp_path / "t.run")).analysis.odd.rows == found.odd.rows
+
+
+def test_axes_of_answers_are_turned_and_hold_up(tmp_path):
+    X, _ = two_blocks(n=250)
+    pd.DataFrame(X, columns=[*"abcdevwxyz"]).to_csv(tmp_path / "t.csv", index=False)
+    found = analyse(read(tmp_path / "t.csv"), dims=2, budget="1s", rotate="varimax")
+    assert isinstance(found.model, MixedFactorAnalysis) and found.model.rotation == "varimax"
+    one, two = ({c.column for c in card.top} for card in found.axes)
+    assert (one <= set("abcde") and two <= set("vwxyz")) or (two <= set("abcde") and one <= set("vwxyz"))
+    for card in found.axes:
+        assert not card.interchangeable
+        assert all(c.low <= c.value <= c.high for c in card.top) and all(c.sure for c in card.top)
+    plain = analyse(read(tmp_path / "t.csv"), dims=2, budget="1s")
+    assert found.stability.verdict == plain.stability.verdict == "steady"
+    assert np.median(found.stability.axes) < np.median(plain.stability.plane) + 3
+    assert np.allclose(found.stability.plane, plain.stability.plane, atol=0.05)
+    assert np.allclose(found.odd.D2.value, plain.odd.D2.value, atol=0.05)
+    again = load_run(save_run(found, tmp_path / "t.run")).analysis
+    assert again.axes == found.axes and np.array_equal(again.stability.axes, found.stability.axes)

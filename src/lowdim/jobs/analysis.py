@@ -28,8 +28,9 @@ from lowdim.judge.scales import on_suitable_scales
 from lowdim.judge.table_input import read, source_of
 from lowdim.judge.verdicts import second_axis
 from lowdim.math.linalg import Array
+from lowdim.models.base.estimator import ORTHOGONAL
 from lowdim.models.base.results import Posterior
-from lowdim.models.linear.ppca import ORTHOGONAL, ProbabilisticPCA
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.memory import seldom_collected
@@ -77,9 +78,8 @@ class AnalysisStages(NamedTuple):
         return source_of(self.table)
 
     def is_mixed(self, q: int) -> bool:
-        """Whether the map is that of a mixed model, whose axes are the principal ones; one wrong answer bends it
-        little, so nothing is held out of it."""
-        return q > 0 and self.standardize and self.settings.rotate is None and is_mixed(self.table)
+        """Whether the map is that of a mixed model; one wrong answer bends it little, so nothing is held out of it."""
+        return q > 0 and self.standardize and is_mixed(self.table)
 
     def map(self, model: MapModel) -> TableMap:
         """The map that a model draws of the table."""
@@ -118,7 +118,7 @@ class AnalysisStages(NamedTuple):
 
     def model(self, q: int) -> MapModel:
         if self.is_mixed(q):
-            return fit_mixed_map(self.table, q, self.settings.seed)
+            return fit_mixed_map(self.table, q, self.settings.seed, self.settings.rotate)
         weight = self.table.weight
         how: dict[str, Any] = {"standardize": self.standardize, "rotation": self.settings.rotate}
         return fit_without_held(self.X, q, self.held, sample_weight=weight, **how)
@@ -246,7 +246,6 @@ def _stages(
     posterior, odd = do.posterior(model), do.odd(model)
     steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
     name = do.map(model).told(t)
-    name += " of answers as numbers, whose axes can be turned" if asked.rotate and q and is_mixed(t) else ""
     so_far.report(
         "fit", f"{name}, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd, held=held
     )

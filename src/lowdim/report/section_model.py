@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
 
 FILMSTRIP = "The filmstrip shows what the model expects of each column along axis 1."
-REBUILT_ANSWERS = "Of an answer the probability of a yes is rebuilt, of levels their mean."
+REBUILT_ANSWERS = " Of an answer the probability of a yes is rebuilt and shown, of levels their mean."
 MIXED_LOADINGS = (
     "Most columns hold answers, so each column has its own likelihood (mixed factor analysis): a loading is the "
     "correlation of a column's leaning, its latent response, with the axis, and shares of variation are of these "
@@ -143,9 +143,6 @@ def lost(analysis: Analysis, rows: bool) -> Section:
         ("column", "share kept", "left over (sd)"),
         ((names[k], float(share[k]), float(np.sqrt(residual[k]))) for k in order),
     )
-    without_rows, without_rows_code = "plot traverse", "plot.traverse(0)"
-    if mixed is not None:
-        without_rows, without_rows_code = "plot hinton", "plot.hinton()"
     q = analysis.dims
     head = "The only axis keeps" if q == 1 else f"The {q} axes keep"
     most, least = order[0], order[-1]
@@ -161,10 +158,10 @@ def lost(analysis: Analysis, rows: bool) -> Section:
         "What is lost",
         sentence,
         "A row is rebuilt from its first axes, one, two, five and so on; what is left over is noise to the "
-        "model. " + (FILMSTRIP if mixed is None else REBUILT_ANSWERS),
+        "model. " + FILMSTRIP + ("" if mixed is None else REBUILT_ANSWERS),
         "Rebuilding a row uses that row's own cells, so it looks better than predicting a hidden cell.",
-        command_of(analysis, "plot reconstruct" if rows else without_rows),
-        code_of(analysis, f"analysis.{'plot.reconstruct(0)' if rows else without_rows_code}.save('rebuilt.svg')"),
+        command_of(analysis, "plot reconstruct" if rows else "plot traverse"),
+        code_of(analysis, f"analysis.plot.{'reconstruct' if rows else 'traverse'}(0).save('rebuilt.svg')"),
         charts=section_charts(analysis, "lost", rows),
         grids=(kept,),
     )

@@ -181,6 +181,7 @@ OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's 
     "Mixture": _mixture_options,
     "MixtureOfFA": _mixture_options,
     "MixtureOfPPCA": _mixture_options,
+    "MixedFactorAnalysis": lambda values: {"rotation": None, **values},
     "NonlinearFactorAnalysis": _nonlinear_fa_options,
     "ProbabilisticPCA": lambda values: {"rotation": None, **values},  # axes could not be turned
 }

@@ -276,5 +276,5 @@ def test_the_command_fits_applies_and_draws_it(lowdim):
     said = lowdim("plot", "hinton", "t.mixed.run", "-o", "w.csv", "--quiet")
     assert said.code == 0 and "town=" in (lowdim.folder / "w.csv").read_text()
     assert lowdim("plot", "relevance", "t.mixed.run", "-o", "r.csv", "--quiet").code == 0
-    said = lowdim("plot", "traverse", "t.mixed.run", "-o", "t.svg")
-    assert said.code == 2 and "LD494" in said.err
+    said = lowdim("plot", "traverse", "t.mixed.run", "-o", "t.csv", "--quiet")
+    assert said.code == 0 and "town=" in (lowdim.folder / "t.csv").read_text()

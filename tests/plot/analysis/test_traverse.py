@@ -1,11 +1,14 @@
 """Walks along an axis: the decoder's means, and bands that hold what they say."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.special import expit
 
 import lowdim as ld
 from lowdim.models.base.calibration import NORMAL_90
-from lowdim.plot.analysis.traverse import traverse, walk_axis
+from lowdim.plot.analysis.traverse import traverse, traverse_of, walk_axis
+from lowdim.plot.subjects import ModelOnTable
 from lowdim.text.kinds import OptionError
 from lowdim.text.messages import LowdimError
 from tests.conftest import need
@@ -102,3 +105,22 @@ def test_an_axis_without_a_scale_of_its_own_needs_rows():
     X, _ = roll(40)
     with pytest.raises(LowdimError, match="LD494"):
         walk_axis(ld.Autoencoder(1, hidden=()).fit(X), 0, np.arange(3.0))
+
+
+def test_answers_walk_by_their_probabilities():
+    """One axis of yes/no, levels and labels: the logistic curve of the truth, and ends that are levels."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal(1500)
+    eta = z[:, None] * [2.0, 1.5, 2.5, 2.0] + rng.logistic(size=(1500, 4))
+    words = np.array(["low", "mid", "high"])[np.digitize(eta[:, 3], [-1.0, 1.0])]
+    frame = pd.DataFrame({"a": eta[:, 0] > 0, "b": eta[:, 1] > 0, "c": np.digitize(eta[:, 2], [-2, 0, 2]), "d": words})
+    found = ld.fit_method(frame, "mixed", dims=1)
+    plot = same_twice(lambda: traverse_of(ModelOnTable(found.model, found.table, np.ones(1), np.arange(5))))
+    names, mean = plot.data["column"].tolist(), plot.data["mean"]
+    assert {"c", "d=low", "d=mid", "d=high"} < set(names) and plot.data["step"].tolist() == [-2, -1, 0, 1, 2]
+    first = mean[next(k for k, name in enumerate(names) if name.startswith("a"))]
+    rising = first if first[-1] > first[0] else first[::-1]
+    np.testing.assert_allclose(rising, expit(2.0 * plot.data["step"]), atol=0.06)
+    labels = mean[[names.index(f"d={word}") for word in ("low", "mid", "high")]]
+    np.testing.assert_allclose(labels.sum(axis=0), 1.0)
+    assert "90% of new cells lie in the band" in plot.sentence

@@ -79,7 +79,8 @@ def mixed_axes(
     """A card for every axis of a mixed map."""
     lean = leanings(map.model)
     q = lean.shape[1]
-    groups = tied_axes(lean, refits.W) if q > 1 else ()
+    told_apart = map.model.rotation is not None  # by the rotation
+    groups = () if q < 2 or told_apart else tied_axes(lean, refits.W)
     drawn = correlations(np.array([matched(lean, W, groups) for W in refits.W])) if q else refits.W
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     bands = loadings_of(map), _in_order(map, low), _in_order(map, high)

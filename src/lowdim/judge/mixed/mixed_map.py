@@ -171,8 +171,8 @@ def rows_fitted(table: Table) -> int:
     return min(table.n, max(int(MAP_CELLS / max(_sites(measured(table).columns), 1)), LEAST_FITTED))
 
 
-def fit_mixed_map(table: Table, q: int, seed: int) -> MixedFactorAnalysis:
-    """The mixed model of the columns that make a table's axes, with q dimensions.
+def fit_mixed_map(table: Table, q: int, seed: int, rotation: str | None = None) -> MixedFactorAnalysis:
+    """The mixed model of the columns that make a table's axes, with q dimensions, which a `rotation` may turn.
 
     Of a long table it is fitted to rows that are spread over all of it.
     """
@@ -180,6 +180,6 @@ def fit_mixed_map(table: Table, q: int, seed: int) -> MixedFactorAnalysis:
     at = evenly_spread(table.n, rows_fitted(table))
     coded = [c.coded._replace(values=c.coded.values[at]) for c in mixed.columns]
     weight = None if table.weight is None else table.weight[at]
-    options: dict[str, Any] = {"tol": MAP_TOL, "max_iter": MAP_PASSES, "random_state": seed}
+    options: dict[str, Any] = {"tol": MAP_TOL, "max_iter": MAP_PASSES, "random_state": seed, "rotation": rotation}
     model = MixedFactorAnalysis(q, likelihoods=mixed.kinds, **options)
     return model.fit(CodedSource(coded, mixed.names), sample_weight=weight)

@@ -39,6 +39,8 @@ WHOLE = Rule(
     lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0), "a whole number >= 0"
 )
 TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
+ORTHOGONAL = ("varimax", "quartimax")  # rotations that keep the prior of a position as it is
+TURN = Rule(lambda v: v is None or v in ORTHOGONAL, f"None or one of {ORTHOGONAL}")
 POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
 FILL_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 COUNT = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1")

@@ -10,7 +10,7 @@ from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments
 from lowdim.math.linalg import Array
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
+from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, TURN, WHOLE, Rule
 from lowdim.models.base.results import Certificate
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -26,8 +26,6 @@ from lowdim.models.linear.principal_axes import (
 from lowdim.sources.source import Header
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
-
-ORTHOGONAL = ("varimax", "quartimax")  # rotations that keep the prior of a position as it is
 
 
 class ProbabilisticPCA(LinearGaussian):
@@ -76,7 +74,7 @@ class ProbabilisticPCA(LinearGaussian):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": WHOLE,
         "standardize": TRUTH,
-        "rotation": Rule(lambda v: v is None or v in ORTHOGONAL, f"None or one of {ORTHOGONAL}"),
+        "rotation": TURN,
         "tol": POSITIVE,
         "max_iter": COUNT,
     }

@@ -15,7 +15,8 @@ from lowdim.engine.monitor import STOPPED, Fit
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
 from lowdim.math.gaussian import design
 from lowdim.math.linalg import Array, Mask, align, root_times, sign_rule
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Out, Rule, is_seed, seed_of
+from lowdim.math.rotate import simple_axes
+from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, TURN, WHOLE, Out, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
 from lowdim.models.mixed.cells import draw, expected, fills, probabilities
@@ -77,6 +78,9 @@ class MixedFactorAnalysis(LatentModel):
         A noise variance for each real column, or one for all (as in probabilistic PCA), in units of their spread.
     ard : bool, default False
         Find how many of the dimensions are needed (automatic relevance determination), as in Bayesian PCA.
+    rotation : {None, "varimax", "quartimax"}, default None
+        Turns the axes so that each column loads on few of them; positions stay N(0, I), and every fill, bound and
+        probability as it is.
     alpha : float, default 0.3
         Prior precision of the weights of columns that are not real. It keeps them finite where a column can be told
         from others without error; with `ard` it is found.
@@ -140,6 +144,7 @@ class MixedFactorAnalysis(LatentModel):
         ),
         "noise": Rule(lambda v: v in ("columns", "one"), "'columns' or 'one'"),
         "ard": TRUTH,
+        "rotation": TURN,
         "alpha": POSITIVE,
         "tol": POSITIVE,
         "max_iter": COUNT,
@@ -157,6 +162,7 @@ class MixedFactorAnalysis(LatentModel):
         likelihoods: Any = "auto",
         noise: str = "columns",
         ard: bool = False,
+        rotation: str | None = None,
         alpha: float = 0.3,
         tol: float = 1e-5,
         max_iter: int = 500,
@@ -166,6 +172,7 @@ class MixedFactorAnalysis(LatentModel):
         self.likelihoods = likelihoods
         self.noise = noise
         self.ard = ard
+        self.rotation = rotation
         self.alpha = alpha
         self.tol = tol
         self.max_iter = max_iter
@@ -294,7 +301,10 @@ class MixedFactorAnalysis(LatentModel):
         return params, passes
 
     def _canonical(self, params: MixedParams, stats: MixedSums) -> MixedParams:
-        """Axes orthogonal in units of the noise, falling, signs fixed; where axes have relevances, in their order."""
+        """Axes orthogonal in units of the noise, falling, signs fixed; where axes have relevances, in their order.
+
+        Axes that are asked to be simple are turned further.
+        """
         q, R = params.W.shape[1], len(params.mu)
         V: Array = np.linalg.inv(with_prior(params, design(stats.A, q))).astype(np.float64)
         if q == 0:
@@ -306,9 +316,12 @@ class MixedFactorAnalysis(LatentModel):
         else:
             Q = np.linalg.svd(metric, full_matrices=False)[2].T
         Q = Q * sign_rule(metric @ Q)
+        alpha = params.alpha @ np.abs(Q) if self.ard else params.alpha
+        if self.rotation is not None and q > 1:
+            T = simple_axes(params.W @ Q, noise**2, self.rotation)
+            Q, alpha = Q @ T, 1.0 / ((1.0 / alpha) @ T**2) if self.ard else alpha  # prior variances along the new axes
         turn = np.eye(q + 1)
         turn[:q, :q] = Q
-        alpha = params.alpha @ np.abs(Q) if self.ard else params.alpha
         return params._replace(W=params.W @ Q, V=turn.T @ V @ turn, alpha=alpha)
 
     # verbs that give tables ------------------------------------------------------------------------

@@ -26,7 +26,7 @@ import scipy.linalg as sl
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from lowdim.math.linalg import Array, evenly_spread, lower, times_packed, unpack
+from lowdim.math.linalg import Array, align, evenly_spread, lower, times_packed, unpack
 from lowdim.models.mixed.columns import Sites, sites_of
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.models.mixed.start import LOGISTIC
@@ -96,16 +96,17 @@ class RowPulls(NamedTuple):
     steps: Array  # n x parameters: J^-1 s_i
     at: NDArray[np.intp]  # which rows of the whole table these are
     each: Array  # how many rows of the whole table each stands for
+    simple: bool = False  # axes that were turned towards few columns: they follow those, not the principal ones
 
     def resampled(self, rng: np.random.Generator) -> MovedParams:
         """The parameters with as many rows as the whole table has drawn again."""
         n = round(float(self.each.sum()))
         weight = rng.multinomial(n, self.each / self.each.sum())
-        return moved(self.params, (weight - self.each) @ self.steps)
+        return moved(self.params, (weight - self.each) @ self.steps, self.simple)
 
     def without(self, row: int) -> MovedParams:
         """The parameters without one of these rows."""
-        return moved(self.params, -self.steps[row])
+        return moved(self.params, -self.steps[row], self.simple)
 
     @property
     def turns(self) -> Array:
@@ -142,7 +143,7 @@ def row_pulls(model: MixedFactorAnalysis, X: Any) -> RowPulls:
     S = row_scores(params, sites_of(params.columns, block)[0])
     J = (S * each[:, None]).T @ S + np.diag(prior)
     J[np.diag_indices_from(J)] += 1e-9 * np.trace(J) / len(J)
-    return RowPulls(params, sl.solve(J, S.T, assume_a="pos").T, at, each)
+    return RowPulls(params, sl.solve(J, S.T, assume_a="pos").T, at, each, model.rotation is not None)
 
 
 def _prior_curvature(params: MixedParams) -> Array:
@@ -183,8 +184,9 @@ def _threshold_scores(params: MixedParams, sites: Sites, rows: RowBeliefs) -> Ar
     return out
 
 
-def moved(params: MixedParams, step: Array) -> MovedParams:
-    """Parameters moved by a step, their axes orthogonal again and falling; thresholds stay in their order."""
+def moved(params: MixedParams, step: Array, simple: bool = False) -> MovedParams:
+    """Parameters moved by a step, their axes orthogonal again and falling, or where these are simple as near them as
+    they can be; thresholds stay in their order."""
     R, M, _ = params.sizes
     ends = np.cumsum([params.W.size, R, M, len(params.t)])
     W, mu, b, t, noise = np.split(step, ends)
@@ -199,7 +201,11 @@ def moved(params: MixedParams, step: Array) -> MovedParams:
     there = params._replace(
         W=params.W + W.reshape(params.W.shape), mu=params.mu + mu, b=params.b + b, t=params.t + t, psi=psi
     )
-    turn = np.linalg.svd(there.W / noise_of(there)[:, None], full_matrices=False)[2].T
+    W = there.W / noise_of(there)[:, None]
+    if simple:  # what aligns I with W' W0 aligns W with W0
+        turn = align(np.eye(W.shape[1]), W.T @ (params.W / noise_of(params)[:, None]))
+    else:
+        turn = np.linalg.svd(W, full_matrices=False)[2].T
     return MovedParams(there._replace(W=there.W @ turn), turn)
 
 

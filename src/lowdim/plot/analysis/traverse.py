@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.judge.mixed.mixed_cells import told_numbers
+from lowdim.judge.mixed.mixed_map import MixedMap, mixed_map
 from lowdim.math.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.models.base.latent import LatentModel
+from lowdim.models.mixed.given_others import cells_at
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.pictures import (
@@ -26,6 +30,7 @@ from lowdim.plot.pictures import (
     picture_height,
 )
 from lowdim.plot.registry import AXIS, InReport, plot
+from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -48,6 +53,17 @@ class Walk(NamedTuple):
     mean: Array
     band: Array
     kind: str  # what the band holds
+    ends: tuple[Array, Array] | None = None  # of the band, where it is not the same on both sides
+
+    @property
+    def low(self) -> Array:
+        """The lower end of the band."""
+        return self.mean - self.band if self.ends is None else self.ends[0]
+
+    @property
+    def high(self) -> Array:
+        """The upper end of the band."""
+        return self.mean + self.band if self.ends is None else self.ends[1]
 
     def scaled(self, unit: Array) -> Walk:
         """In the table's own units."""
@@ -74,7 +90,7 @@ def traverse_of(
     Parameters
     ----------
     subject : ModelOnTable
-        A model with a decoder.
+        A model with a decoder. Of columns of answers it draws the probability of each, of levels their mean.
     axis : int, default 0
         Its position.
     steps : sequence of float, default (-2, -1, 0, 1, 2)
@@ -88,11 +104,11 @@ def traverse_of(
     -------
     Plot
     """
-    if "likelihoods_" in vars(subject.model):
-        raise subject.lacks("traverse", "its columns have levels and labels, and no bands", "its weights: hinton")
-    how: dict[str, Any] = {"shape": shape, "connections": connections, "X": subject.X, "unit": subject.unit}
-    how["every_name"] = everyone(subject.table)
-    return traverse(subject.model, axis, subject.table.names, steps, **how)
+    how: dict[str, Any] = {"shape": shape, "connections": connections, "every_name": everyone(subject.table)}
+    if "likelihoods_" not in vars(subject.model):
+        return traverse(subject.model, axis, subject.table.names, steps, X=subject.X, unit=subject.unit, **how)
+    map = own_map(subject.model)
+    return _drawn(lambda along: _by_answers(map, axis, along), axis, map.names, steps, **how)
 
 
 @draw.styled
@@ -121,13 +137,31 @@ def traverse(
     "From -2 to +2 sd along axis 1, 'a' moves most: from -3.11 to 4.63 (90% of cells within ± 0.904)."
     """
     one = np.ones(1) if unit is None else np.asarray(unit, dtype=np.float64)
-    walk = walk_axis(model, axis, np.asarray(steps, dtype=np.float64), X).scaled(one)
+    rows = None if X is None else np.asarray(X) * one
+    how: dict[str, Any] = {"shape": shape, "connections": connections, "every_name": every_name}
+    return _drawn(lambda along: walk_axis(model, axis, along, X).scaled(one), axis, names, steps, rows, **how)
+
+
+@draw.styled
+def _drawn(
+    walk_at: Callable[[Array], Walk],
+    axis: int,
+    names: Sequence[str],
+    steps: Sequence[float],
+    rows: Array | None = None,
+    *,
+    shape: Shape,
+    connections: Connections,
+    every_name: Sequence[str] | None,
+) -> Plot:
+    """The walk that is made of these steps; `rows` of the table say what its pictures are, where they are known."""
+    walk = walk_at(np.asarray(steps, dtype=np.float64))
     along, mean, band = walk.step, walk.mean, walk.band
-    form = form_of_rows(shape, names, mean if X is None else np.asarray(X) * one, connections, every_name)
+    form = form_of_rows(shape, names, mean if rows is None else rows, connections, every_name)
     moved = np.ptp(mean, axis=0) / np.maximum(band.mean(axis=0), 1e-9 * np.ptp(mean, axis=0).max(initial=0.0))
     order = np.argsort(-np.nan_to_num(moved), kind="stable")
     if form is None:
-        curve = walk_axis(model, axis, np.linspace(min(steps), max(steps), CURVE_POINTS), X).scaled(one)
+        curve = walk_at(np.linspace(min(steps), max(steps), CURVE_POINTS))
         figure = _columns(walk, curve, order[:MOST_WALK_PANELS], names)
     elif isinstance(form, CurveForm):
         figure = _curves(walk)
@@ -164,6 +198,7 @@ def _words(walk: Walk, axis: int, j: int, names: Sequence[str], pictures: bool) 
         if band_text
         else "without a band: the model has no noise"
     )
+    half = half if walk.ends is None else "90% of new cells lie in the band"
     return title, f"From {span} along axis {axis + 1}, {draw.quoted(names[j])} moves most: {what} ({half})."
 
 
@@ -199,6 +234,27 @@ def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
     return Walk(z, (z[:, axis] - middle[axis]) / sd, cells.mean, band, BAND_OF_CELLS if band.any() else NO_BAND)
 
 
+def _by_answers(map: MixedMap, axis: int, along: Array) -> Walk:
+    """In sd of the prior, 1: means and probabilities, with the levels that hold 90 % of new cells."""
+    q = int(map.model.n_components_)
+    _check_axis(axis, q)
+    z = np.zeros((len(along), q))
+    z[:, axis] = along
+    cells, shares = cells_at(map.model, z)
+    told = told_numbers(map, cells, shares, np.full(len(map.names), NORMAL_90))
+    half = NORMAL_90 * told.sd  # an answer's interval is one level or more: its spread says how it moves
+    return Walk(z, along, map.as_numbers(cells.mean, shares), half, BAND_OF_CELLS, (told.lower, told.upper))
+
+
+def own_map(model: MixedFactorAnalysis) -> MixedMap:
+    """A mixed model as a map of its own columns: one number each, of several labels one a label."""
+    names = list[str]()
+    for name, labels in zip(model.feature_names_in_.tolist(), model.labels_, strict=True):
+        words = [protect_terminal(f"{name}={label}") for label in labels]
+        names += words[1:] if len(words) == 2 else words or [name]
+    return mixed_map(model, tuple(names))
+
+
 def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:
     """In sd of the rows' places, no farther than they reach; the band is what the model misses of the rows."""
     places = np.asarray(model.transform(X))
@@ -221,8 +277,7 @@ def _columns(walk: Walk, curve: Walk, chosen: NDArray[np.int_], names: Sequence[
     figure = draw.blank(6.4, 4.0)
     panels = figure.subplots(-(-len(chosen) // n_across), n_across, squeeze=False, sharex=True).ravel()
     for ax, j in zip(panels, chosen, strict=False):
-        low, high = curve.mean[:, j] - curve.band[:, j], curve.mean[:, j] + curve.band[:, j]
-        ax.fill_between(curve.step, low, high, color=draw.COLOURS[5], alpha=0.35, lw=0)
+        ax.fill_between(curve.step, curve.low[:, j], curve.high[:, j], color=draw.COLOURS[5], alpha=0.35, lw=0)
         ax.plot(curve.step, curve.mean[:, j], "-", color=draw.COLOURS[0])
         ax.plot(walk.step, walk.mean[:, j], "o", color=draw.COLOURS[0], ms=3)
         ax.set_title(draw.short(names[j], 22), fontsize=9)
@@ -239,14 +294,14 @@ def _columns(walk: Walk, curve: Walk, chosen: NDArray[np.int_], names: Sequence[
 def _curves(walk: Walk) -> Figure:
     figure = draw.blank(6.4, 4.0)
     ax = figure.subplots()
-    mean, band = walk.mean, walk.band
+    mean = walk.mean
     places = np.arange(1, mean.shape[1] + 1)
     looks = {0: (draw.COLOURS[0], "--"), len(mean) - 1: (draw.COLOURS[3], "-")}
     for k, step in enumerate(walk.step):
         colour, line = looks.get(k, (draw.GREY, ":"))
         ax.plot(places, mean[k], color=colour, ls=line, lw=1.4, label=f"{_step(step)} sd")
         if k in looks and walk.kind:
-            ax.fill_between(places, mean[k] - band[k], mean[k] + band[k], color=colour, alpha=0.15, lw=0)
+            ax.fill_between(places, walk.low[k], walk.high[k], color=colour, alpha=0.15, lw=0)
     ax.set(xlabel="place along the curve", ylabel="value" + (f" (band: {walk.kind})" if walk.kind else ""))
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=7)
     return figure
