@@ -9,11 +9,15 @@ import pandas as pd
 import pytest
 
 from lowdim import analyse, load_run, read, subject
+from lowdim.jobs.analysis_base import decided
+from lowdim.jobs.large import place_answers
 from lowdim.jobs.run_folder import placed_fills, save_run
 from lowdim.judge.fills.calibration import shares_of_levels
 from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed, mixed_map
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+from lowdim.sources.files import pieces
+from lowdim.text.messages import LowdimError
 from tests.cli.calls import in_process
 from tests.conftest import need
 from tests.jobs.test_saved_analysis import same
@@ -174,3 +178,43 @@ def test_axes_of_answers_are_turned_and_hold_up(tmp_path):
     assert np.allclose(found.odd.D2.value, plain.odd.D2.value, atol=0.05)
     again = load_run(save_run(found, tmp_path / "t.run")).analysis
     assert again.axes == found.axes and np.array_equal(again.stability.axes, found.stability.axes)
+
+
+def test_a_file_of_answers_is_placed_a_piece_at_a_time(made, monkeypatch):
+    """Words in a text file, in Parquet and in Arrow: the rows lie where those of a table in memory lie."""
+    found, _, folder = made
+    monkeypatch.setattr(pieces, "PIECE_ROWS", 64)
+    frame = pd.concat([pd.read_csv(folder / "votes.csv")] * 2, ignore_index=True)
+    frame.loc[7], frame.loc[200] = ["y", "n"] * 4, ["n", "y"] * 4
+    frame.to_csv(folder / "new.csv", index=False)
+    frame.to_parquet(folder / "new.parquet", row_group_size=100)
+    frame.to_feather(folder / "new.feather")
+    whole = found.apply(frame)
+    for name in ("new.csv", "new.parquet", "new.feather"):
+        said = in_process("apply", "votes.run", name, "--stream", "-o", "placed.csv", "--quiet", cwd=folder)
+        assert said.code == 0 and said.out.startswith("300 rows placed"), said.err
+        placed = pd.read_csv(folder / "placed.csv")
+        assert np.allclose(placed[["axis1", "axis2"]], whole.posterior.mean, atol=1e-12)
+        assert np.allclose(placed.D2_p, whole.odd.D2.p, atol=1e-12) and (placed.seen == whole.odd.seen).all()
+    law = found.law_of_new_rows
+    how = {"law": law, **decided(found.table)}
+    told = place_answers(found.map, found.table.names, folder / "new.csv", folder / "o.csv", odd_level=0.5, **how)
+    assert told.gaps == int(frame.isna().any(axis=1).sum()) and told.rows == 300
+    with pytest.raises(LowdimError, match="LD220"):
+        frame.drop(columns="v3").to_csv(folder / "less.csv", index=False)
+        place_answers(found.map, found.table.names, folder / "less.csv", folder / "o.csv", **how)
+
+
+def test_the_oddest_rows_of_a_streamed_file_have_their_reasons(tmp_path):
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal(150)
+    frame = pd.DataFrame({f"v{j}": (2 * z + rng.logistic(size=150) > 0) + 0 for j in range(5)})
+    frame["size"] = z + 0.5 * rng.standard_normal(150)
+    found = analyse(read(frame), dims=1, budget="1s")
+    new = pd.concat([frame] * 2, ignore_index=True)
+    new.loc[111, "size"] = 30.0
+    new.to_csv(tmp_path / "new.csv", index=False)
+    whole, law = found.apply(new), found.law_of_new_rows
+    told = place_answers(found.map, found.table.names, tmp_path / "new.csv", tmp_path / "o.csv", law=law)
+    assert told.outside == len(whole.odd.rows) > 0 and told.odd[0].row == whole.odd.rows[0].row == 111
+    assert told.odd[0].reason == whole.odd.rows[0].reason and told.sentence.endswith(whole.sentence.split("because")[1])

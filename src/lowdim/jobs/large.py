@@ -21,6 +21,7 @@ from lowdim.jobs.ctrl_c import stopped_as_a_whole
 from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.fills import FILL_SAMPLE, Fills, column_lines, fill
 from lowdim.judge.fills.models import TRIAL_TOL
+from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import (
     JudgedRows,
@@ -41,6 +42,7 @@ from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.files.open import stream
+from lowdim.sources.files.pieces import raw_pieces
 from lowdim.sources.sinks import as_sink
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Chosen
@@ -48,12 +50,12 @@ from lowdim.table.detect import Guess
 from lowdim.table.notes import Messages, Notes
 from lowdim.table.open_file import Raw
 from lowdim.table.options import check_options, split_names
-from lowdim.table.read import check_numbers
+from lowdim.table.read import check_numbers, new_rows_of
 from lowdim.table.roles import Column, Place
 from lowdim.table.table import Table
 from lowdim.text.format import count, parse_duration
 from lowdim.text.kinds import BudgetError, OptionError
-from lowdim.text.messages import error
+from lowdim.text.messages import LowdimError, error
 
 DRAWN_ROWS = 5_000  # rows from which a number of dimensions, intervals and pictures come
 ASSUMED_DIMS = 10  # dimensions a forecast counts with where nobody says how many
@@ -402,9 +404,18 @@ def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
         if not source.named and source.d == len(names):
             return source
         absent = [name for name in names if name not in source.columns]
-        raise error(
-            "LD220", got=source.d, want=len(names), model="the model", missing=f"; missing: {', '.join(absent[:5])}"
-        ) from None
+        raise _lacking(source.d, names, absent) from None
+
+
+def _lacking(got: int, names: Sequence[str], absent: Sequence[str]) -> LowdimError:
+    missing = f"; missing: {', '.join(absent[:5])}"
+    return error("LD220", got=got, want=len(names), model="the model", missing=missing)
+
+
+def placed_columns(q: int) -> tuple[str, ...]:
+    """The columns of a file of placed rows."""
+    axes = [f"axis{k + 1}" for k in range(q)]
+    return (*axes, *(f"{axis}_sd" for axis in axes), "seen", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
 
 
 def place_stream(
@@ -425,8 +436,7 @@ def place_stream(
     check_level(odd_level, "odd_level")
     if source.n == 0:
         raise error("LD160", n=0, least=1)
-    axes = [f"axis{k + 1}" for k in range(len(model.get_feature_names_out()))]
-    names = (*axes, *(f"{axis}_sd" for axis in axes), "seen", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
+    names = placed_columns(len(model.get_feature_names_out()))
     law = law or model_law(model)
     best, seen, counts = None, _Judging(model, source.columns, law), Counter[int]()
     with stopped_as_a_whole(), as_sink(out, source.n, names) as sink:
@@ -434,8 +444,7 @@ def place_stream(
             partial(_place, model, framed_gaussian(model), law), source.single_tile_blocks(), run or Run()
         ):
             sink.write(start, table)
-            keys, many = np.unique(rows.p.view(np.int64) >> P_BITS, return_counts=True)
-            counts.update(dict(zip(keys.tolist(), many.tolist(), strict=True)))
+            counts.update(_by_figures(rows.p))
             best = seen.oddest(best, start, rows)
         sink.close()
     limit, outside = discoveries(counts, 1.0 - odd_level)
@@ -493,9 +502,90 @@ class _Judging:
             odd_row(k, judged, laws(f, self.law), rate)._replace(row=int(best.at[k]), p_row=float(best.p[k]))
             for k in picked
         )
-        edge = np.array(rate).view(np.int64) >> P_BITS
-        below = sum(many for key, many in counts.items() if key < edge)
-        return PlacedStream(n, self.gaps, below, outside, odd_level, odd, out)
+        return PlacedStream(n, self.gaps, _below(counts, rate), outside, odd_level, odd, out)
+
+
+def place_answers(
+    map: TableMap,
+    names: tuple[str, ...],
+    file: str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    odd_level: float = 0.95,
+    law: RowLaw | None = None,
+    **options: Any,
+) -> PlacedStream:
+    """Place every row of a file on a map of answers, a piece at a time; `options` say how words and gaps are read.
+
+    The file that is written, and `law`, are those of `place_stream`; each row is placed and judged as `place` does it.
+    """
+    check_level(odd_level, "odd_level")
+    reading = check_options(options)
+    n, pieces = raw_pieces(file, reading)
+    if n == 0:
+        raise error("LD160", n=0, least=1)
+    law = law or map.plain_law
+    start, gaps, counts, best = 0, 0, Counter[int](), _Kept(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros((0, 0)))
+    with stopped_as_a_whole(), ExitStack() as stack:
+        sink = None
+        for raw in pieces:
+            X, _, absent, *_ = new_rows_of(raw, names, reading)
+            if absent:
+                raise _lacking(len(names) - len(absent), names, absent)
+            table, p = _placed_piece(map, law, X)
+            if sink is None:
+                sink = stack.enter_context(as_sink(out, n, placed_columns((table.shape[1] - 7) // 2)))
+            sink.write(start, table)
+            counts.update(_by_figures(p))
+            gaps += int(np.isnan(X).any(axis=1).sum())
+            best, start = best.with_more(start, p, table[:, -6], X), start + len(X)
+        sink.close() if sink is not None else None
+    limit, outside = discoveries(counts, 1.0 - odd_level)
+    odd = best.told(map, law, limit, 1.0 - odd_level)
+    return PlacedStream(n, gaps, _below(counts, 1.0 - odd_level), outside, odd_level, odd, str(out))
+
+
+def _placed_piece(map: TableMap, law: RowLaw, X: Array) -> tuple[Array, Array]:
+    """What is written of some rows, and p of each."""
+    where, found = map.positions(X), map.odd_rows(X, None, law=law)
+    parts = (part for each in (found.D2, found.T2, found.Q) for part in (each.value, each.p))
+    return np.column_stack([where.mean, where.std, found.seen, *parts]), found.D2.p
+
+
+class _Kept(NamedTuple):
+    """The oddest of the rows that passed by: where they stand, their p, and their cells."""
+
+    at: NDArray[np.intp]
+    p: Array
+    X: Array
+
+    def with_more(self, start: int, p: Array, D2: Array, X: Array) -> _Kept:
+        """Some more rows looked at."""
+        few = np.lexsort((-D2, p))[:LISTED_ROWS]
+        at, p = np.concatenate([self.at, start + few]), np.concatenate([self.p, p[few]])
+        X = np.concatenate([self.X.reshape(len(self.X), X.shape[1]), X[few]])
+        best = np.argsort(p, kind="stable")[:LISTED_ROWS]
+        return _Kept(at[best], p[best], X[best])
+
+    def told(self, map: TableMap, law: RowLaw, limit: float, rate: float) -> tuple[OddRow, ...]:
+        """Those with no larger p than this, each with its reason."""
+        found = map.odd_rows(self.X, [str(row + 1) for row in self.at], law=law)
+        picked = [k for k in range(len(self.p)) if self.p[k] <= limit and found.seen[k] > 0]
+        three = found.D2, found.T2, found.Q
+        rows = (odd_row(k, found.judged, three, rate) for k in picked)
+        return tuple(r._replace(row=int(self.at[r.row]), p_row=float(self.p[r.row])) for r in rows)
+
+
+def _by_figures(p: Array) -> dict[int, int]:
+    """How many p-values begin with the same figures."""
+    keys, many = np.unique(p.view(np.int64) >> P_BITS, return_counts=True)
+    return dict(zip(keys.tolist(), many.tolist(), strict=True))
+
+
+def _below(counts: Counter[int], rate: float) -> int:
+    """How many p-values are below a rate."""
+    edge = np.array(rate).view(np.int64) >> P_BITS
+    return sum(many for key, many in counts.items() if key < edge)
 
 
 def discoveries(counts: Counter[int], rate: float) -> tuple[float, int]:

@@ -394,7 +394,11 @@ def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewTableRo
         return _placed(here, wanted, table.row_names, table.messages)._replace(index=table.index, guess=table.guess)
     reading = check_options(options)
     raw = load_raw(table, reading)
-    raw = transpose_raw(raw) if reading.transpose else raw
+    return new_rows_of(transpose_raw(raw) if reading.transpose else raw, wanted, reading)
+
+
+def new_rows_of(raw: Raw, wanted: tuple[str, ...], reading: ReadingOptions) -> NewTableRows:
+    """The same of a table that is read already, or of some of its rows."""
     notes = Notes(raw.name, raw.unit)
     notes.messages.extend(raw.notes)
     if raw.names is None and not raw.path and reading.names is None and len(raw.cells) == len(wanted):

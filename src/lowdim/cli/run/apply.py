@@ -14,7 +14,10 @@ from lowdim.cli.say import message_log, print_json, say, show_messages
 from lowdim.cli.streaming import INSTEAD, READING_OPTIONS, STREAM_OPTIONS, or_stream, run_of, streamed
 
 if TYPE_CHECKING:
+    from lowdim.jobs.large import PlacedStream
     from lowdim.jobs.run_folder import SavedRun
+
+BY_PIECES = ("encode", "na", "log", "no_log", "inf", "below_limit")  # options that a piece of a file can be read by
 
 
 @command(
@@ -88,29 +91,13 @@ def apply_one(run: SavedRun, new: str, out: str | None, flags: dict[str, Any], *
 
 def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, as_json: bool) -> None:
     """Place every row of a file on the map of a run."""
-    from lowdim.jobs.large import new_rows, place_stream
     from lowdim.jobs.run_folder import load_run
-    from lowdim.text.messages import error
 
     opened = load_run(run)
-    if opened.facts.get("mixed"):
-        raise error("LD210", option="stream", value=True, allowed="False: the rows of a map of answers are read whole")
-    for name in opened.options:
-        if name not in (*STREAM_OPTIONS, *READING_OPTIONS):
-            raise error(
-                "LD175",
-                f"the run {run}",
-                flag=f"--{name.replace('_', '-')}",
-                instead=INSTEAD.get(name, "change the file first"),
-            )
-    for name in options:
-        if name not in ("stream", "memory", "scale"):
-            raise error("LD175", flag=f"--{name.replace('_', '-')}", instead="the columns are those of the run")
-    out = out or f"{stem(new)}.scores.parquet"
+    check_streamed(opened, run, options)
     with Stages(message_log().quiet) as stages:
-        source = new_rows(new, opened.model, opened.names)
         stages.now = "rows"
-        rows = place_stream(opened.model, source, out, law=opened.law_of_new_rows, run=run_of(options))
+        rows = placed_file(opened, new, out or f"{stem(new)}.scores.parquet", options)
         stages("rows", f"{rows.rows:,} placed")
     if as_json:
         print_json(
@@ -125,3 +112,33 @@ def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, 
         )
     else:
         say(f"{rows.sentence} Scores in {rows.wrote}")
+
+
+def check_streamed(opened: SavedRun, run: str, options: dict[str, Any]) -> None:
+    """Refuse what cannot be done to rows that are read a block at a time."""
+    from lowdim.text.messages import error
+
+    for name in opened.options:
+        if name not in (*STREAM_OPTIONS, *READING_OPTIONS, *(BY_PIECES if opened.facts.get("mixed") else ())):
+            raise error(
+                "LD175",
+                f"the run {run}",
+                flag=f"--{name.replace('_', '-')}",
+                instead=INSTEAD.get(name, "change the file first"),
+            )
+    for name in options:
+        if name not in ("stream", "memory", "scale"):
+            raise error("LD175", flag=f"--{name.replace('_', '-')}", instead="the columns are those of the run")
+
+
+def placed_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) -> PlacedStream:
+    """The rows of a file on the map of a run, a block at a time."""
+    from lowdim.jobs.large import new_rows, place_answers, place_stream
+    from lowdim.judge.mixed.answer_map import table_map
+
+    law = opened.law_of_new_rows
+    if opened.facts.get("mixed"):
+        map = table_map(opened.model, opened.names, opened.scales)
+        return place_answers(map, opened.names, new, out, law=law, **read_as(opened))
+    source = new_rows(new, opened.model, opened.names)
+    return place_stream(opened.model, source, out, law=law, run=run_of(options))

@@ -197,24 +197,39 @@ def _slowly(text: bytes, form: CsvForm, line: int) -> list[Any]:
 
 def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]) -> CsvSource:
     """The table of a text file, known by its beginning and a few other places."""
-    name = protect_terminal(path.name)
-    head = whole_records(piece(path, 0, LOOK_BYTES))
-    encoding = guess_encoding(head)
+    raw, skip = beginning_of(path, ReadingOptions())
+    for note in raw.notes:  # no header
+        warn(note.code, note.where, name=raw.name, line=int(raw.lines[0]) if len(raw.lines) else 1)
+    marks = index_records(path, skip, min(INDEX_STEP, tile_rows(len(raw.cells))))
+    form = _fixed(raw, _sample(path, marks, raw), columns, weight)
+    return CsvSource(path, form, marks, raw.names is not None, where)
+
+
+def beginning_of(path: Path, reading: ReadingOptions) -> tuple[Raw, int]:
+    """The first rows of a text file, and how many lines stand before them."""
+    name, head = protect_terminal(path.name), whole_records(piece(path, 0, LOOK_BYTES))
+    encoding = reading.encoding or guess_encoding(head)
     if encoding not in BYTEWISE:
         raise error(
             "LD009", name=name, encoding="a stream of bytes", why=f"it is written in {encoding}", fix="save it as UTF-8"
         )
-    raw = read_text(head, name, ReadingOptions(encoding=encoding), "CSV")
-    for note in raw.notes:  # no header
-        warn(note.code, note.where, name=name, line=int(raw.lines[0]) if len(raw.lines) else 1)
-    width = len(raw.cells)
-    skip = int(raw.lines[0]) - 1 if len(raw.lines) else head.count(b"\n") + 1
-    marks = index_records(path, skip, min(INDEX_STEP, tile_rows(width)))
-    form = _fixed(raw, _sample(path, marks, raw, width), columns, weight)
-    return CsvSource(path, form, marks, raw.names is not None, where)
+    raw = read_text(head, name, reading._replace(encoding=encoding), "CSV")
+    return raw, int(raw.lines[0]) - 1 if len(raw.lines) else head.count(b"\n") + 1
 
 
-def _sample(path: Path, marks: RecordIndex, raw: Raw, width: int) -> Raw:
+def text_pieces(path: Path, reading: ReadingOptions, rows: int) -> tuple[int, Iterator[Raw]]:
+    """How many rows a text file has, and so many of them at a time, every column as text."""
+    raw, skip = beginning_of(path, reading)
+    marks = index_records(path, skip, rows)
+    return marks.n, (_piece_of(path, marks, raw, k) for k in range(len(marks.offsets)))
+
+
+def _piece_of(path: Path, marks: RecordIndex, raw: Raw, k: int) -> Raw:
+    start, stop, _, many = marks.span(k * marks.step, min((k + 1) * marks.step, marks.n))
+    return as_cells(piece(path, start, stop), raw._replace(notes=()), marks.lines[k] + np.arange(many))
+
+
+def _sample(path: Path, marks: RecordIndex, raw: Raw) -> Raw:
     """Rows from a few places of the file as columns of text."""
     k = len(marks.offsets)
     if k < 2:
@@ -226,15 +241,20 @@ def _sample(path: Path, marks: RecordIndex, raw: Raw, width: int) -> Raw:
         part = piece(path, start, stop)
         text += part if part.endswith(b"\n") else part + b"\n"
         lines.append(marks.lines[at] + np.arange(count))  # good enough for a message about a sample
+    return as_cells(text, raw, np.concatenate(lines))
+
+
+def as_cells(text: bytes, raw: Raw, lines: NDArray[np.int64]) -> Raw:
+    """Records of a file that begins as `raw` does, as columns of text; `lines` is where they stand."""
+    width = len(raw.cells)
     if raw.guess.encoding not in ("utf-8", "utf-8-sig"):
         text = text.decode(raw.guess.encoding, "replace").encode()
     text = text.replace(b"\r\n", b"\n")
     text = respaced(text) if raw.guess.sep == " " else text
     table, _, bad = split_records(text, raw.guess.sep, 0, width, raw.name, False)
-    where = np.concatenate(lines)
     if bad:
-        raise ragged_error(bad, where, raw.guess.sep, "", width, raw.names is not None)
-    return raw._replace(cells=list(table.columns), lines=where)
+        raise ragged_error(bad, lines, raw.guess.sep, "", width, raw.names is not None)
+    return raw._replace(cells=list(table.columns), lines=lines)
 
 
 def _fixed(head: Raw, sample: Raw, columns: tuple[str, ...] | None, weight: str | None) -> CsvForm:
