@@ -36,7 +36,8 @@ def fit_mixed(t: Table, most: int, dims: int | str, seed: int, run: Run | None) 
     weights = sum(max(len(c.coded.labels) - 1, 1) for c in mixed.columns)
     how: dict[str, Any] = {} if run is None else {"run": run}
     how |= {} if t.weight is None else {"sample_weight": t.weight}
-    options: dict[str, Any] = {"likelihoods": mixed.kinds, "random_state": seed}
+    kinds = tuple("auto" if kind == "label" else kind for kind in mixed.kinds)  # they may mark clusters
+    options: dict[str, Any] = {"likelihoods": kinds, "random_state": seed}
     if dims != "auto":
         return mixed, MixedFactorAnalysis(int(dims), **options).fit(mixed.source, **how)
     model = MixedFactorAnalysis(min(most, max(weights - 1, 1)), ard=True, **options).fit(mixed.source, **how)

@@ -21,7 +21,8 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
 from lowdim.models.mixed.cells import draw, expected, fills, probabilities
 from lowdim.models.mixed.columns import KINDS, sites_of
-from lowdim.models.mixed.start import LOGISTIC, LOWEST, start, survey_mixed
+from lowdim.models.mixed.markers import marked_kinds
+from lowdim.models.mixed.start import LOGISTIC, LOWEST, MixedSurvey, asked_kinds, start, survey_mixed
 from lowdim.models.mixed.steps import (
     INTERCEPT_PRECISION,
     LEAST_R,
@@ -73,7 +74,8 @@ class MixedFactorAnalysis(LatentModel):
         "yes/no", "ordinal", "count", "label", "marker" (labels as indicators with Gaussian noise: for labels that mark
         clusters of real columns) or "auto". By itself it takes text and categories as labels, ordered categories as
         ordinal, two values as yes/no, whole numbers of 3 to 10 values, each five times on average, as ordinal, and all
-        else as real.
+        else as real. Labels between which the real columns differ much are markers where hidden cells of up to 1,000
+        rows are then predicted better, by two standard errors.
     noise : {"columns", "one"}, default "columns"
         A noise variance for each real column, or one for all (as in probabilistic PCA), in units of their spread.
     ard : bool, default False
@@ -270,7 +272,7 @@ class MixedFactorAnalysis(LatentModel):
         return self._fit_source(coded_source(X, sample_weight), Run() if run is None else run)
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        survey = survey_mixed(source, run, self.likelihoods)
+        survey = self._survey(source, run)
         rng = np.random.default_rng(seed_of(self.random_state))
         params = start(survey, self.n_components, self.alpha, self.noise == "one", rng)
         passes = survey.passes
@@ -283,6 +285,15 @@ class MixedFactorAnalysis(LatentModel):
             if low and survey.columns.kinds[j] != "marker":
                 warn("LD204", column=survey.columns.names[j], bound=LOWEST)
         return fit.restated(survey.log_stretch, passes), survey.frame
+
+    def _survey(self, source: Source, run: Run) -> MixedSurvey:
+        """What the columns are; where labels turn out to be markers, looked at again as such."""
+        survey = survey_mixed(source, run, self.likelihoods)
+        kinds = marked_kinds(self, source, survey.columns, asked_kinds(self.likelihoods, source.columns))
+        if kinds == survey.columns.kinds:
+            return survey
+        again = survey_mixed(source, run, kinds)
+        return again._replace(passes=survey.passes + again.passes)
 
     def _relevant(self, params: MixedParams, source: Source, run: Run) -> tuple[MixedParams, int]:
         """Precisions of the axes' weights, those that are switched off dropped; and the passes that took."""

@@ -19,7 +19,7 @@ from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import error
 
 LOWEST = 0.005  # the least share of its variance that is a column's own, as in `FactorAnalysis`
-LOWEST_MARKER = 0.05  # of an indicator, which takes two values: less noise would make its density grow without end
+LOWEST_MARKER = 0.01  # of an indicator, which takes two values: less noise would make its density grow without end
 LOGISTIC = 1.7  # a logistic curve is a normal one of this standard deviation, nearly
 MOST_COMMON = 0.9  # of a site's variance that the guessed axes may explain
 

@@ -335,7 +335,7 @@ def penalty(params: MixedParams) -> float:
     weights, level = float((params.alpha * params.W**2).sum()), levels_at_zero(params)
     quadratic = weights + INTERCEPT_PRECISION * float(level @ level + params.t @ params.t)
     rows = noise_rows(params)
-    noise = rows * float((np.log(params.psi) + NOISE_SHARE / params.psi).sum())
+    noise = float(rows @ (np.log(params.psi) + NOISE_SHARE / params.psi))
     room = 1.0 - (params.W**2).sum(axis=1) / LONGEST**2
     bars = BARRIER * params.columns.answers
     if (room[bars > 0] <= 0).any():
@@ -343,9 +343,12 @@ def penalty(params: MixedParams) -> float:
     return 0.5 * (quadratic + noise) - float(bars @ np.log(np.where(bars > 0, room, 1.0)))
 
 
-def noise_rows(params: MixedParams) -> float:
-    """Rows that the prior of the noise variances counts for; none where all columns are real, as in factor analysis."""
-    return NOISE_ROWS if len(params.W) > len(params.mu) else 0.0
+def noise_rows(params: MixedParams) -> Array:
+    """Rows that the prior of each noise variance counts for; none where all sites are Gaussian, as in factor analysis,
+    and none of indicators, which have a bound of their own."""
+    columns = params.columns
+    mixed = len(params.W) > len(params.mu)
+    return np.array([NOISE_ROWS * (mixed and columns.kinds[j] != "marker") for j, _ in columns.gaussian])
 
 
 def weight_precisions(params: MixedParams) -> Array:
@@ -391,11 +394,9 @@ def updated(params: MixedParams, stats: MixedSums, one_noise: bool = False) -> M
     r, shift = _dispersion_step(params, stats.dispersion)
     b = params.b + step[R : R + M, q]
     b[params.columns.count_sites] -= shift
-    seen, share = stats.seen, 1.0
-    if one_noise and R:
-        squares, seen, share = np.full(R, squares.sum()), np.full(R, seen.sum()), float(R)
-    rows = noise_rows(params)
-    psi = np.maximum((squares + rows * NOISE_SHARE * share) / (seen + rows * share), params.low)
+    parts = squares, stats.seen, noise_rows(params)
+    squares, seen, rows = (np.full(R, part.sum()) for part in parts) if one_noise else parts
+    psi = np.maximum((squares + rows * NOISE_SHARE) / (seen + rows), params.low)
     return params._replace(W=W, mu=params.mu + step[:R, q], b=b, t=t, psi=psi, r=r)
 
 
