@@ -175,7 +175,9 @@ ENTRIES = (
         "Columns that are no real numbers?", "", "mixed", "mixed factor analysis", begins=8, kinds=True,
         estimate="a lower bound",
         records=("models.mixed.steps.MixedParams", "models.mixed.columns.MixedColumns"),
-        statistics=("models.mixed.steps.MixedSums", "models.mixed.columns.ColumnLook"),
+        statistics=(
+            "models.mixed.steps.MixedSums", "models.mixed.columns.ColumnLook", "models.mixed.skew.BinCounts",
+        ),
     ),
     ModelEntry(
         "GaussianMixture", "models.mixtures.gaussian_mixture",

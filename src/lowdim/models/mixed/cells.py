@@ -14,10 +14,13 @@ from lowdim.math.linalg import Array, lower, root_times
 from lowdim.models.base.results import LARGEST, Cells, Posterior
 from lowdim.models.mixed.columns import MOST_COUNT, MixedColumns
 from lowdim.models.mixed.logistic import logistic_share
+from lowdim.models.mixed.skew import unscored
 from lowdim.models.mixed.steps import MixedParams
 
 POINTS = 128  # positions over which the product of sticks is averaged
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+SPREAD = np.linspace(-5.0, 5.0, 81)  # for what is steep here and flat there
+SPREAD_WEIGHTS = np.exp(-0.5 * SPREAD**2) / np.exp(-0.5 * SPREAD**2).sum()
 LEAST_SHARE = 1e-3  # of a marker's label, whose indicator may be guessed below zero
 HIGHEST_LOG = 300.0  # of a mean: its square can still be stored
 CountRule = Callable[[Array, Array, float], tuple[Array, Array]]
@@ -163,7 +166,7 @@ def _told(
         if columns.kinds[j] == "real":
             mean[:, j], var[:, j], noise[:, j] = m, v, params.psi[s] * params.excess[s] * spread**2
         elif columns.kinds[j] == "positive":
-            mean[:, j], var[:, j] = _log_normal(m, v + params.psi[s] * spread**2, columns.offset[j])
+            mean[:, j], var[:, j] = _positive(columns, j, m, v + params.psi[s] * spread**2)
     for k, s in enumerate(columns.count_sites):
         site = len(params.mu) + s
         j = columns.single[s][0]
@@ -171,6 +174,17 @@ def _told(
     for j, share in shares.items():
         mean[:, j], var[:, j] = of_levels(columns, j, share)
     return Cells(mean, var, noise)
+
+
+def _positive(columns: MixedColumns, j: int, m: Array, v: Array) -> tuple[Array, Array]:
+    """Mean and variance of a positive column whose site is N(m, v), in its own units."""
+    curve, offset = columns.curve(j), columns.offset[j]
+    if not curve.size:
+        return _log_normal(m, v, offset)
+    logs = unscored(curve, m[:, None] + np.sqrt(v)[:, None] * SPREAD)
+    x = np.exp(np.minimum(logs, HIGHEST_LOG))
+    mean = x @ SPREAD_WEIGHTS
+    return np.maximum(mean - offset, 0.0), (x - mean[:, None]) ** 2 @ SPREAD_WEIGHTS
 
 
 def _log_normal(m: Array, v: Array, offset: float) -> tuple[Array, Array]:
@@ -246,7 +260,8 @@ def draw(params: MixedParams, rows: Posterior, rng: Sequence[np.random.Generator
     for s, (j, _) in enumerate(columns.gaussian):
         x = (at.mean[:, s] + normal[:, q + s] * np.sqrt(params.psi[s])) * columns.spread[s] + columns.centre[s]
         if columns.kinds[j] == "positive":  # what was added to zeros may not make them negative
-            x = np.maximum(np.exp(np.minimum(x, HIGHEST_LOG)) - columns.offset[j], 0.0)
+            logs = unscored(columns.curve(j), x)
+            x = np.maximum(np.exp(np.minimum(logs, HIGHEST_LOG)) - columns.offset[j], 0.0)
         out[:, j] = x
     for k, s in enumerate(columns.count_sites):
         j = columns.single[s][0]

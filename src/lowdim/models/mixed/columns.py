@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lowdim.math.distances import moderate_unit
 from lowdim.math.linalg import Array, Mask
+from lowdim.models.mixed.skew import scored
 from lowdim.sources.source import Block
 from lowdim.text.messages import error, warn
 
@@ -95,6 +96,11 @@ class MixedColumns(NamedTuple):
     offset: Array  # d, added to a positive column before its logarithm
     centre: Array  # a number for each Gaussian site: its mean before it is standardised,
     spread: Array  # and its standard deviation
+    curves: tuple[Array, ...] = ()  # of each column; none of columns that are not positive, and of plain logarithms
+
+    def curve(self, j: int) -> Array:
+        """What makes normal scores of the logarithms of column j (`skew.py`)."""
+        return self.curves[j] if self.curves else np.zeros((2, 0))
 
     @property
     def gaussian(self) -> list[tuple[int, int]]:
@@ -215,8 +221,8 @@ def _gaussian_sites(columns: MixedColumns, x: Array, code: NDArray[np.intp], kno
         seen[:, s] = known[:, j]
         if columns.kinds[j] == "positive":
             logs = np.log(np.where(known[:, j], x[:, j] + columns.offset[j], 1.0))
-            value[:, s] = logs
-            log_unit -= known[:, j] * (logs + np.log(columns.spread[s]))
+            value[:, s], slope = scored(columns.curve(j), logs)
+            log_unit += known[:, j] * (slope - logs - np.log(columns.spread[s]))
         else:
             value[:, s] = code[:, j] == t if columns.kinds[j] == "marker" else x[:, j]
     return (value - columns.centre) / columns.spread * seen, seen, log_unit

@@ -70,7 +70,7 @@ class MixedFactorAnalysis(LatentModel):
     n_components : int, default 2
         Latent dimensions q; with `ard` the most there may be.
     likelihoods : "auto", str, dict or sequence, default "auto"
-        The kind of all columns, of some by name, or one for each: "real", "positive" (real after a logarithm),
+        The kind of all columns, of some by name, or one for each: "real", "positive" (real by its normal scores),
         "yes/no", "ordinal", "count", "label", "marker" (labels as indicators with Gaussian noise: for labels that mark
         clusters of real columns) or "auto". By itself it takes text and categories as labels, ordered categories as
         ordinal, two values as yes/no, whole numbers of 3 to 10 values, each five times on average, as ordinal, and all

@@ -11,7 +11,8 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import BlockSurvey, columns, pairs
 from lowdim.math.linalg import Array, largest
 from lowdim.models.base.survey import LARGE_ORDER, survey_table
-from lowdim.models.mixed.columns import MixedColumns, choose_kind, describe, look_at, start_table
+from lowdim.models.mixed.columns import ColumnLook, MixedColumns, choose_kind, describe, look_at, start_table
+from lowdim.models.mixed.skew import LogRange, curves
 from lowdim.models.mixed.steps import MixedParams
 from lowdim.sources.coded import labels_of
 from lowdim.sources.source import Block, Source
@@ -43,13 +44,16 @@ class MixedSurvey(NamedTuple):
 
 
 def survey_mixed(source: Source, run: Run, likelihoods: Any) -> MixedSurvey:
-    """Three passes: scales of the columns, their values, and the correlations of their sites."""
+    """A pass each: scales of the columns, their values, curves of positive ones, and correlations of their sites."""
     names, (labels, ordered) = source.columns, labels_of(source)
     asked = asked_kinds(likelihoods, names)
     survey = survey_table(source, run, standardize=True, wide=True, each=True)
     look = fold(look_at, source, run)
     kinds = tuple(choose_kind(names[j], asked[j], look, j, labels[j], ordered[j]) for j in range(source.d))
     described = describe(names, kinds, look, labels)
+    found = curves(_log_ranges(described, look), source, run)
+    if found:
+        described = described._replace(curves=tuple(found.get(j, np.zeros((2, 0))) for j in range(source.d)))
     real = np.array([kind == "real" for kind in kinds])
     frame = Frame(*(np.where(real, own, plain) for own, plain in zip(survey.frame, (0.0, 1.0, 1.0), strict=True)))
     framed = Framed(source, frame)
@@ -63,7 +67,19 @@ def survey_mixed(source: Source, run: Run, likelihoods: Any) -> MixedSurvey:
     R = len(own)
     described = described._replace(centre=np.where(own, mean[:R], 0.0), spread=np.where(own, sd[:R], 1.0))
     mean = np.concatenate([np.where(own, 0.0, mean[:R]), mean[R:]])
-    return MixedSurvey(frame, framed, described, mean, sd, correlation, survey.columns.seen, survey.passes + 2)
+    passes = survey.passes + 2 + bool(found)
+    return MixedSurvey(frame, framed, described, mean, sd, correlation, survey.columns.seen, passes)
+
+
+def _log_ranges(described: MixedColumns, look: ColumnLook) -> list[LogRange]:
+    """The ends of the logarithms of positive columns."""
+    out = []
+    for j, kind in enumerate(described.kinds):
+        if kind == "positive" and look.seen[j] > 0:
+            offset = float(described.offset[j])
+            low, high = np.log(np.array([look.low[j], look.high[j]]) + offset).tolist()
+            out.append(LogRange(j, offset, low, high))
+    return out
 
 
 def _start_sums(described: MixedColumns, small: bool, block: Block) -> BlockSurvey:
