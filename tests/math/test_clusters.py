@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from lowdim.math.clusters import label_covariances, plus_plus, responsibilities
+from lowdim.math.clusters import (
+    cluster_sums,
+    label_covariances,
+    nearest_centers,
+    plus_plus,
+    responsibilities,
+)
+from lowdim.models.mixtures.known_nearest import KnownNearest
 
 
 class Draws:
@@ -77,3 +84,32 @@ def test_responsibilities_of_rows_far_from_every_component():
     assert share[:, 0] == pytest.approx(odds / odds.sum()) and density[0] == pytest.approx(-1e5 + np.log(odds.sum()))
     assert share[:, 2].tolist() == pytest.approx([0.25, 0.75]) and density[2] == 0.0  # no cell: the weights
     assert label_covariances(share.T)[0] == pytest.approx([odds.prod() / odds.sum() ** 2 * s for s in (1, -1, 1)])
+
+
+@pytest.mark.parametrize("K", [2, 10, 40, 300])
+@pytest.mark.parametrize("ties", [False, True])
+def test_what_passes_know_of_each_other_changes_no_label(K, ties):
+    """Ten steps of centres that slow down: every row's nearest is the one that a comparison of all finds."""
+    rng = np.random.default_rng(K)
+    X = rng.standard_normal((1500, 6))
+    X = np.round(X) if ties else X
+    mu = X[:K].copy()
+    known = KnownNearest(mu)
+    spared = 0
+    for step in 0.5 ** np.arange(10.0):
+        known.move(mu)
+        found = known.tile(X, None, 0)
+        np.testing.assert_array_equal(found.belongs.indices, nearest_centers(X, None, mu[None])[0])
+        spared += int((known.tiles[0].margin > 0.0).sum()) * (not known.tiles[0].open)
+        one, two = cluster_sums(X, None, None, 0, mu[None], found), cluster_sums(X, None, None, 0, mu[None])
+        assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+        mu = mu + 0.2 * step * rng.standard_normal(mu.shape)
+    assert ties or spared > len(X)  # it has something to know
+
+
+def test_the_first_of_equal_centres_is_the_nearest():
+    x = np.array([[0.0], [1.0], [2.0]])
+    for K in (3, 300):
+        mu = np.full((1, K, 1), 1.0)
+        mu[0, -1] = 2.0
+        assert nearest_centers(x, None, mu)[0].tolist() == [0, 0, K - 1]

@@ -16,9 +16,10 @@ from lowdim.math.linalg import EPS, Array, Mask, lower
 
 Labels = NDArray[np.int64]
 CACHED_NUMBERS = 2**17  # numbers compared at a time: they stay in the cache of a core
-FEW_CLUSTERS = 16  # clusters up to which comparing them one after the other is quicker
+MOST_PLACES = 255  # clusters up to which a byte tells them apart
 FARTHEST_ROWS = 8  # farthest rows a pass keeps: more empty clusters than that wait for the next pass
 SAFE_SQUARES = 64.0  # squares of rows over squared distances up to which the latter may be had from sums
+_PLACES = np.arange(MOST_PLACES, 0, -1, dtype=np.uint8)
 CANCELLATION = (
     1e6  # squares of centres over squared distances beyond which |x|^2 - 2xm + |m|^2 costs digits that matter
 )
@@ -44,37 +45,45 @@ class ClusterSums(NamedTuple):
         return ClusterSums(*(part[r : r + 1] for part in self))
 
 
-def nearest_centers(x: Array, mask: Mask | None, mu: Array) -> Labels:
-    """R x n: the nearest of each set of centres, by the cells that are seen; the first of equals.
+class ClusteredRows(NamedTuple):
+    """Rows by their nearest centres, which have no gaps."""
 
-    Distances are compared as x'm - |m|^2 / 2: products of matrices, a few rows at a time, so that they stay in cache.
-    """
+    belongs: Any  # of `membership`
+    squares: float  # the sum of squares of all cells
+
+
+def nearest_centers(x: Array, mask: Mask | None, mu: Array) -> Labels:
+    """R x n: the nearest of each set of centres, by the cells that are seen; the first of equals."""
     R, K, d = mu.shape
-    flat = mu.reshape(R * K, d)
+    label, flat = np.empty((R, len(x)), dtype=np.int64), mu.reshape(R * K, d)
     half = 0.5 * flat**2
-    norms, label = half.sum(axis=1)[:, None], np.empty((R, len(x)), dtype=np.int64)
-    step = max(CACHED_NUMBERS // (R * K), 64)
-    scratch = np.empty((0 if K <= FEW_CLUSTERS else min(step, len(x)), R * K))
-    for begin in range(0, len(x), step):
-        rows = slice(begin, begin + step)
-        part = x[rows]
-        score = flat @ part.T if K <= FEW_CLUSTERS else np.matmul(part, flat.T, out=scratch[: len(part)]).T
-        score -= norms if mask is None else half @ mask[rows].T.astype(np.float64)
+    for rows in rows_in_cache(len(x), R * K):
+        score = flat @ x[rows].T
+        score -= half.sum(axis=1)[:, None] if mask is None else half @ mask[rows].T.astype(np.float64)
         for r in range(R):
             first_largest(score[r * K : r * K + K], label[r, rows])
     return label
 
 
-def first_largest(score: Array, label: Labels) -> None:
-    """The first largest of each column of K x n scores, into `label`; few are compared one by one, many at once."""
-    if len(score) > FEW_CLUSTERS:
-        score.T.argmax(axis=1, out=label)
-        return
-    best, place = score[0].copy(), np.zeros(score.shape[1], dtype=np.int8)
-    for k in range(1, len(score)):
-        np.putmask(place, score[k] > best, k)
-        np.maximum(best, score[k], out=best)
-    label[:] = place
+def rows_in_cache(n: int, K: int) -> list[slice]:
+    """n rows in parts whose scores x'm - |m|^2 / 2 at K centres stay in cache: the larger, the nearer."""
+    step = max(CACHED_NUMBERS // K, 64)
+    return [slice(begin, begin + step) for begin in range(0, n, step)]
+
+
+def first_largest(score: Array, label: NDArray[np.integer[Any]]) -> Array:
+    """The largest of each column of K x n finite scores, its place into `label`, the first of equals.
+
+    All columns are compared together, without a branch: a byte a score tells which of them is the largest.
+    """
+    K, best = len(score), np.asarray(score.max(axis=0), dtype=np.float64)
+    if K > MOST_PLACES:
+        label[:] = score.argmax(axis=0)
+        return best
+    hit = (score == best).view(np.uint8)
+    hit *= _PLACES[-K:, None]
+    np.subtract(K, hit.max(axis=0), out=label, dtype=label.dtype)
+    return best
 
 
 def _compare_from_nearest(x: Array, mask: Mask | None, mu: Array, label: Labels) -> Labels:
@@ -92,11 +101,23 @@ def _compare_from_nearest(x: Array, mask: Mask | None, mu: Array, label: Labels)
     return label
 
 
-def cluster_sums(x: Array, mask: Mask | None, weight: Array | None, start: int, mu: Array) -> ClusterSums:
-    """One E step and the sums of the M step for every set of centres, over rows `start`, `start + 1`, ..."""
-    labels = nearest_centers(x, mask, mu)
+def cluster_sums(
+    x: Array, mask: Mask | None, weight: Array | None, start: int, mu: Array, nearest: ClusteredRows | None = None
+) -> ClusterSums:
+    """One E step and the sums of the M step for every set of centres, over rows `start`, `start + 1`, ...
+
+    Where the nearest of one set of centres are known already, they are taken as given.
+    """
     seen = None if mask is None else mask.astype(np.float64)
-    sums = [_sums_of_start(x, mask, seen, weight, start, mu[r], labels[r]) for r in range(len(mu))]
+    if nearest is None:
+        w = np.ones(len(x)) if weight is None else weight
+        w = w if mask is None else w * mask.any(axis=1)
+        labels = nearest_centers(x, mask, mu).astype(np.int32)
+        lots = [membership(label, w, mu.shape[1]) for label in labels]
+        squares = sum_of_squares(x, weight) if mask is None else np.inf
+    else:
+        squares, lots = nearest.squares, [nearest.belongs]
+    sums = [_sums_of_start(x, mask, seen, start, squares, m, b) for m, b in zip(mu, lots, strict=True)]
     rows, total, seen_of, inertia = (
         np.stack(parts) if len(mu) > 1 else np.asarray(parts[0])[None]
         for parts in zip(*(part[:4] for part in sums), strict=True)
@@ -105,31 +126,35 @@ def cluster_sums(x: Array, mask: Mask | None, weight: Array | None, start: int, 
 
 
 def _sums_of_start(
-    x: Array, mask: Mask | None, seen: Array | None, weight: Array | None, start: int, mu: Array, label: Labels
+    x: Array, mask: Mask | None, seen: Array | None, start: int, squares: float, mu: Array, belongs: Any
 ) -> tuple[Any, ...]:
-    """The fields of ClusterSums for one set of centres."""
-    w = np.ones(len(x)) if weight is None else weight
-    w = w if mask is None else w * mask.any(axis=1)
-    count, total = _cluster_totals(x, mu, label, w)
-    inertia = -1.0
-    if mask is None:  # |x|^2 - 2xm + |m|^2, where no digits that matter cancel
-        squares = float(np.vdot(x, x) if weight is None else weight @ np.einsum("ij,ij->i", x, x))
-        inertia = squares - float(np.vdot(2.0 * total - count[:, None] * mu, mu))
-        inertia = inertia if squares < SAFE_SQUARES * inertia else -1.0
-    if inertia < 0.0:
-        label, residual = recheck_labels(x, mask, mu, label)
-        count, total = _cluster_totals(x, mu, label, w)
-        inertia = float(w @ (residual * residual).sum(axis=1))
+    """The fields of ClusterSums for one set of centres; with infinite `squares` all distances are taken."""
+    count, total = _counts(belongs), belongs @ x
+    inertia = squares - float(np.vdot(2.0 * total - count[:, None] * mu, mu))  # |x|^2 - 2xm + |m|^2
+    if not squares < SAFE_SQUARES * inertia:  # digits that matter cancel
+        label, residual = recheck_labels(x, mask, mu, belongs.indices)
+        belongs = membership(label.astype(np.int32), belongs.data, len(mu))
+        count, total = _counts(belongs), belongs @ x
+        inertia = float(belongs.data @ (residual * residual).sum(axis=1))
     no_rows = np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros((0, x.shape[1]))
-    far = no_rows if count.all() else _far(x, mask, mu, label, w, start)
-    return count, total, count[:, None] if seen is None else _cluster_totals(seen, mu, label, w)[1], inertia, *far
+    far = no_rows if count.all() else _far(x, mask, mu, belongs.indices, belongs.data, start)
+    return count, total, count[:, None] if seen is None else belongs @ seen, inertia, *far
 
 
-def _cluster_totals(x: Array, mu: Array, label: Labels, w: Array) -> tuple[Array, Array]:
-    """How many rows each centre has, and their sum."""
-    at, ends = label.astype(np.int32), np.arange(len(x) + 1, dtype=np.int32)  # as SciPy has them: nothing to convert
-    belongs = sp.csc_array((w, at, ends), shape=(len(mu), len(x)))
-    return np.asarray(np.bincount(label, w, len(mu)), dtype=np.float64), belongs @ x
+def sum_of_squares(x: Array, weight: Array | None) -> float:
+    """Of all cells, each row by its weight."""
+    return float(np.vdot(x, x) if weight is None else weight @ np.einsum("ij,ij->i", x, x))
+
+
+def membership(label: NDArray[np.int32], w: Array, K: int) -> Any:
+    """Which rows each of K centres has, with their weights: K x n, to be multiplied by the rows; it holds `label`."""
+    ends = np.arange(len(label) + 1, dtype=np.int32)  # as SciPy has them: nothing to convert
+    return sp.csc_array((w, label, ends), shape=(K, len(label)))
+
+
+def _counts(belongs: Any) -> Array:
+    """How many rows each centre has, by weight."""
+    return np.asarray(np.bincount(belongs.indices, belongs.data, belongs.shape[0]), dtype=np.float64)
 
 
 def nearest_labels(x: Array, mask: Mask | None, mu: Array) -> tuple[Labels, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fold import Run, fold, one_blas_thread, walk
+from lowdim.engine.fold import Run, Serial, executor, fold, one_blas_thread, walk
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, walking
 from lowdim.math.clusters import (
@@ -28,6 +28,7 @@ from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, i
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, certify, draw_labels, squared
 from lowdim.models.base.survey import TableSurvey, survey_table
+from lowdim.models.mixtures.known_nearest import KnownNearest
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import FRAME_ROWS, MODERATE_SIZE, Frame, Framed, frame_of
@@ -242,9 +243,13 @@ class KMeans(ClusterMixin, LatentModel):
         """Every start moves until none of its centres does; a pass carries all that still move."""
         moving = [_Start(centers) for centers in mu]
         arrived: list[_Start] = []
+        known = _known(mu, survey.source, run)
         with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, self.max_iter + 1) as watch:
             while True:
-                sums = fold(partial(_sums, np.stack([start.mu for start in moving])), survey.source, run)
+                centers = np.stack([start.mu for start in moving])
+                if known is not None:
+                    known.move(centers[0])
+                sums = fold(partial(_sums, centers, known=known), survey.source, run)
                 for r, start in enumerate(moving):
                     start.see(sums.of_start(r), small)
                 arrived += [start for start in moving if start.arrived]
@@ -386,7 +391,7 @@ class KMeans(ClusterMixin, LatentModel):
     def _cost(self, n: int, d: int) -> Cost:
         R, K = self._n_starts(n, d) if isinstance(self.init, str) else 1, self.n_clusters
         tile, passes = min(tile_rows(d), n), self.max_iter + 5  # the look (three at worst), the labels, one to judge
-        peak = walking(n, d, (4 * d + 2 * R * K) * tile, R * K * (2 * d + 2)) + 8 * min(n, LABELLED_ROWS)
+        peak = walking(n, d, (4 * d + 2 * R * K) * tile, R * K * (2 * d + 2)) + 32 * min(n, LABELLED_ROWS)
         peak += 8 * 4 * min(n * d, max(SEEDING_CELLS, 4 * K * d))
         words = "fewer columns, fewer clusters, or partial_fit"
         return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL_STEPS, self.max_iter) + 2)
@@ -427,8 +432,16 @@ def _plain(survey: TableSurvey, source: Source) -> TableSurvey:
 
 
 # what walks the table: functions of arrays, so that any engine can send them elsewhere
-def _sums(mu: Array, block: Block) -> ClusterSums:
-    return cluster_sums(block.x, block.mask, block.weight, block.start, mu)
+def _sums(mu: Array, block: Block, known: KnownNearest | None = None) -> ClusterSums:
+    nearest = None if known is None or block.mask is not None else known.tile(block.x, block.weight, block.start)
+    return cluster_sums(block.x, block.mask, block.weight, block.start, mu, nearest)
+
+
+def _known(mu: Array, source: Source, run: Run) -> KnownNearest | None:
+    """What passes may tell each other of the rows: of one start, in this process, with every pass walked."""
+    here = run.checkpoint is None and isinstance(executor(run, source), Serial)
+    alone = len(mu) == 1 and mu.shape[1] > 1
+    return KnownNearest(mu[0]) if here and alone and source.n <= LABELLED_ROWS else None
 
 
 def _labels(params: KMeansParams, block: Block) -> Labels:
