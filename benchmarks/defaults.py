@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 
 SHAPES = ((1_000, 20), (10_000, 50), (200, 5_000))
 LIMIT = 120
@@ -47,20 +48,44 @@ def fit(name: str, n: int, d: int) -> tuple[float, str]:
     return seconds, said
 
 
-def main() -> None:
+def measure_all(kept: dict[str, dict[str, list[object]]], names: Sequence[str] = ()) -> None:
+    """CPU seconds and ends of every class (or the named ones) on every shape, into what is kept."""
     import lowdim as ld
     from lowdim.registry import ENTRIES
 
-    names = sys.argv[1:] or [entry.class_name for entry in ENTRIES if entry.public and entry.class_name in ld.__all__]
-    print("| class | " + " | ".join(f"{n:,} x {d:,}" for n, d in SHAPES) + " |")
-    print("| --- |" + " ---: |" * len(SHAPES))
-    for name in names:
-        cells = []
+    public = [entry.class_name for entry in ENTRIES if entry.public and entry.class_name in ld.__all__]
+    for name in names or public:
+        kept[name] = {}
         for n, d in SHAPES:
             seconds, said = fit(name, n, d)
-            cells.append(f"{'**' * (seconds > ASKED)}{seconds:.1f} s{'**' * (seconds > ASKED)} ({said})")
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+            kept[name][f"{n:,} x {d:,}"] = [round(seconds, 1), said]
+            print(name, n, d, f"{seconds:.1f} s", said, flush=True)
+
+
+def page(kept: dict[str, dict[str, list[object]]]) -> str:
+    """The table of what was measured."""
+    shapes = [f"{n:,} x {d:,}" for n, d in SHAPES]
+    lines = [
+        "## Every class with its defaults",
+        "",
+        f"Seconds of one core, one process a fit; beyond {ASKED:.0f} in bold. A code is a refusal, which says",
+        "what is quick. `python benchmarks/run.py defaults` writes the table.",
+        "",
+        "| class | " + " | ".join(shapes) + " |",
+        "| --- |" + " ---: |" * len(shapes),
+    ]
+    for name in sorted(kept):
+        lines.append(
+            f"| {name} | " + " | ".join(cell(*kept[name][shape]) for shape in shapes if shape in kept[name]) + " |"
+        )
+    return "\n".join(lines)
+
+
+def cell(seconds: float, said: str) -> str:
+    mark = "**" if seconds > ASKED else ""
+    code = said.split(":")[0] if said.startswith("LD") else said
+    return f"{mark}{seconds:.1f}{mark} ({code})"
 
 
 if __name__ == "__main__":
-    main()
+    measure_all({}, sys.argv[1:])

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from clock import Run, machine, table, timed
 from threadpoolctl import threadpool_limits
 
-from benchmarks.clock import Run, machine, table, timed
 from lowdim import GPLVM
 from tests.references.tables import neighbour_errors, oil
 

@@ -59,12 +59,14 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
-def main(sweeps: int, share: float) -> None:
+def sweep(sweeps: int, share: float = 1.0) -> tuple[float, None, int, str]:
+    """Seconds of the best sweep after the first, and how it went."""
     begin = time.perf_counter()
     X = simulate(share)
     print(
         f"{X.nnz:,} ratings of {X.shape[0]:,} users and {X.shape[1]:,} items, simulated in "
         f"{time.perf_counter() - begin:.0f} s, peak {peak():.2f} GB",
+        file=sys.stderr,
         flush=True,
     )
     times, cpu = [time.perf_counter()], [time.process_time()]
@@ -72,22 +74,19 @@ def main(sweeps: int, share: float) -> None:
     def note(step: Step) -> bool:
         times.append(time.perf_counter())
         cpu.append(time.process_time())
-        load = os.getloadavg()[0]
         print(
             f"sweep {step.passes}: {times[-1] - times[-2]:.1f} s ({cpu[-1] - cpu[-2]:.1f} s of CPU), "
-            f"objective {step.objective:.0f}, peak {peak():.2f} GB, load {load:.1f}",
+            f"objective {step.objective:.0f}, peak {peak():.2f} GB, load {os.getloadavg()[0]:.1f}",
+            file=sys.stderr,
             flush=True,
         )
         return step.passes >= sweeps
 
-    model = MatrixFactorization(RANK).fit(X, run=Run(callback=note))
-    spent = np.diff(times)
-    print(f"users placed in {time.perf_counter() - times[-1]:.0f} s; kept {int(model.kept_.sum())} dimensions")
-    print(
-        f"best sweep after the first {spent[1:].min():.1f} s (target 45), "
-        f"peak {peak():.2f} GB (target 6), load {os.getloadavg()[0]:.1f}"
-    )
+    MatrixFactorization(RANK).fit(X, run=Run(callback=note))
+    spent, used = np.diff(times)[1:], np.diff(cpu)[1:]
+    told = f"{used.min():.1f} s of the processor a sweep, peak {peak():.1f} GB"
+    return float(spent.min()), None, len(spent), told
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 4, float(sys.argv[2]) if len(sys.argv) > 2 else 1.0)
+    print(sweep(int(sys.argv[1]) if len(sys.argv) > 1 else 4, float(sys.argv[2]) if len(sys.argv) > 2 else 1.0))

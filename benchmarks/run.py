@@ -1,53 +1,184 @@
-"""Ours and the peers in one run on seeded data, taking turns: `make bench`, or with names of cases to narrow it."""
+"""Ours and the peers on seeded data, taking turns: `make bench`, or with names to run some of it.
+
+    python benchmarks/run.py                 every row of the table of speed, then every section
+    python benchmarks/run.py isomap tall     these rows and sections; the page keeps the others
+    python benchmarks/run.py defaults        every class with its defaults on three shapes of table (an hour)
+    python benchmarks/run.py page            write the page again from results.json
+
+Each row runs in a process of its own with its number of BLAS threads. `results.json` keeps what was measured, when,
+at which commit and load; `results.md` is written from it.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
-from pathlib import Path
+from datetime import date
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # the oil map is the tests' own
+import defaults
+from clock import commit, machine, table, word
+from speed import ROOT, ROWS, Row
 
-import bayesian  # noqa: E402
-import factor  # noqa: E402
-import pca  # noqa: E402
-import ppca  # noqa: E402
-import quick  # noqa: E402
-import stream  # noqa: E402
-from clock import machine  # noqa: E402
-
-CASES = {
-    "tall": pca.tall,
-    "wide": pca.wide,
-    "large": pca.large,
-    "sparse": pca.stored,
-    "gaps": ppca.gaps,
-    "passes": ppca.passes,
-    "factor": factor.ml,
-    "heywood": factor.near_heywood,
-    "oil": ppca.oil_map,
-    "transform": stream.transform,
-    "text": stream.text,
-    "prompt": quick.start,
-    "bayesian": bayesian.gaps,
-    "intervals": bayesian.intervals,
-}
+KEPT, PAGE = ROOT / "benchmarks" / "results.json", ROOT / "benchmarks" / "results.md"
+PEERS = ("scikit-learn", "ugtm", "GPy", "statsmodels", "ppca-rs", "vbpca-py")
+MOST_SECONDS = 3600
 INTRO = """# Benchmarks
 
 Every contestant takes its turn on the same seeded table in one process, with a rest in between; the best of
-several runs counts. A ratio above 1 means slower than lowdim.
+several turns counts. `make bench` writes this page; `python benchmarks/run.py ROW` runs one row and keeps the others.
+On one thread the seconds are the processor's, on two the clock's. Loads are those before the row: on this machine of
+two cores a load beyond 2 means that others worked too, and that only ratios count.
+"""
+SECTIONS = """## In more detail
+
+A ratio above 1 means slower than lowdim. Each section says when and at which load it was measured.
 """
 
 
+def section(name: str) -> str:
+    """The text of one section, measured now."""
+    import bayesian
+    import factor
+    import pca
+    import ppca
+    import quick
+    import stream
+
+    cases = {
+        "tall": pca.tall,
+        "wide": pca.wide,
+        "large": pca.large,
+        "sparse": pca.stored,
+        "gaps": ppca.gaps,
+        "passes": ppca.passes,
+        "factor": factor.ml,
+        "heywood": factor.near_heywood,
+        "oil": ppca.oil_map,
+        "transform": stream.transform,
+        "text": stream.text,
+        "prompt": quick.start,
+        "bayesian": bayesian.gaps,
+        "intervals": bayesian.intervals,
+    }
+    return cases[name]()
+
+
+CASES = ("tall", "wide", "large", "sparse", "gaps", "passes", "factor", "heywood", "oil", "transform")
+CASES += ("text", "prompt", "bayesian", "intervals")
+
+
+def measure(name: str) -> dict[str, Any]:
+    """One row, measured in a process of its own."""
+    threads = str(ROWS[name].threads)
+    env = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+    load = os.getloadavg()[0]
+    command = [sys.executable, str(ROOT / "benchmarks" / "speed.py"), name]
+    told = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False, timeout=MOST_SECONDS)
+    found = json.loads(told.stdout.splitlines()[-1]) if told.returncode == 0 else {"failed": told.returncode}
+    return {**found, **when(load)}
+
+
+def when(load: float) -> dict[str, Any]:
+    return {"date": date.today().isoformat(), "commit": commit(), "load": round(load, 1)}
+
+
+# the page --------------------------------------------------------------------------------------------------------
+def write_page(kept: dict[str, Any]) -> None:
+    where = machine("make bench", PEERS).split("\n")
+    parts = [
+        INTRO,
+        "\n".join(line for line in where if not line.startswith(("- load", "- date", "- commit", "- command"))),
+    ]
+    parts += ["## Speed", speed_table(kept["rows"])]
+    if kept["defaults"]:
+        parts += [defaults.page(kept["defaults"])]
+    parts += [SECTIONS]
+    for each in kept["sections"].values():
+        parts += [each["text"], f"({each['date']}, commit {each['commit']}, load {each['load']})"]
+    PAGE.write_text("\n\n".join(part.strip() for part in parts) + "\n")
+
+
+def speed_table(rows: dict[str, Any]) -> str:
+    head = (
+        "what",
+        "size",
+        "threads",
+        "ours",
+        "peer",
+        "seconds",
+        "ours / peer",
+        "asked, at most",
+        "met",
+        "turns",
+        "load",
+        "when",
+    )
+    return table(tuple(head), [line(row, rows.get(name)) for name, row in ROWS.items()]) + "\n\n" + notes(rows)
+
+
+def line(row: Row, found: dict[str, Any] | None) -> tuple[Any, ...]:
+    if found is None or "failed" in found:
+        state = "not run" if found is None else "failed"
+        return (row.title, row.size, row.threads, "-", row.peer, "-", "-", asked(row), state, "-", "-", "-")
+    mine, peer = found["ours"], found["peer"]
+    ratio = mine if peer is None else mine / peer
+    met = "-" if row.asked is None else "yes" if ratio <= row.asked else "**no**"
+    seen = "-" if peer is None else f"{ratio:.3g}" if ratio < float("inf") else "never there"
+    turns = found["rounds"], found["load"], f"{found['date']}, {found['commit']}"
+    return (
+        row.title,
+        row.size,
+        row.threads,
+        mine,
+        row.peer or "-",
+        "-" if peer is None else peer,
+        seen,
+        asked(row),
+        met,
+        *turns,
+    )
+
+
+def asked(row: Row) -> str:
+    if row.asked is None:
+        return "-"
+    if not row.peer:
+        return f"{word(row.asked)} s"
+    return f"{row.asked:.2g}" if row.asked >= 1.0 else f"{row.asked:.2g} ({1 / row.asked:.3g} times)"
+
+
+def notes(rows: dict[str, Any]) -> str:
+    """What else was seen, and why a row falls short."""
+    lines = []
+    for name, row in ROWS.items():
+        told = [part for part in (rows.get(name, {}).get("note"), WHY.get(name)) if part]
+        if told:
+            lines.append(f"- {row.title}, {row.size}, {row.threads} thread{'s' * (row.threads > 1)}: {'. '.join(told)}")
+    return "\n".join(lines)
+
+
+WHY: dict[str, str] = {}
+
+
 def main(names: list[str]) -> None:
-    where = machine("make bench" if not names else f"python benchmarks/run.py {' '.join(names)}")
-    print(where, flush=True)
-    parts = []
-    for name in names or CASES:
-        parts.append(CASES[name]())
-        print("\n" + parts[-1], flush=True)
-    if not names:
-        (ROOT / "benchmarks" / "results.md").write_text("\n\n".join([INTRO + "\n" + where, *parts]) + "\n")
+    kept = json.loads(KEPT.read_text())
+    for name in names or (*ROWS, *CASES):
+        load = os.getloadavg()[0]
+        if name in ROWS:
+            kept["rows"][name] = measure(name)
+            print(name, kept["rows"][name], flush=True)
+        elif name in CASES:
+            kept["sections"][name] = {"text": section(name), **when(load)}
+            print("\n" + kept["sections"][name]["text"], flush=True)
+        elif name == "defaults":
+            defaults.measure_all(kept["defaults"])
+        elif name != "page":
+            raise SystemExit(f"no row or section {name}: {' '.join((*ROWS, *CASES, 'defaults', 'page'))}")
+        KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+    write_page(kept)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,12 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
-from lowdim.math.graph import bridges, components, spread_rows
+from lowdim.math.graph import both_ways, bridges, components, spread_rows
+from lowdim.math.neighbors import RowPairs
+from lowdim.models.spectral.all_paths import all_path_lengths, elimination
 from tests.models.spectral.tables import adjacency, blobs, lengths, roll
 
 
@@ -37,3 +40,29 @@ def test_spread_rows_are_far_from_each_other():
     for c in range(1, 9):
         left = known[:, chosen[:c]].min(axis=1)
         assert left[chosen[c]] == pytest.approx(left.max(), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["band", "two pieces", "ring"])
+def test_paths_by_elimination_are_those_of_dijkstra(kind):
+    rng = np.random.default_rng(1)
+    n = 700
+    X = np.c_[np.linspace(0.0, 60.0, n), rng.random(n)]
+    if kind == "two pieces":
+        X[n // 2 :] += 500.0
+    if kind == "ring":
+        X = (1.0 + 0.1 * X[:, 1:]) * np.c_[np.cos(X[:, 0] / 60 * 6.28), np.sin(X[:, 0] / 60 * 6.28)]
+    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    near = np.argsort(D, axis=1)[:, 1:7]
+    i = np.repeat(np.arange(n), 6)
+    G = both_ways(RowPairs(i, near.ravel(), D[i, near.ravel()]), n)
+    assert elimination(G) is not None
+    np.testing.assert_allclose(all_path_lengths(G), csgraph.dijkstra(G, directed=False), rtol=1e-12)
+
+
+def test_a_graph_that_fills_many_dimensions_is_not_eliminated():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((500, 8))
+    D = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    near = np.argsort(D, axis=1)[:, 1:9]
+    i = np.repeat(np.arange(500), 8)
+    assert elimination(both_ways(RowPairs(i, near.ravel(), D[i, near.ravel()]), 500)) is None

@@ -167,7 +167,7 @@ def _iterated(M: Any, k: int, end: str, null: Array | None, space: int) -> tuple
         values, V = spl.eigsh(M, k, which="LA", v0=v0, tol=0, ncv=space)
         order = np.argsort(-values, kind="stable")
         return values[order], V[:, order], "Lanczos"
-    direct = _directly(M, k, null, v0, space) if n > FACTOR_ROWS and _steps(M) <= WIDE_GRAPH_STEPS else None
+    direct = _directly(M, k, null, v0, space) if n > FACTOR_ROWS and steps_across(M) <= WIDE_GRAPH_STEPS else None
     if direct is not None:
         return direct
     shift = NULL_SHIFT * float(M.diagonal().mean())
@@ -189,7 +189,7 @@ def _iterated(M: Any, k: int, end: str, null: Array | None, space: int) -> tuple
     return values, V, "Lanczos, shifted and inverted"
 
 
-def _steps(M: Any) -> float:
+def steps_across(M: Any) -> float:
     """Steps from the first row to the farthest that can be reached."""
     G = abs(M)
     G.indices, G.indptr = G.indices.astype(np.int32), G.indptr.astype(np.int32)  # SciPy 1.13 takes no wider ones

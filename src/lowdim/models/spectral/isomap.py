@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from lowdim.engine.plan import Cost
 from lowdim.math.distances import centred_gram
 from lowdim.math.eigen import Problem, solve
-from lowdim.math.graph import both_ways, path_lengths, spread_rows
+from lowdim.math.graph import both_ways, spread_rows
 from lowdim.math.linalg import Array, sign_rule, svd
 from lowdim.math.neighbors import BLOCK_PAIRS, Indices
 from lowdim.models.base.estimator import Rule
@@ -144,16 +144,17 @@ class Isomap(GraphModel):
             graph.map_label,
             graph.k,
         )
-        values = (maps[0].Z ** 2).sum(axis=0)
         attributes = {} if self.n_landmarks is None else {"landmarks_": rows[params.landmark]}
-        residual = max(scaled.residual for scaled in maps)
-        return SpectralFit(params, Z, values, maps[0].solver, residual, attributes, maps[0].notes)
+        off, first = max(scaled.residual for scaled in maps), maps[0]
+        return SpectralFit(params, Z, (first.Z**2).sum(axis=0), first.solver, off, attributes, first.notes)
 
     def _scale(self, G: sp.csr_array) -> ScaledPiece:
         """Classical scaling of one connected graph."""
+        from lowdim.models.spectral.all_paths import all_path_lengths
+
         m, q = G.shape[0], self.n_components
         count = m if self.n_landmarks is None else min(max(self.n_landmarks, q + 1), m)
-        landmark, lengths = (np.arange(m), path_lengths(G)) if count == m else spread_rows(G, count)
+        landmark, lengths = (np.arange(m), all_path_lengths(G)) if count == m else spread_rows(G, count)
         B = np.square(lengths if count == m else lengths[landmark])
         B *= -0.5
         mean = -2.0 * B.mean(axis=0)
@@ -161,8 +162,7 @@ class Isomap(GraphModel):
         values = np.concatenate([eigen.values, np.zeros(q + 1)])[: q + 1]
         axes, notes = self._axes(eigen.vectors, values, m)
         if count == m:
-            V = np.zeros((m, q))
-            V[:, : min(eigen.vectors.shape[1], q)] = eigen.vectors[:, :q]
+            V = np.pad(eigen.vectors[:, :q], ((0, 0), (0, max(q - eigen.vectors.shape[1], 0))))
             Z = V * np.sqrt(np.where(values > ROUNDING_SHARE * max(values[0], 0.0), values, 0.0))[:-1]
             shift = np.zeros(q)
         else:
