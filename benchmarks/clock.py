@@ -111,10 +111,11 @@ def commit() -> str:
     here = Path(__file__).parent
     try:
         how = {"cwd": here, "capture_output": True, "text": True, "check": True}
-        name = subprocess.run(["git", "describe", "--always", "--dirty"], **how)
+        name = subprocess.run(["git", "describe", "--always"], **how)
+        changed = subprocess.run(["git", "status", "--porcelain", "--", "../src"], **how).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return name.stdout.strip()
+    return name.stdout.strip() + "+" * bool(changed)
 
 
 def processor() -> str:

@@ -1,6 +1,6 @@
 """Every class with its defaults on three shapes of table: CPU seconds, or the refusal that says what is quick.
 
-python benchmarks/defaults.py [CLASS ...]   (each fit in a process of its own, which may take 120 s)
+python benchmarks/defaults.py [CLASS ...]   (each fit in a process of its own, which may take 75 s of the processor)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 SHAPES = ((1_000, 20), (10_000, 50), (200, 5_000))
-LIMIT = 120
+LIMIT = 75
 ASKED = 60.0
 ONE = """
 import json, sys, time, warnings

@@ -278,4 +278,4 @@ def whitened(mean: Array, K: Array, block: Block) -> Array:
 def negentropy(S: Array) -> Array:
     """(E log cosh s - that of a normal)^2 of each source: zero where it is Gaussian."""
     size = np.abs(S)
-    return np.asarray((np.mean(size + np.log1p(np.exp(-2.0 * size)) - np.log(2.0), axis=0) - NORMAL_LOG_COSH) ** 2)
+    return np.asarray((np.mean(size + np.log(0.5 + 0.5 * np.exp(-2.0 * size)), axis=0) - NORMAL_LOG_COSH) ** 2)
