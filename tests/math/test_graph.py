@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
-from lowdim.math.graph import both_ways, bridges, components, spread_rows
+from lowdim.math.graph import both_ways, bridges, components, laplacian, smallest, spread_rows
 from lowdim.math.neighbors import RowPairs
 from lowdim.models.spectral.all_paths import all_path_lengths, elimination
 from tests.models.spectral.tables import adjacency, blobs, lengths, roll
@@ -66,3 +66,17 @@ def test_a_graph_that_fills_many_dimensions_is_not_eliminated():
     near = np.argsort(D, axis=1)[:, 1:9]
     i = np.repeat(np.arange(500), 8)
     assert elimination(both_ways(RowPairs(i, near.ravel(), D[i, near.ravel()]), 500)) is None
+
+
+def test_the_slowest_vibrations_of_a_chain_in_any_order_are_cosines():
+    """2 - 2 cos(pi k / n), by a factor within a band; and of a graph that has none, as of its dense matrix."""
+    rng = np.random.default_rng(2)
+    n = 900
+    order = rng.permutation(n)
+    W = sp.coo_array((np.ones(n - 1), (order[:-1], order[1:])), shape=(n, n)).tocsr()
+    found = smallest(laplacian(sp.csr_array(W + W.T)), np.ones(n), 3)
+    np.testing.assert_allclose(found.values, 2.0 - 2.0 * np.cos(np.pi * np.arange(1, 4) / n), rtol=1e-8)
+    wide = sp.random_array((n, n), density=0.01, rng=rng, format="csr")
+    L = laplacian(sp.csr_array(wide + wide.T))
+    truth = np.linalg.eigvalsh(L.toarray())[1:4]
+    np.testing.assert_allclose(smallest(L, np.ones(n), 3).values, truth, rtol=1e-9)

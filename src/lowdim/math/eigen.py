@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
+from scipy.linalg.lapack import dpbtrf, dpbtrs
 from scipy.sparse import csgraph
 
 from lowdim.math.distances import moderate_unit
@@ -113,6 +114,7 @@ class Eigen(NamedTuple):
 
 
 DENSE_ROWS = 600  # rows up to which a dense solver is as fast as any
+WIDEST_BAND = 150  # rows apart up to which a band is factorised sooner than a sparse matrix
 FACTOR_ROWS = 3000  # rows from which a factorisation may be too large
 WIDE_GRAPH_STEPS = 15  # a large graph of no more steps across fills many dimensions: its factors are almost dense
 LANCZOS_RESTARTS = 60  # without factors; 30 do for Laplacians of 30 dimensions of noise, in a tenth of the time
@@ -170,23 +172,33 @@ def _iterated(M: Any, k: int, end: str, null: Array | None, space: int) -> tuple
     direct = _directly(M, k, null, v0, space) if n > FACTOR_ROWS and steps_across(M) <= WIDE_GRAPH_STEPS else None
     if direct is not None:
         return direct
-    shift = NULL_SHIFT * float(M.diagonal().mean())
-    lu = spl.splu(
-        sp.csc_array(M + shift * sp.eye_array(n)),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
+    inverted = _inverted(sp.csr_array(M + NULL_SHIFT * float(M.diagonal().mean()) * sp.eye_array(n)))
 
     def apart(v: Array) -> Array:
         return v if null is None else v - null * (null @ v)
 
-    inverse = spl.LinearOperator((n, n), matvec=lambda v: apart(lu.solve(apart(v.ravel()))), dtype=np.float64)
+    inverse = spl.LinearOperator((n, n), matvec=lambda v: apart(inverted(apart(v.ravel()))), dtype=np.float64)
     values, V = spl.eigsh(inverse, k, which="LA", v0=apart(v0), tol=0, ncv=space)
     order = np.argsort(-values, kind="stable")
     V = np.linalg.qr(V[:, order])[0]
     values = (V * (M @ V)).sum(axis=0)  # Rayleigh quotients: the inverse's own values carry the shift
     return values, V, "Lanczos, shifted and inverted"
+
+
+def _inverted(M: sp.csr_array) -> Callable[[Array], Array]:
+    """v -> M^-1 v of a sparse M > 0: by Cholesky within a band where rows can be lined up, else by sparse factors."""
+    order = csgraph.reverse_cuthill_mckee(M, symmetric_mode=True)
+    place = np.argsort(order)
+    i, j = place[np.repeat(np.arange(len(order)), np.diff(M.indptr))], place[M.indices]
+    width, below = int((i - j).max(initial=0)), i >= j
+    if width <= WIDEST_BAND:
+        band = np.zeros((width + 1, len(order)), order="F")
+        band[(i - j)[below], j[below]] = M.data[below]
+        factor, failed = dpbtrf(band, lower=1, overwrite_ab=1)
+        if not failed:
+            return lambda v: np.asarray(dpbtrs(factor, v[order], lower=1)[0]).take(place)
+    how = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
+    return cast("Callable[[Array], Array]", spl.splu(sp.csc_array(M), **how).solve)
 
 
 def steps_across(M: Any) -> float:

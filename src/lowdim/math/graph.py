@@ -65,14 +65,6 @@ def by_size(label: Indices) -> tuple[Indices, Indices]:
     return rank[label], size[order]
 
 
-def closed_groups(W: Any) -> int:
-    """Groups of rows that no path leaves (along i -> j where w_ij is not zero): each has a constant of its own."""
-    count, label = csgraph.connected_components(W, directed=True, connection="strong")
-    C = sp.coo_array(W)
-    leaves = np.unique(label[C.row[label[C.row] != label[C.col]]])
-    return int(count - len(leaves))
-
-
 def smallest(M: Any, null: Array, q: int, root: Any = None) -> Eigen:
     """The q smallest eigenpairs of M >= 0 apart from the direction `null`, of which M null = 0 is known.
 
@@ -98,13 +90,6 @@ def smallest(M: Any, null: Array, q: int, root: Any = None) -> Eigen:
 def laplacian(W: Any) -> sp.csr_array:
     """D - W."""
     return sp.csr_array(sp.diags_array(degrees(W)) - W)
-
-
-def normalised(W: sp.csr_array, s: Array) -> sp.csr_array:
-    """I - S W S, s = diag S."""
-    A = W.copy()
-    A.data *= -s[rows_of(W)] * s[W.indices]
-    return sp.csr_array(A + sp.eye_array(len(s), format="csr"))
 
 
 def rows_of(W: sp.csr_array) -> Indices:
@@ -145,11 +130,3 @@ def spread_rows(G: sp.csr_array, count: int) -> tuple[Indices, Array]:
         lengths[c] = path_lengths(G, chosen[c : c + 1])[0]
         closest = np.minimum(closest, lengths[c])
     return chosen, lengths.T
-
-
-def springs(i: Indices, j: Indices, multipliers: Array, n: int) -> Array:
-    """The Laplacian of these springs, n x n."""
-    L = np.zeros((n, n))
-    L[i, j] = L[j, i] = -multipliers
-    np.fill_diagonal(L, -L.sum(axis=1))
-    return L

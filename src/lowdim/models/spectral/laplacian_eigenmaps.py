@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from lowdim.engine.plan import Cost
 from lowdim.math.distances import fault
 from lowdim.math.eigen import Eigen
-from lowdim.math.graph import degrees, laplacian, normalised, rows_of, smallest
+from lowdim.math.graph import degrees, laplacian, rows_of, smallest
 from lowdim.math.linalg import Array
 from lowdim.math.neighbors import (
     BLOCK_PAIRS,
@@ -317,3 +317,10 @@ def _log_heat(d: Array, width: float, bridge: bool = False) -> Array:
     if width == 0.0:
         return np.zeros(len(d))
     return np.maximum(-0.5 * (d / width) ** 2, np.log(LEAST_BRIDGE_WEIGHT if bridge else LEAST_EDGE_WEIGHT))
+
+
+def normalised(W: sp.csr_array, s: Array) -> sp.csr_array:
+    """I - S W S, s = diag S."""
+    A = W.copy()
+    A.data *= -s[rows_of(W)] * s[W.indices]
+    return sp.csr_array(A + sp.eye_array(len(s), format="csr"))

@@ -6,10 +6,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse import csgraph
 
 from lowdim.engine.plan import Cost
 from lowdim.math.eigen import Eigen
-from lowdim.math.graph import both_ways, closed_groups, path_lengths, smallest
+from lowdim.math.graph import both_ways, path_lengths, smallest
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.neighbors import BLOCK_PAIRS, Indices, exact_distances, nearest, nearest_known, neighbor_weights
 from lowdim.models.base.estimator import Rule
@@ -303,3 +304,11 @@ def _without_diagonal(D: Array) -> Array:
     D = D.copy()
     np.fill_diagonal(D, np.inf)
     return D
+
+
+def closed_groups(W: Any) -> int:
+    """Groups of rows that no path leaves (along i -> j where w_ij is not zero): each has a constant of its own."""
+    count, label = csgraph.connected_components(W, directed=True, connection="strong")
+    C = sp.coo_array(W)
+    leaves = np.unique(label[C.row[label[C.row] != label[C.col]]])
+    return int(count - len(leaves))

@@ -21,7 +21,6 @@ import numpy as np
 import scipy.linalg as sl
 
 from lowdim.math.distances import centred
-from lowdim.math.graph import springs
 from lowdim.math.linalg import Array
 from lowdim.math.neighbors import Indices
 
@@ -192,3 +191,11 @@ def _until(root: Array, way: Array) -> float:
 def _ratio(x: Array, way: Array) -> float:
     down = way < 0.0
     return float((-x[down] / way[down]).min()) if down.any() else np.inf
+
+
+def springs(i: Indices, j: Indices, multipliers: Array, n: int) -> Array:
+    """The Laplacian of these springs, n x n."""
+    L = np.zeros((n, n))
+    L[i, j] = L[j, i] = -multipliers
+    np.fill_diagonal(L, -L.sum(axis=1))
+    return L
