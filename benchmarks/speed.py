@@ -202,7 +202,7 @@ def gtm(threads: int, bells: int) -> Measured:
     return Measured(float(mine), float(peer), len(turns), note if np.isfinite(mine) else f"{note}: never there")
 
 
-def gplvm(threads: int, subsets: int = 5) -> Measured:
+def gplvm(threads: int, subsets: int = 10) -> Measured:
     """100 rows of the oil flow, both to their own stop; mean seconds of subsets."""
     from gplvm import gpy, ours
 
