@@ -25,6 +25,7 @@ from speed import ROOT, ROWS, Row
 KEPT, PAGE = ROOT / "benchmarks" / "results.json", ROOT / "benchmarks" / "results.md"
 PEERS = ("scikit-learn", "ugtm", "GPy", "statsmodels", "ppca-rs", "vbpca-py")
 MOST_SECONDS = 3600
+STATE = ("turns", "load", "when")
 QUIET = 2.5  # load beyond which the clock does not tell how two threads compare
 INTRO = """# Benchmarks
 
@@ -104,8 +105,8 @@ def write_page(kept: dict[str, Any]) -> None:
 
 
 def speed_table(rows: dict[str, Any]) -> str:
-    head = "what|size|threads|ours, s|peer|peer's, s|ours / peer|asked, at most|met|turns|load|when".split("|")
-    return table(tuple(head), [line(row, rows.get(name)) for name, row in ROWS.items()]) + "\n\n" + notes(rows)
+    head = ("what", "size", "threads", "ours, s", "peer", "peer's, s", "ours / peer", "asked, at most", "met", *STATE)
+    return table(head, [line(row, rows.get(name)) for name, row in ROWS.items()]) + "\n\n" + notes(rows)
 
 
 def line(row: Row, found: dict[str, Any] | None) -> tuple[Any, ...]:

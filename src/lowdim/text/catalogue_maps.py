@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lowdim.text.kinds import FitError, ModelWarning, OptionError, TableError, TableWarning, VerbError
+from lowdim.text.kinds import BudgetError, FitError, ModelWarning, OptionError, TableError, TableWarning, VerbError
 from lowdim.text.messages import Entry
 
 MAP_MESSAGES: dict[str, Entry] = {
@@ -260,6 +260,12 @@ MAP_MESSAGES: dict[str, Entry] = {
         "cells that were held back are told far worse than the model believes: it follows single rows; the "
         "intervals are as much wider, but no wider than those of a row of which nothing is known",
         "fewer dimensions, another model (lowdim compare), or more rows",
+    ),
+    "LD478": Entry(
+        BudgetError,
+        "A GP-LVM of {n:,} rows takes about {need} of one core; its default goes to {most:,} rows",
+        "its time grows as the cube of the rows",
+        "BayesianGPLVM(), whose time grows as the rows; GTM(); or a sample. GPLVM(n_init=1) lets it take that long",
     ),
     "LD480": Entry(
         ModelWarning,

@@ -11,7 +11,7 @@ import lowdim.models.gaussian_process.gp as gp
 from lowdim import GPLVM, DualPPCA, laws, load
 from lowdim.models.gaussian_process import gplvm_likelihood
 from lowdim.models.gaussian_process.gplvm_likelihood import mean_variance
-from lowdim.text.kinds import FitError, ModelWarning, OptionError, TableError, VerbError
+from lowdim.text.kinds import BudgetError, FitError, ModelWarning, OptionError, TableError, VerbError
 from lowdim.text.messages import LowdimWarning
 from tests.models.gaussian_process.tables import arc
 from tests.stored.make import HERE as STORED
@@ -289,3 +289,11 @@ def test_ninety_percent_intervals_of_small_tables_hold_about_ninety():
         fills, sd = GPLVM(2).fit(np.where(gap, np.nan, X)).impute(np.where(gap, np.nan, X), return_std=True)
         held.append((np.abs(fills - X)[gap] < 1.645 * sd[gap]).mean())
     assert 0.86 <= np.mean(held) <= 0.94, held
+
+
+def test_a_table_of_many_rows_is_refused_with_its_forecast_and_what_is_quick():
+    """32 s of a thousand rows are 32 (10)^3 s = 8.9 h of ten thousand; who gives n_init has been told."""
+    X = np.random.default_rng(0).standard_normal((10_000, 3))
+    with pytest.raises(BudgetError, match=r"(?s)LD478.*10,000 rows takes about 8\.9 h.*BayesianGPLVM\(\)"):
+        GPLVM(2).fit(X)
+    assert GPLVM(2, kernel="linear").fit(X[:2001]).certificate_.reason == "closed form"

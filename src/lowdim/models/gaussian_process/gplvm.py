@@ -33,10 +33,13 @@ from lowdim.models.gaussian_process.gplvm_search import (
 )
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame, gather
+from lowdim.text.format import duration
 from lowdim.text.messages import error, warn
 
 NOISE_START, LARGEST_FLOOR = 0.5, 0.5  # of the mean variance
 START_SHAKE = 0.2  # of the places' spread, by which further starts are shaken
+UNASKED_ROWS = 2000  # rows beyond which the default refuses; by the cube of the rows ten thousand take nine hours
+SECONDS_OF_A_THOUSAND = 32.0  # of one core, 1,000 x 20 with the defaults (benchmarks/results.md)
 PRINCIPAL_STARTS = 6  # optima from principal scores differ by 50 nats a hundred rows; GPy's mean is passed with 4 to 6
 EXACT_NOISE = 1e-8  # of the mean variance, the least noise of a closed form
 BACK_RIDGE = 1e-3  # of the back constraint's own kernel, for its start only
@@ -90,7 +93,7 @@ class GPLVM(GaussianProcessMap):
         Most iterations of a climb.
     n_init : int or None, default None
         Starts, all but the first shaken; the best after 60 iterations goes on. None is 6 from principal scores, and 1
-        from any other start.
+        from any other start; tables of more than 2,000 rows take so long that their number has to be given.
     random_state : int, Generator, RandomState or None, default 0
         Seed of further starts and of held-out cells; None is 0.
 
@@ -177,6 +180,9 @@ class GPLVM(GaussianProcessMap):
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         if self.n_components > source.n:
             raise error("LD200", n_components=self.n_components, most=source.n, why=f"the table has {source.n} rows")
+        if source.n > UNASKED_ROWS and self.n_init is None and terms_of(self.kernel) != ["linear"]:
+            seconds = SECONDS_OF_A_THOUSAND * (source.n / 1000.0) ** 3
+            raise error("LD478", n=source.n, need=duration(seconds), most=UNASKED_ROWS)
         survey = self._survey(source, run)
         x, mask = gather(survey.source)
         mu = x.sum(axis=0) / (len(x) if mask is None else mask.sum(axis=0))  # the same bits whatever the tiles
