@@ -10,6 +10,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import date
+
+from clock import commit
 
 SHAPES = ((1_000, 20), (10_000, 50), (200, 5_000))
 LIMIT = 75
@@ -48,43 +51,43 @@ def fit(name: str, n: int, d: int) -> tuple[float, str]:
     return seconds, said
 
 
-def measure_all(kept: dict[str, dict[str, list[object]]], names: Sequence[str] = ()) -> None:
+Kept = dict[str, dict[str, tuple[float, str, str]]]  # class, shape: CPU seconds, how it ended, when
+
+
+def measure_all(kept: Kept, names: Sequence[str] = ()) -> None:
     """CPU seconds and ends of every class (or the named ones) on every shape, into what is kept."""
     import lowdim as ld
     from lowdim.registry import ENTRIES
 
     public = [entry.class_name for entry in ENTRIES if entry.public and entry.class_name in ld.__all__]
     for name in names or public:
-        kept[name] = {}
         for n, d in SHAPES:
             seconds, said = fit(name, n, d)
-            kept[name][f"{n:,} x {d:,}"] = [round(seconds, 1), said]
+            kept.setdefault(name, {})[f"{n:,} x {d:,}"] = round(seconds, 1), said, f"{date.today()}, {commit()}"
             print(name, n, d, f"{seconds:.1f} s", said, flush=True)
 
 
-def page(kept: dict[str, dict[str, list[object]]]) -> str:
+def page(kept: Kept) -> str:
     """The table of what was measured."""
     shapes = [f"{n:,} x {d:,}" for n, d in SHAPES]
     lines = [
         "## Every class with its defaults",
         "",
-        f"Seconds of one core, one process a fit; beyond {ASKED:.0f} in bold. A code is a refusal, which says",
-        "what is quick. `python benchmarks/run.py defaults` writes the table.",
+        f"Seconds of one core, one process a fit, which is ended after {LIMIT}; beyond {ASKED:.0f} in bold. A code is",
+        "a refusal, which says what is quick; - was not run. `python benchmarks/run.py defaults` writes the table.",
         "",
-        "| class | " + " | ".join(shapes) + " |",
-        "| --- |" + " ---: |" * len(shapes),
+        "| class | " + " | ".join(shapes) + " | when |",
+        "| --- |" + " ---: |" * (len(shapes) + 1),
     ]
-    for name in sorted(kept):
-        lines.append(
-            f"| {name} | " + " | ".join(cell(*kept[name][shape]) for shape in shapes if shape in kept[name]) + " |"
-        )
+    for name, cells in sorted(kept.items()):
+        shown = [cell(*cells[shape][:2]) if shape in cells else "-" for shape in shapes]
+        lines.append(f"| {name} | " + " | ".join(shown) + " | " + "; ".join({c[2]: 0 for c in cells.values()}) + " |")
     return "\n".join(lines)
 
 
 def cell(seconds: float, said: str) -> str:
     mark = "**" if seconds > ASKED else ""
-    code = said.split(":")[0] if said.startswith("LD") else said
-    return f"{mark}{seconds:.1f}{mark} ({code})"
+    return f"{mark}{seconds:.1f}{mark} ({said.split(':')[0] if said.startswith('LD') else said})"
 
 
 if __name__ == "__main__":
