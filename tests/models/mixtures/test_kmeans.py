@@ -492,3 +492,21 @@ def test_small_tables_get_ten_starts():
         and KMeans(8)._n_starts(1e6, 10) == 1
         and KMeans(8, n_init=3)._n_starts(9, 9) == 3
     )
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_passes_that_tell_each_other_what_they_know_give_the_same_bits(whole, tmp_path):
+    """In memory and from a file rows are remembered, with a checkpoint they are not."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((5, 3))[rng.integers(0, 5, 20_000)] + rng.standard_normal((20_000, 3))
+    X = np.round(2.0 * X) if whole else X  # many rows as near to one centre as to another
+    np.save(tmp_path / "x.npy", X)
+    model = KMeans(5, init=X[:5].copy(), tol=0.0, max_iter=15)
+    ends = [(X, Run()), (str(tmp_path / "x.npy"), Run()), (X, Run(checkpoint=tmp_path / "folds"))]
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)  # fifteen steps may not be all
+        for rows, run in ends:
+            model.fit(rows, run=run)
+            found.append((model.cluster_centers_.tobytes(), model.inertia_))
+    assert found[0] == found[1] == found[2]
