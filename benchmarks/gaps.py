@@ -47,7 +47,19 @@ def tables() -> dict[str, tuple[np.ndarray, int]]:
     """Each table and the neighbours of its graphs."""
     roll = np.genfromtxt(DATA / "swiss_roll" / "swiss_roll.csv", delimiter=",", skip_header=1)[:, :3]
     oil = np.genfromtxt(DATA / "oil_flow" / "oil_flow.csv", delimiter=",", skip_header=1)[:1000, 1:13]
-    return {"Swiss roll": (roll, 7), "oil": (oil, 50)}
+    return {"Swiss roll": (roll, 7), "oil": (oil, 50), **kept_aside()}
+
+
+def kept_aside() -> dict[str, tuple[np.ndarray, int]]:
+    """Tables that no rule was tried on."""
+    from sklearn.datasets import load_digits, load_wine, make_s_curve
+
+    wine, digits = load_wine().data, load_digits().data[:500]
+    return {
+        "S-curve": (make_s_curve(1000, random_state=0)[0], 10),
+        "wine": ((wine - wine.mean(axis=0)) / wine.std(axis=0), 15),
+        "digits": (digits[:, digits.std(axis=0) > 0], 15),
+    }
 
 
 def methods(k: int) -> dict[str, Callable[[], Any]]:

@@ -248,7 +248,8 @@ def _fit_pairs(t: Table, method: ModelEntry, asked: Asked) -> FittedMethod:
     q = AXES_OF_DISTANCES if asked.dims == "auto" else int(asked.dims)
     model = with_options(method.make(q, k, asked.seed), {**asked.options, **metric})
     model.fit(X, **asked.how)
-    places = place_rows(model, method, X)
+    missing = not method.lack("map") and bool(np.isnan(X.read(slice(0, X.n))[0]).any())
+    places = RowPlaces(model.embedding_, None, None, None) if missing else place_rows(model, method, X)
     settings = Settings(asked.dims, "none", seed=asked.seed)
     return FittedMethod(t, method, settings, k, model, np.ones(t.d), places, found_words(method, model, t))
 

@@ -85,6 +85,8 @@ class Subject:
 
         The map of a report leaves out the cells that are held out of the fit; here they count until they are hidden.
         """
+        if self.table.holds != "measurements":
+            return RowPlaces(self.model.embedding_, None, None, None)  # of the pairs that it was fitted to
         if self.analysis is None or len(self.analysis.held.cells):
             return place_rows(self.model, self.entry, self.source)
         p = self.analysis.posterior
@@ -185,5 +187,7 @@ def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
 
 def check_map(entry: ModelEntry, table: Table, path: Any) -> None:
     """Refuse clusters, pairs of rows, and two views: none has a row of cells at a place."""
-    if entry.lack("map") or entry.asks == "views" or table.holds != "measurements":
-        raise error("LD326", path=path, title=entry.title)
+    pairs = table.holds != "measurements"
+    if entry.lack("map") or entry.asks == "views" or pairs:
+        case = "pairs" if pairs and not entry.lack("map") else ""
+        raise error("LD326", path=path, title=entry.title, case=case)

@@ -42,6 +42,7 @@ MAP_MESSAGES: dict[str, Entry] = {
             "not symmetric": "correct the cell, or average both ways:  (D + D.T) / 2",
             "not square": "pass one row and one column for each thing; for rows of a table use metric='euclidean'",
             "diagonal": "set the diagonal to 0; similarities need metric='similarity'",
+            "apart": "give one distance between the two sets of rows, or map each set by itself",
         },
     ),
     "LD411": Entry(

@@ -328,9 +328,10 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD326": Entry(
         FileError,
-        "The run '{path}' holds no map of single rows ({title})",
-        "clusters, tables of pairs and two views have no row of cells at a place",
-        "lowdim fit FILE -m ppca, or any other method with a map: lowdim methods",
+        "The run '{path}' has no row of cells at a place ({title})",
+        "a map of distances or similarities, clusters, and two views say nothing of single cells",
+        "lowdim fit FILE -m ppca, or any other method with a map of measurements: lowdim methods",
+        cases={"pairs": "its rows are drawn with their names by  lowdim plot map {path}"},
     ),
     "LD328": Entry(
         OptionError,

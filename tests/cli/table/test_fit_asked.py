@@ -227,3 +227,20 @@ def test_what_is_told_more_cannot_be_compared(lowdim, iris):
         assert said.code == 2 and "LD210" in said.err
     with pytest.raises(LowdimError):
         ld.compare(iris[0], "lda")
+
+
+# distances with missing pairs ----------------------------------------------------------------------------
+def test_distances_with_gaps_are_mapped_drawn_and_not_explained(lowdim):
+    from tests.conftest import need
+
+    path = need("city_distances") / "europe54_road_km.csv"
+    assert "LD192" in lowdim("report", path, "--quiet").err
+    said = lowdim("fit", path, "-m", "mds", "--distances", "-o", "d.run")
+    assert said.code == 0 and "4 of 1431 distances were inferred" in said.out
+    drawn = lowdim("plot", "map", "d.run", "-o", "map.svg")
+    assert drawn.code == 0
+    picture = (lowdim.folder / "map.svg").read_text(encoding="utf-8")
+    assert "Lisboa" in picture and "Hammerfest" in picture
+    said = lowdim("explain", "d.run", "--row", "Paris")
+    assert said.code == 2 and "LD326" in said.err and "lowdim plot map d.run" in said.err
+    assert lowdim("explain", "d.run", "--axis", 1).code == 2

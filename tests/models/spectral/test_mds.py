@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import lowdim
 from lowdim import PCA, ClassicalMDS, laws, robust_map, to_similarities, to_squared_distances
-from lowdim.math.distances import negative_mass
+from lowdim.math.distances import negative_mass, within_triangles
 from lowdim.models.spectral.mds import cailliez, lingoes, violated
 from lowdim.text.kinds import VerbError
 from lowdim.text.messages import LowdimError, LowdimWarning
@@ -132,11 +132,13 @@ def test_other_bad_matrices():
     with pytest.raises(LowdimError, match="not square"):
         ClassicalMDS(2, metric="precomputed").fit(D[:, :9])
     gap = D.copy()
-    gap[1, 2] = np.nan
+    gap[1, 2] = gap[2, 1] = np.nan
     with pytest.raises(LowdimError, match="LD163"):
-        ClassicalMDS(2, metric="precomputed").fit(gap)
+        ClassicalMDS(2, metric="similarity").fit(gap)
     with pytest.warns(LowdimWarning, match="LD412"):
         model = ClassicalMDS(2, metric="precomputed").fit(D)
+    with pytest.raises(LowdimError, match="LD163"):
+        model.transform(gap[:2])
     with pytest.raises(LowdimError, match="negative"):
         model.transform(-D[:2])
     with pytest.raises(LowdimError, match="LD200"):
@@ -262,3 +264,39 @@ def test_a_robust_map_takes_unknown_distances_and_refuses_pieces():
     lopsided[0, 1] = 9.0
     with pytest.raises(LowdimError, match="not symmetric"):
         robust_map(lopsided)
+
+
+# missing pairs ---------------------------------------------------------------
+@pytest.mark.parametrize("metric", ["precomputed", "squared"])
+def test_missing_pairs_lie_within_the_triangles(metric):
+    X = table(40, 2)
+    D = pairs(X)[metric]
+    whole = ClassicalMDS(2, metric=metric).fit(D)
+    hidden = np.triu(np.random.default_rng(0).random(D.shape) < 0.2, 1)
+    Y = np.where(hidden | hidden.T, np.nan, D)
+    with pytest.warns(LowdimWarning, match="LD41"):  # middles of triangles belong to no positions
+        model = ClassicalMDS(2, metric=metric).fit(Y)
+    assert model.cells_inferred_ == hidden.sum() and f"{hidden.sum()} of 780 distances" in repr(model)
+    off = lowdim.procrustes(model.embedding_, whole.embedding_).error
+    filled = np.where(hidden | hidden.T, np.nanmean(Y), Y)  # what a column's mean would do
+    with pytest.warns(LowdimWarning):
+        other = ClassicalMDS(2, metric=metric).fit(filled)
+    assert off < 0.005 and lowdim.procrustes(other.embedding_, whole.embedding_).error > 5 * off
+
+
+def test_pairs_known_one_way_are_known():
+    D = cdist(table(20, 2), table(20, 2))
+    model = ClassicalMDS(2, metric="precomputed").fit(np.where(np.tri(20, dtype=bool), D, np.nan))
+    assert "cells_inferred_" not in vars(model)
+    np.testing.assert_array_equal(model.embedding_, ClassicalMDS(2, metric="precomputed").fit(D).embedding_)
+
+
+def test_the_middle_of_the_triangles_of_a_line():
+    x = np.array([0.0, 1.0, 3.0, 4.0, 9.0])
+    D = np.abs(x[:, None] - x)
+    D[0, 4] = D[4, 0] = np.nan
+    least, most = np.abs(D[0] - D[4])[1:4].max(), (D[0] + D[4])[1:4].min()
+    assert within_triangles(D)[0, 4] == (least + most) / 2
+    D[0, 1:] = D[1:, 0] = np.nan
+    with pytest.raises(LowdimError, match="no way along known distances leads from row 1 to row 2"):
+        ClassicalMDS(2, metric="precomputed").fit(D)

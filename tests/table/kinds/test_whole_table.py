@@ -26,6 +26,18 @@ def test_distances_are_seen_by_their_form():
     np.testing.assert_array_equal(mirrored(np.where(np.triu(D, 1) > 0, np.nan, D)), D)
 
 
+def test_distances_with_missing_pairs_are_distances():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 10, (30, 2))
+    full = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    missing = np.triu(rng.random(full.shape) < 0.3, 1)
+    gaps = np.where(missing | missing.T, np.nan, full)
+    assert is_distances(gaps) and is_distances(np.where(np.triu(np.ones((30, 30)), 1) > 0, np.nan, gaps))
+    assert not is_distances(np.where(rng.random(full.shape) < 0.7, np.nan, full))  # too few pairs both ways
+    gaps[1, 0], gaps[0, 1] = full[0, 1] + 0.1, full[0, 1]
+    assert not is_distances(gaps)
+
+
 def test_distances_are_refused_by_the_main_job_and_mapped_by_mds(tmp_path):
     names = [f"t{k}" for k in range(8)]
     rows = "\n".join(",".join([name, *map(str, row)]) for name, row in zip(names, D.tolist(), strict=True))

@@ -6,6 +6,9 @@ bent and clustered tables. Under bells of width h, in units of each column's spr
 exp(-|x_i - x_j|^2 / 2 h^2), the distance over the seen cells of i; where j has gaps itself, the distance is the
 expected one, |x_i - m_j|^2 + v_j, and m and v are found in a few rounds.
 
+Variances are scaled by one factor, so that on the hidden cells they sum to the squared errors: bells as wide as they
+have to be to tell means are too wide for a variance.
+
 Squared distances of rows with gaps are the expected ones, |m_i - m_j|^2 + v_i + v_j with v the variances of a row's
 unseen cells. A row whose v exceeds the squared distance of neighbours is no neighbour of anyone: it is not in the
 graph, and lies where the rows that may be it lie on average, E[z | seen cells].
@@ -56,6 +59,7 @@ class Completion(NamedTuple):
     width: float  # of the bells that fill
     reach: float  # of those by whose weights rows are placed
     limit: float = 0.0  # variance up to which a row may be a neighbour
+    factor: float = 1.0  # of the variances, by which they are as large as the squared errors of hidden cells
 
     @property
     def words(self) -> str:
@@ -63,6 +67,13 @@ class Completion(NamedTuple):
         if self.kind == "linear":
             return f"a linear model of {self.W.shape[1]} dimensions"
         return f"bells of {self.width:g} spreads about {len(self.cells)} rows"
+
+
+class HiddenCells(NamedTuple):
+    """How a model told cells that were hidden: its mean squared error, and what its variances have to be scaled by."""
+
+    error: float  # in units of the columns' variances
+    factor: float  # squared errors over variances, summed as distances sum them
 
 
 class CompletedRows(NamedTuple):
@@ -91,12 +102,12 @@ def completion_of(x: Array, mask: Mask | None, names: tuple[str, ...] = ()) -> C
         warn("LD121", count=blank, n=len(x))
     rows = evenly_spread(len(x), DONOR_ROWS)
     trial = evenly_spread(len(x), TRIAL_ROWS)
-    width, reach, bell_error = _best_width(x[trial], mask[trial])
-    q, linear_error = _best_dimension(x[trial], mask[trial])
+    width, reach, by_bells = _best_width(x[trial], mask[trial])
+    q, by_line = _best_dimension(x[trial], mask[trial])
     linear = _linear(x[rows], mask[rows], q)
     bells = _bells(x[rows], mask[rows], width)
-    kind = "bells" if bell_error < linear_error else "linear"
-    return bells._replace(kind=kind, W=linear[0], mu=linear[1], psi=linear[2], reach=reach)
+    kind, told = ("bells", by_bells) if by_bells.error < by_line.error else ("linear", by_line)
+    return bells._replace(kind=kind, W=linear[0], mu=linear[1], psi=linear[2], reach=reach, factor=told.factor)
 
 
 def linear_completion(W: Array, mu: Array, noise: float) -> Completion:
@@ -107,7 +118,7 @@ def linear_completion(W: Array, mu: Array, noise: float) -> Completion:
 def complete_rows(c: Completion, x: Array, mask: Mask) -> CompletedRows:
     """Means and variances of the cells of these rows."""
     mean, var = _linear_cells(c, x, mask) if c.kind == "linear" else _bell_cells(c, x, mask)
-    return CompletedRows(np.where(mask, x, mean), np.where(mask, 0.0, var))
+    return CompletedRows(np.where(mask, x, mean), np.where(mask, 0.0, c.factor * var))
 
 
 def certain_limit(rows: CompletedRows, k: int, least: int) -> float:
@@ -155,21 +166,30 @@ def _linear_cells(c: Completion, x: Array, mask: Mask) -> tuple[Array, Array]:
     return c.mu + latent.mean @ c.W.T, np.maximum(cov @ both.T, 0.0) + c.psi
 
 
-def _best_dimension(x: Array, mask: Mask) -> tuple[int, float]:
-    """The dimension whose linear model tells hidden cells best, and its mean squared error in units of variance."""
+def _best_dimension(x: Array, mask: Mask) -> tuple[int, HiddenCells]:
+    """The dimension whose linear model tells hidden cells best, and how it does."""
     shown = _shown(x, mask)
     hidden = mask & ~shown
     spread = centre_and_spread(np.where(mask, x, np.nan))[1]
-    errors = {}
+    told: dict[int, HiddenCells] = {}
     for q in [q for q in DIMENSIONS if q < min(x.shape)]:
         W, mu, psi = _linear(x, shown, q)
         c = _empty(x.shape[1])._replace(W=W, mu=mu, psi=psi)
-        mean = _linear_cells(c, x, shown)[0]
-        errors[q] = float((((mean - x) / spread)[hidden] ** 2).mean()) if hidden.any() else float(q)
-        if errors[q] > 2.0 * min(errors.values()):
+        told[q] = _told(*_linear_cells(c, x, shown), x, hidden, spread, float(q))
+        if told[q].error > 2.0 * min(t.error for t in told.values()):
             break  # more dimensions follow the noise
-    best = min(errors, key=lambda q: errors[q])
-    return best, errors[best]
+    best = min(told, key=lambda q: told[q].error)
+    return best, told[best]
+
+
+def _told(mean: Array, var: Array, x: Array, hidden: Mask, spread: Array, rank: float) -> HiddenCells:
+    """How hidden cells were told; where there are none, models are taken by their rank."""
+    if not hidden.any():
+        return HiddenCells(rank, 1.0)
+    off, total = (mean - x)[hidden], float(var[hidden].sum())
+    squares = float((off**2).sum())
+    error = float((((mean - x) / spread)[hidden] ** 2).mean())
+    return HiddenCells(error, squares / total if squares > 0.0 and total > 0.0 else 1.0)
 
 
 # bells about the rows ---------------------------------------------------------------------------------------
@@ -216,18 +236,19 @@ def _weights(s: Array, mask: Mask, mean: Array, var: Array, width: float) -> Arr
     return np.asarray(np.exp(D, out=D))
 
 
-def _best_width(x: Array, mask: Mask) -> tuple[float, float, float]:
-    """Widths of the least squared error and of the highest density of hidden cells, and that error."""
+def _best_width(x: Array, mask: Mask) -> tuple[float, float, HiddenCells]:
+    """Widths of the least squared error and of the highest density of hidden cells, and how the first tells them."""
     shown = _shown(x, mask)
     hidden = mask & ~shown
     spread = centre_and_spread(np.where(mask, x, np.nan))[1]
-    squares, losses = [], []
+    told, losses = [], []
     for width in WIDTHS:
         mean, var = _bell_cells(_bells(x, shown, width), x, shown)
         off, v = ((mean - x) / spread)[hidden] ** 2, (var / spread**2)[hidden]
-        squares.append(float(off.mean()) if len(off) else width)
+        told.append(_told(mean, var, x, hidden, spread, width))
         losses.append(float((np.log(v) + off / v).mean()) if len(off) else width)
-    return WIDTHS[int(np.argmin(squares))], WIDTHS[int(np.argmin(losses))], min(squares)
+    best = int(np.argmin([t.error for t in told]))
+    return WIDTHS[best], WIDTHS[int(np.argmin(losses))], told[best]
 
 
 def _shown(x: Array, mask: Mask) -> Mask:

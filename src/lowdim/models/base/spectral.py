@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,6 +22,10 @@ from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
 from lowdim.text.messages import error
 
 NO_DENSITY = "a map of the rows it was made from has no density of new ones"
+PAIRS_WITH_GAPS = (
+    "distances with missing pairs are fitted by ClassicalMDS(metric='precomputed'), or  lowdim fit FILE -m mds "
+    "--distances; else leave these rows out, and their columns in a fit"
+)
 NO_DECODER = "it maps rows to places, and nothing leads back"
 
 
@@ -186,13 +190,14 @@ class SpectralModel(Estimator):
         made = vars(self).get("completion_")
         return completion_of(self._kept_rows(), None) if made is None else made
 
-    def _refuse_gap(self, row: int, column: str, count: int) -> None:
+    def _refuse_gap(self, row: int, column: str, count: int) -> NoReturn:
+        """Of a matrix of pairs; filled as a table of measurements is, it would not be the same both ways."""
         raise error(
             "LD163",
             f"row {row + 1}, column '{column}', and {count - 1} more",
             job=type(self).__name__,
-            why="distances need every cell of a row, and NaN is a gap",
-            fix=FILL_FIRST,
+            why="each row is told by its numbers with all others, and NaN is a gap",
+            fix=PAIRS_WITH_GAPS,
         )
 
     def _store(self, fit: SpectralFit, frame: Frame, header: Header) -> None:

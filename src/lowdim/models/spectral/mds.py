@@ -16,6 +16,7 @@ from lowdim.math.distances import (
     fault,
     negative_mass,
     to_similarities,
+    within_triangles,
 )
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.linalg import EPS, Array, Mask, evenly_spread, sign_rule
@@ -24,7 +25,7 @@ from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.results import product, squared
 from lowdim.models.base.spectral import SpectralFit, SpectralModel, lengths_in_table_units
 from lowdim.sources.source import Source
-from lowdim.sources.views import Frame
+from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
 
 PAIR_WORDS = {"precomputed": "distances", "squared": "squared distances", "similarity": "similarities"}
@@ -76,7 +77,8 @@ class ClassicalMDS(SpectralModel):
     precision_, covariance_ : ndarray
         The random field over the rows: K = ZZ'.
     cells_inferred_, completion_ : int, Completion
-        With gaps: how many cells were not seen, and the model of them.
+        With gaps: how many cells were not seen, and the model of them. Of distances, how many pairs: each lies in the
+        middle of what the triangles by other rows allow.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -152,8 +154,19 @@ class ClassicalMDS(SpectralModel):
         )
 
     def _embed(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
-        X = self._complete_cells(source, frame)
-        return self._embed_pairs(X) if self._of_pairs() else self._embed_rows(X)
+        if not self._of_pairs():
+            return self._embed_rows(self._complete_cells(source, frame))
+        x, mask = gather(Framed(source, frame))
+        if mask is None:
+            return self._embed_pairs(x)
+        D, inferred = self._known_pairs(np.where(mask, x, np.nan), source.columns)
+        fit, pairs = self._embed_pairs(D), len(D) * (len(D) - 1) // 2
+        if not inferred:
+            return fit
+        note = (
+            f"{inferred} of {pairs} distances were inferred, each the middle of what the triangles by other rows allow"
+        )
+        return fit._replace(attributes={**fit.attributes, "cells_inferred_": inferred}, notes=(*fit.notes, note))
 
     # rows of a table -----------------------------------------------------------------------------
     def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
@@ -229,6 +242,25 @@ class ClassicalMDS(SpectralModel):
         attributes = {"negative_share_": mass.share, "n_negative_": mass.below, "constant_": added}
         values = squared(values, length)
         return SpectralFit(params, V * root * length, values, eigen.solver, eigen.residual, attributes, notes)
+
+    def _known_pairs(self, D: Array, names: tuple[str, ...]) -> tuple[Array, int]:
+        """The pairs: those known one way taken both ways, those known neither way inferred; how many these are."""
+        if D.shape[0] != D.shape[1]:
+            return D, 0  # refused when it is looked at
+        D = np.where(np.isnan(D), D.T, D)
+        if self.metric == "similarity":
+            i, j = np.argwhere(np.isnan(D))[0] if np.isnan(D).any() else (-1, -1)
+            return (D, 0) if i < 0 else self._refuse_gap(int(i), names[j], int(np.isnan(D).sum()))
+        np.fill_diagonal(D, np.nan_to_num(np.diag(D)))
+        unknown = np.isnan(D)
+        full = within_triangles(np.sqrt(np.maximum(D, 0.0)) if self.metric == "squared" else D)
+        if np.isnan(full).any():
+            i, j = np.argwhere(np.isnan(full))[0]
+            problem = f"no way along known distances leads from row {i + 1} to row {j + 1}"
+            where = f"row {i + 1}, column {j + 1}"
+            raise error("LD410", where, what=PAIR_WORDS[self.metric], problem=problem, case="apart")
+        full = full**2 if self.metric == "squared" else full
+        return np.where(unknown, full, D), int(np.triu(unknown, 1).sum())
 
     def _constant(self, S: Array) -> float:
         """What is added to every distance (or half of what to its square) between different rows."""

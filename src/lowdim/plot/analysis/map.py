@@ -34,6 +34,7 @@ MAP_BINS = (80, 60)  # of the density image
 ELLIPSE_LEVEL = 0.90  # of every row's ellipse
 T2_LEVEL = 0.95  # of the limit that complete rows lie within
 MOST_NAMED_ROWS = 10  # odd rows named on a map
+MOST_NAMED_PAIRS = 80  # rows of distances that are all named
 MOST_OTHER_AXES, MOST_SMALL_POINTS = 6, 800  # panels of the other axes, and points on one
 CROWD = 60  # ellipses from which they are drawn lightly
 
@@ -56,10 +57,19 @@ def map_of_model(
     z = Subject(subject.table, subject.model, entry, subject.unit).places.z[subject.rows]
     draw.need_axes(z.shape[1], 2, "map")
     kinds = subject.groups(color) if color is not None or not join else None  # a path is coloured by order
-    gap = np.isnan(subject.table.X[subject.rows]).any(axis=1)
+    pairs = subject.table.holds != "measurements"
+    gap = None if pairs else np.isnan(subject.table.X[subject.rows]).any(axis=1)
     pictures = None if shape is None else row_pictures(subject.table, subject.rows, shape, connections)
     return map_places(
-        z, entry.title, axes=axes, row_names=subject.row_names, color=kinds, gap_rows=gap, join=join, pictures=pictures
+        z,
+        entry.title,
+        axes=axes,
+        row_names=subject.row_names,
+        color=kinds,
+        gap_rows=gap,
+        join=join,
+        pictures=pictures,
+        of_pairs=pairs,
     )
 
 
@@ -147,8 +157,12 @@ def map_places(
     gap_rows: Any = None,
     join: bool = False,
     pictures: RowPictures | None = None,
+    of_pairs: bool = False,
 ) -> Plot:
     """Rows where a model of any kind puts them: points, joined in their order and with pictures where asked for.
+
+    `of_pairs`: of distances or similarities between rows, which are shown as long in every direction; nothing but
+    its name says what a row is, so rows are named where they are few.
 
     >>> turn = np.linspace(0.0, 2 * np.pi, 9)
     >>> map_places(np.column_stack([np.cos(turn), np.sin(turn)]), "a circle", join=True).sentence[:40]
@@ -171,9 +185,13 @@ def map_places(
     words, data = _extras(ax, z, xy, join, pictures)
     title = f"{draw.count(n, 'row')} where {what} puts them"
     draw.headline(figure, title)
+    names = [str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)]
+    if of_pairs:
+        ax.set_aspect("equal", adjustable="datalim")
+        shown = range(n) if n <= MOST_NAMED_PAIRS else ()
+        draw.place_labels(ax, xy[list(shown)], [draw.short(names[i], 14) for i in shown], size=7.0, avoid=xy)
     some = f" {len(dots):,} of {n:,} rows are drawn." if len(dots) < n else ""
     sentence = f"{draw.count(n, 'row')} on axes {a + 1} and {b + 1} of {what}.{words}{some}{kinds.words}"
-    names = [str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)]
     data = {"row": np.array(names), "position": xy, "has_gaps": gap, **data}
     return Plot("map", figure, title=title, sentence=sentence, data=data)
 

@@ -11,6 +11,7 @@ from lowdim.math.linalg import Array
 from lowdim.table.kinds.single import is_whole, name_words
 
 LEAST_PAIR_ROWS = 4  # rows from which a symmetric table is no accident
+LEAST_SHARE = 0.4  # of the pairs that must be there, the same both ways, where others are missing
 SYMMETRY = 1e-6  # relative difference of d_ij and d_ji
 LEAST_RATINGS = 20
 MOST_MARKS = 21  # different marks a rating may have: 0 to 10 in halves
@@ -45,10 +46,14 @@ def is_distances(X: Array) -> bool:
         return False
     if np.isnan(X).all() or np.nanmin(X) < 0 or not np.isfinite(np.nanmax(X)) or (np.nan_to_num(np.diag(X)) != 0).any():
         return False
-    full, apart, size = mirrored(X), ~np.eye(n, dtype=bool), float(np.nanmax(X))
-    different = np.abs(X - X.T)[~np.isnan(X) & ~np.isnan(X.T)]
-    told = not np.isnan(full).any() and (full[apart] > 0).mean() > 0.5
-    return bool(size > 0 and told and (different <= SYMMETRY * size).all())
+    full, size = mirrored(X), float(np.nanmax(X))
+    below, above = X[np.tril_indices(n, -1)], X.T[np.tril_indices(n, -1)]
+    pairs = full[np.tril_indices(n, -1)]
+    known, both = ~np.isnan(pairs), ~np.isnan(below) & ~np.isnan(above)
+    one_half = bool(np.isnan(below).all() or np.isnan(above).all())
+    told = known.all() or (known if one_half else both).mean() >= LEAST_SHARE  # some pairs may be missing
+    same = bool((np.abs(below - above)[both] <= SYMMETRY * size).all())
+    return bool(size > 0 and told and same and (pairs[known] > 0).mean() > 0.5)
 
 
 def is_correlations(X: Array) -> bool:
