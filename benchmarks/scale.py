@@ -289,19 +289,19 @@ def grown(client: Any, case: Case) -> list[Measured]:
 # the page ---------------------------------------------------------------------------------------------
 HEAD = f"""# Scale: what a pass costs as rows grow
 
-Every fit is a number of passes over the rows. A pass sends the parameters out, folds the rows where they are and brings
-statistics of a fixed size back. So its cost is a line in the rows, its memory does not grow with them, and what it would
-cost on more machines can be worked out.
+Every fit is a number of passes over the rows. A pass sends the parameters out, folds the rows where they are and
+brings statistics of a fixed size back. So its cost is a line in the rows, its memory does not grow with them, and what
+it would cost on more machines can be worked out.
 
-Measured on a `LocalCluster` of {WORKERS} processes with one thread each, on a machine of {os.cpu_count()} cores that others used
-meanwhile: so CPU seconds are given, of all workers together, and not the clock's. The table has {D} columns (for mixed
-columns five each of numbers, yes/no, ordered answers and counts). Its rows are made by each worker from a seed and their
-number, so none are shipped; making them is part of a pass. Each fit makes a few passes; the middle one is given. A
-size whose fit was forecast to take more than {PATIENCE:.0f} CPU seconds is left out.
+Measured on a `LocalCluster` of {WORKERS} processes with one thread each, on a machine of {os.cpu_count()} cores that
+others used meanwhile: so CPU seconds are given, of all workers together, and not the clock's. The table has {D} columns
+(for mixed columns five each of numbers, yes/no, ordered answers and counts). Its rows are made by each worker from a
+seed and their number, so none are shipped; making them is part of a pass. Each fit makes a few passes; the middle
+one is given. A size whose fit was forecast to take more than a few minutes of CPU is left out.
 
-*Line*: seconds of a pass = fixed + slope times rows, by least squares of the relative misses, and the largest miss. *Same bits*: as the fit on one thread, where that
-takes less than {SERIAL:.0f} CPU seconds. *Killed*: {SIZES[0]:,} rows, one worker ended by SIGKILL in the middle of the fit; the
-numbers are the same to the bit.
+*Line*: seconds of a pass = fixed + slope times rows, by least squares of the relative misses, and the largest miss.
+*Same bits*: as the fit on one thread, where that takes less than {SERIAL:.0f} CPU seconds. *Killed*: {SIZES[0]:,} rows,
+one worker ended by SIGKILL in the middle of the fit; the numbers are the same to the bit.
 """
 
 
@@ -354,44 +354,48 @@ def page(
     lines = [row for name, found in results.items() for row in rows_of(name, found, survived[name])]
     head = ("model", "rows", "CPU s a pass", "us a row", "line", "MB a worker", "same bits", "killed: same bits")
     memory = MEMORY.format(cells=GATHERED // 2**20, megabytes=8 * GATHERED // 2**20, idle=bare)
-    return "\n".join([
-        HEAD, table(head, lines), "", memory, table(("table", "rows", "CPU s a pass", "MB a worker", "same bits"), more), "",
-        PAPER.format(seconds=1e3 * o.seconds, here=1e3 * o.here, workers=1e3 * o.workers), on_paper(results, o), "", TAIL,
-        machine("python benchmarks/scale.py", ("dask", "distributed")), "",
-    ])  # fmt: skip
+    kinds = table(("table", "rows", "CPU s a pass", "MB a worker", "same bits"), more)
+    paper = PAPER.format(seconds=1e3 * o.seconds, here=1e3 * o.here, workers=1e3 * o.workers)
+    where = machine("python benchmarks/scale.py", ("dask", "distributed"))
+    return "\n".join(
+        [HEAD, table(head, lines), "", memory, kinds, "", paper, on_paper(results, o), "", TAIL, where, ""]
+    )
 
 
 MEMORY = """## Memory
 
-A worker that reads its rows itself (a file, as here) holds a tile at a time. Of a Dask collection it gathers the chunks of
-a task, at most {cells} million cells ({megabytes} MB) beside their copies, so what it holds grows until tasks have that size
-and then no more. A worker that has imported the models and done nothing has {idle:.0f} MB.
+*MB a worker* is the most that any worker held at any time of the fit. A worker that reads its rows itself (a file, as
+here) holds a tile at a time; what it frees, up to 128 MB, it keeps for the next one. Of a Dask collection it gathers
+the chunks of a task, at most {cells} million cells ({megabytes} MB) beside their copies, so what it holds grows until
+tasks have that size and then no more. A worker that has imported the models and done nothing has {idle:.0f} MB.
 """
 PAPER = """## A billion rows on a hundred machines, on paper
 
-A walk of idle tasks costs {seconds:.1f} ms of the clock a task: {here:.1f} ms of CPU in the process that holds client and scheduler,
-and {workers:.1f} ms in the workers. A task has at most 2^24 cells, and a worker has four to eight of them where it can. With
-one thread a machine like the workers here, rows that are made or read where they are used, and the measured CPU seconds
-of a row at the largest size:
+A walk of idle tasks costs {seconds:.1f} ms of the clock a task: {here:.1f} ms of CPU in the process that holds client
+and scheduler, and {workers:.1f} ms in the workers. A task has at most 2^24 cells, and a worker has four to eight of
+them where it can. With one thread a machine like the workers here, rows that are made or read where they are used,
+and the measured CPU seconds of a row at the largest size:
 """
-TAIL = """*work s*: rows times CPU seconds a row, over 100. *scheduler s*: tasks times what one costs client and scheduler; it runs beside
-the work and so does the network: a pass takes about the largest of the three, and in addition its last tasks, for which some machines wait: with 19 tasks a
-machine, about a twentieth of the work. *kB out*: the function and the parameters, sent once to each machine; *back*: the
-statistics of one task, whatever its rows. *network s*: all of it over one line of 1 Gbit/s to the scheduler.
+TAIL = """
+*work s*: rows times CPU seconds a row, over 100. *scheduler s*: tasks times what one costs client and scheduler; it
+runs beside the work and so does the network: a pass takes about the largest of the three, and in addition its last
+tasks, for which some machines wait: with 19 tasks a machine, about a twentieth of the work. *kB out*: the function and
+the parameters, sent once to each machine; *back*: the statistics of one task, whatever its rows. *network s*: all of
+it over one line of 1 Gbit/s to the scheduler.
 
-What the paper leaves out: reading 160 GB of cells from disks (1.6 GB a machine, about 10 s a pass at 160 MB/s where they are not kept
-in memory), machines of unequal speed, and the positions of a billion rows, which only row verbs write and which go to files.
+What the paper leaves out: reading 160 GB of cells from disks (1.6 GB a machine, about 10 s a pass at 160 MB/s where
+they are not kept in memory), machines of unequal speed, and the positions of a billion rows, which only row verbs write
+and which go to files.
 """
 
 
 def collections(client: Any) -> list[tuple[str, ...]]:
-    """K-means again, of rows that workers make and of a Dask array of the same rows."""
+    """K-means of a Dask array of the same rows."""
     lines = []
-    for collection, kind in ((False, "rows made by workers"), (True, "a Dask array")):
-        for n in SIZES[1:]:
-            m = measure(client, cases()["K-means, 8 clusters"], n, collection)
-            lines.append((f"K-means, {kind}", f"{n:,}", f"{m.walk.workers:.1f}", f"{m.megabytes:.0f}", m.same))
-            print(lines[-1], flush=True)
+    for n in SIZES:
+        m = measure(client, cases()["K-means, 8 clusters"], n, collection=True)
+        lines.append(("K-means, a Dask array", f"{n:,}", f"{m.walk.workers:.1f}", f"{m.megabytes:.0f}", m.same))
+        print(lines[-1], flush=True)
     return lines
 
 

@@ -52,15 +52,24 @@ def unfolding_bounds(pairs: np.ndarray, d: np.ndarray, K: np.ndarray, weight: np
 
 
 def field_score(K: np.ndarray, Y: np.ndarray) -> float:
-    """max over s, t of the density of Q'Y under N(0, Q'(sK + tI)Q), Q a basis of differences; t >= 1e-6 of the mean."""
+    """max over s, t of the density of Q'y under N(0, Q'(sK + tI)Q) for each column y; t >= 1e-6 of the mean.
+
+    Q is a basis of the differences between the rows in which the column is seen.
+    """
     n = len(Y)
-    Q = np.linalg.svd(np.eye(n) - 1.0 / n)[0][:, : n - 1]
-    A, B = Q.T @ K @ Q, Q.T @ Y
-    mean = (B**2).mean()
+    parts = []
+    for y in Y.T:
+        seen = np.flatnonzero(~np.isnan(y))
+        m = len(seen)
+        Q = np.linalg.svd(np.eye(m) - 1.0 / m)[0][:, : m - 1]
+        parts.append((Q.T @ K[np.ix_(seen, seen)] @ Q, Q.T @ y[seen]))
+    mean = np.concatenate([b**2 for _, b in parts]).mean()
 
     def loss(theta: np.ndarray) -> float:
-        C = np.exp(theta[0]) * A / np.trace(A) * n + max(np.exp(theta[1]), 1e-6) * np.eye(n - 1)
-        return -multivariate_normal(np.zeros(n - 1), mean * C).logpdf(B.T).sum()
+        s, t = np.exp(theta[0]) / np.trace(K) * n, max(np.exp(theta[1]), 1e-6)
+        return -sum(
+            multivariate_normal(np.zeros(len(b)), mean * (s * A + t * np.eye(len(b)))).logpdf(b) for A, b in parts
+        )
 
     starts = [(0.0, -1.0), (0.0, -8.0), (3.0, -13.8), (-3.0, 0.0)]
     return -min(

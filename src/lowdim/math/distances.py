@@ -13,7 +13,6 @@ SAME_SHARE = 1e-8  # of the largest entry: two halves of a matrix that differ by
 WHOLE_SPECTRUM_ROWS = 2500  # rows up to which every eigenvalue is computed to state the negative mass, a few seconds
 LARGE_NEGATIVE_SHARE = 0.05  # of the spread: from here on a negative part is a warning, below it a note
 SQUARABLE = 1e100  # sizes whose squares, and sums of many of them, can be stored
-PAIR_CELLS = 2**20  # of rows of distances that are compared at once, 8 MB
 LOWEST_VALUES = 5  # eigenvalues at the lower end that are computed beyond that
 
 
@@ -110,36 +109,6 @@ def fault(D: Array, *, similar: bool = False) -> Fault | None:
         i = int(np.argmax(diagonal))
         return Fault(f"a row's distance to itself is {diagonal[i]:g}, not 0", i, i, "diagonal")
     return None
-
-
-def within_triangles(D: Array) -> Array:
-    """Distances in which each missing pair (NaN both ways) lies in the middle of what the other rows allow.
-
-    By the triangle inequality |d_ik - d_jk| <= d_ij <= d_ik + d_jk for every k that is known to both; pairs that no
-    row leads to wait for a round in which one does. What stays NaN is not joined by any way.
-
-    >>> x = np.array([0.0, 1.0, 3.0, 4.0])
-    >>> D = np.abs(x[:, None] - x)
-    >>> D[0, 3] = D[3, 0] = np.nan
-    >>> float(within_triangles(D)[0, 3])  # 3 - 1 <= d <= 1 + 3
-    3.0
-    """
-    full = D.copy()
-    while np.isnan(full).any():
-        i, j = np.nonzero(np.triu(np.isnan(full)))
-        low, high = np.empty(len(i)), np.empty(len(i))
-        step = max(1, PAIR_CELLS // len(D))
-        for start in range(0, len(i), step):
-            part = slice(start, start + step)
-            a, b = full[i[part]], full[j[part]]
-            low[part] = np.nan_to_num(np.abs(a - b), nan=0.0).max(axis=1)
-            high[part] = np.nan_to_num(a + b, nan=np.inf).min(axis=1)
-        told = np.isfinite(high)
-        if not told.any():
-            break
-        i, j, middle = i[told], j[told], 0.5 * low[told] + 0.5 * high[told]
-        full[i, j] = full[j, i] = middle
-    return full
 
 
 def _worst(A: Array) -> tuple[int, int]:

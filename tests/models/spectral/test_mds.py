@@ -8,8 +8,8 @@ from sklearn.base import clone
 
 import lowdim
 from lowdim import PCA, ClassicalMDS, laws, robust_map, to_similarities, to_squared_distances
-from lowdim.math.distances import negative_mass, within_triangles
-from lowdim.models.spectral.mds import cailliez, lingoes, violated
+from lowdim.math.distances import negative_mass
+from lowdim.models.spectral.mds import cailliez, lingoes, violated, within_triangles
 from lowdim.text.kinds import VerbError
 from lowdim.text.messages import LowdimError, LowdimWarning
 

@@ -7,8 +7,9 @@ import time
 import dask.array as da
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from lowdim import PPCA, Run, as_source
+from lowdim import GTM, PPCA, BayesianPCA, KMeans, MixedFactorAnalysis, MixtureOfPPCA, Run, as_source
 from lowdim.laws import _identical
 from lowdim.sources.dask import source as dasktable
 from lowdim.sources.dask.executor import DaskExecutor
@@ -82,6 +83,27 @@ def check_stage(client, stage, kind):
 @pytest.mark.parametrize(("stage", "kind"), [(3, "dask"), (10, "memory")])
 def test_a_killed_worker_changes_no_bit(client, stage, kind):
     check_stage(client, stage, kind)
+
+
+OTHERS = {
+    "K-means": KMeans(3, n_init=1, tol=0.0, max_iter=4),
+    "GTM": GTM(grid=6, basis=3, calibrate=False, tol=1e-14, max_iter=4),
+    "mixture": MixtureOfPPCA(2, 1, n_init=1, calibrate=False, tol=1e-14, max_iter=4),
+    "Bayesian PCA": BayesianPCA(2, tol=1e-14, max_iter=4),
+    "mixed columns": MixedFactorAnalysis(2, tol=1e-14, max_iter=4),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:LD")  # that four passes are few
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_killed_worker_changes_no_bit_of_another_model(client, name):
+    source = as_source(table(TASKS * 32, seed=3), tile=32)
+    want = clone(OTHERS[name]).fit(source, run=Run(engine="serial"))
+    engine = Killing(client, 2 * TASKS + 3)
+    got = clone(OTHERS[name]).fit(source, run=Run(engine=engine))
+    assert engine.killed
+    _identical(got, want, "a lost worker changes")
 
 
 @pytest.mark.drill

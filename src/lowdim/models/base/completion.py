@@ -69,7 +69,7 @@ class Completion(NamedTuple):
         return f"bells of {self.width:g} spreads about {len(self.cells)} rows"
 
 
-class HiddenCells(NamedTuple):
+class ToldCells(NamedTuple):
     """How a model told cells that were hidden: its mean squared error, and what its variances have to be scaled by."""
 
     error: float  # in units of the columns' variances
@@ -166,12 +166,12 @@ def _linear_cells(c: Completion, x: Array, mask: Mask) -> tuple[Array, Array]:
     return c.mu + latent.mean @ c.W.T, np.maximum(cov @ both.T, 0.0) + c.psi
 
 
-def _best_dimension(x: Array, mask: Mask) -> tuple[int, HiddenCells]:
+def _best_dimension(x: Array, mask: Mask) -> tuple[int, ToldCells]:
     """The dimension whose linear model tells hidden cells best, and how it does."""
     shown = _shown(x, mask)
     hidden = mask & ~shown
     spread = centre_and_spread(np.where(mask, x, np.nan))[1]
-    told: dict[int, HiddenCells] = {}
+    told: dict[int, ToldCells] = {}
     for q in [q for q in DIMENSIONS if q < min(x.shape)]:
         W, mu, psi = _linear(x, shown, q)
         c = _empty(x.shape[1])._replace(W=W, mu=mu, psi=psi)
@@ -182,14 +182,14 @@ def _best_dimension(x: Array, mask: Mask) -> tuple[int, HiddenCells]:
     return best, told[best]
 
 
-def _told(mean: Array, var: Array, x: Array, hidden: Mask, spread: Array, rank: float) -> HiddenCells:
+def _told(mean: Array, var: Array, x: Array, hidden: Mask, spread: Array, rank: float) -> ToldCells:
     """How hidden cells were told; where there are none, models are taken by their rank."""
     if not hidden.any():
-        return HiddenCells(rank, 1.0)
+        return ToldCells(rank, 1.0)
     off, total = (mean - x)[hidden], float(var[hidden].sum())
     squares = float((off**2).sum())
     error = float((((mean - x) / spread)[hidden] ** 2).mean())
-    return HiddenCells(error, squares / total if squares > 0.0 and total > 0.0 else 1.0)
+    return ToldCells(error, squares / total if squares > 0.0 and total > 0.0 else 1.0)
 
 
 # bells about the rows ---------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def _weights(s: Array, mask: Mask, mean: Array, var: Array, width: float) -> Arr
     return np.asarray(np.exp(D, out=D))
 
 
-def _best_width(x: Array, mask: Mask) -> tuple[float, float, HiddenCells]:
+def _best_width(x: Array, mask: Mask) -> tuple[float, float, ToldCells]:
     """Widths of the least squared error and of the highest density of hidden cells, and how the first tells them."""
     shown = _shown(x, mask)
     hidden = mask & ~shown

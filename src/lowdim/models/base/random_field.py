@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from lowdim.math.distances import centred
 from lowdim.math.graph import components
-from lowdim.math.linalg import EPS, Array, largest, svd
+from lowdim.math.linalg import EPS, Array, Mask, largest, svd
 from lowdim.math.neighbors import exact_distances
 from lowdim.math.streams import RANDOM_FIELD
 from lowdim.models.base.estimator import seed_of
@@ -112,44 +113,75 @@ def table_score(field: Field, X: Any, frame: Frame, model: str) -> float:
         raise error("LD450", got=source.n, want=len(field.vectors), model=model)
     framed = source.d == len(frame.scale)
     x, mask = gather(Framed(source, frame) if framed else source)
-    if mask is not None:
-        raise error(
-            "LD163",
-            job="field_score",
-            why="a column of the field needs every row",
-            fix="fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X)",
-        )
-    log_stretch = float(np.log(frame.scale).sum()) * (source.n - 1) if framed else 0.0
-    return log_density(field, x) + log_stretch
+    seen = np.full(source.d, source.n) if mask is None else mask.sum(axis=0)
+    log_stretch = float(np.log(frame.scale) @ np.maximum(seen - 1, 0)) if framed else 0.0
+    return log_density(field, x, mask) + log_stretch
 
 
-def log_density(field: Field, Y: Array) -> float:
-    """max over s, t of sum_j log N(y_j; 0, s K + t I), over the n-1 directions of differences."""
+class Directions(NamedTuple):
+    """Directions of differences between rows: variance of the field, squared length of the table, how many they are."""
+
+    variance: Array
+    energy: Array
+    count: Array
+
+
+def _directions(field: Field, Y: Array) -> Directions:
+    """Of columns over the rows of an orthonormal field; the last are those that the field does not have."""
     n, p = Y.shape
-    unit = float(powers_of_two(np.array([np.abs(Y).max(initial=0.0)]), True)[0])
-    Y = Y * unit
-    Y = Y - Y.mean(axis=0)
     energy = ((field.vectors.T @ Y) ** 2).sum(axis=1)
-    outside = max(float((Y**2).sum() - energy.sum()), 0.0)  # energy in directions that the field does not have
+    outside = max(float((Y**2).sum() - energy.sum()), 0.0)
+    count = np.append(np.full(len(energy), float(p)), float(p * (n - 1 - len(energy))))
+    return Directions(np.append(field.variances, 0.0), np.append(energy, outside), count)
+
+
+def _seen_directions(field: Field, Y: Array, mask: Mask | None) -> Directions:
+    """Of all columns, centred; a column with gaps has the field of its seen rows, the marginal of the whole."""
+    if mask is None:
+        return _directions(field, Y - Y.mean(axis=0))
+    parts = []
+    for pattern, columns in _patterns(mask):
+        if pattern.sum() < 2:
+            continue
+        y = Y[np.ix_(pattern, columns)]
+        A = field.vectors[pattern] * np.sqrt(field.variances)
+        U, length, _ = svd(A - A.mean(axis=0))
+        live = length > EPS * len(A) * length.max(initial=0.0)
+        some = field._replace(vectors=U[:, live], variances=length[live] ** 2)
+        parts.append(_directions(some, y - y.mean(axis=0)))
+    if not parts:
+        raise error("LD452")
+    return Directions(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _patterns(mask: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
+    """Each set of rows that some columns are seen in, and these columns."""
+    patterns, which = np.unique(mask.T, axis=0, return_inverse=True)
+    return [(pattern, np.flatnonzero(which.ravel() == k)) for k, pattern in enumerate(patterns)]
+
+
+def log_density(field: Field, Y: Array, mask: Mask | None = None) -> float:
+    """max over s, t of sum_j log N(y_j; 0, s K + t I) of the seen cells, over the directions of differences."""
+    unit = float(powers_of_two(np.array([np.abs(Y).max(initial=0.0)]), True)[0])
+    v, a, count = _seen_directions(field, Y * unit, mask)
     size = float(field.variances.mean()) if len(field.variances) else 1.0
-    a, v = np.append(energy, outside), np.append(field.variances / size, 0.0)
-    count = np.append(np.ones(len(energy)), float(n - 1 - len(energy)))
-    mean = float((Y**2).sum()) / max((n - 1) * p, 1)
+    v, total = v / size, float(count.sum())
+    mean = float(a.sum()) / max(total, 1.0)
     if mean == 0.0:
         raise error("LD452")
 
     def loss(theta: Array) -> tuple[float, Array]:
         s, t = np.exp(theta)
         w = s * v + t
-        slope = (count * p / w - a / w**2) / 2
-        value = 0.5 * float((count * p * np.log(2 * np.pi * w)).sum() + (a / w).sum())
+        slope = (count / w - a / w**2) / 2
+        value = 0.5 * float((count * np.log(2 * np.pi * w)).sum() + (a / w).sum())
         return value, np.array([float((slope * s * v).sum()), float((slope * t).sum())])
 
     low = float(np.log(LEAST_FIELD_NOISE * mean))
     starts = [(np.log(mean), low + 1.0), (np.log(mean) - 3.0, np.log(mean) - 1.0), (np.log(mean) + 3.0, low)]
     bounds = [(np.log(mean) - 60.0, np.log(mean) + 60.0), (low, np.log(mean) + 5.0)]
     optima = [minimize(loss, np.array(start), jac=True, method="L-BFGS-B", bounds=bounds) for start in starts]
-    return float((n - 1) * p * np.log(unit) - min(optimum.fun for optimum in optima))
+    return float(total * np.log(unit) - min(optimum.fun for optimum in optima))
 
 
 class SpreadLabels(NamedTuple):

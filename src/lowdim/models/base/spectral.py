@@ -23,8 +23,7 @@ from lowdim.text.messages import error
 
 NO_DENSITY = "a map of the rows it was made from has no density of new ones"
 PAIRS_WITH_GAPS = (
-    "distances with missing pairs are fitted by ClassicalMDS(metric='precomputed'), or  lowdim fit FILE -m mds "
-    "--distances; else leave these rows out, and their columns in a fit"
+    "ClassicalMDS fits distances with missing pairs:  lowdim fit FILE -m mds --distances; or leave rows out"
 )
 NO_DECODER = "it maps rows to places, and nothing leads back"
 
@@ -191,14 +190,9 @@ class SpectralModel(Estimator):
         return completion_of(self._kept_rows(), None) if made is None else made
 
     def _refuse_gap(self, row: int, column: str, count: int) -> NoReturn:
-        """Of a matrix of pairs; filled as a table of measurements is, it would not be the same both ways."""
-        raise error(
-            "LD163",
-            f"row {row + 1}, column '{column}', and {count - 1} more",
-            job=type(self).__name__,
-            why="each row is told by its numbers with all others, and NaN is a gap",
-            fix=PAIRS_WITH_GAPS,
-        )
+        where = f"row {row + 1}, column '{column}', and {count - 1} more"
+        why = "each row is told by its numbers with all others, and NaN is a gap"
+        raise error("LD163", where, job=type(self).__name__, why=why, fix=PAIRS_WITH_GAPS)
 
     def _store(self, fit: SpectralFit, frame: Frame, header: Header) -> None:
         certificate = Certificate(
@@ -357,7 +351,7 @@ class SpectralModel(Estimator):
         """Log density of the training table, columns centred, under N(0, s K + t I), s and t at their best.
 
         The scale s and the noise t are what a method leaves open; with them maximised, methods that were given
-        the same rows can be compared. `X` must be the table the map was made of.
+        the same rows can be compared. `X` must be the table the map was made of; its seen cells count.
         """
         from lowdim.models.base.random_field import table_score
 

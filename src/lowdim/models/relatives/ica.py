@@ -25,6 +25,7 @@ from lowdim.text.messages import error
 
 NORMAL_LOG_COSH = 0.374567  # E log cosh of a standard normal, by quadrature: what negentropy is measured from
 LEAST_SPREAD_SHARE = 1e-7  # directions with less than this share of the first one's spread are not mixed from sources
+WHOLE_ROWS = f"leave the rows with gaps out; or {FILL_FIRST}"
 
 
 class ICAParams(NamedTuple):
@@ -150,8 +151,8 @@ class ICA(LatentModel):
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         survey = survey_table(source, run, standardize=False, wide=is_wide(source.n, source.d))
         if survey.gaps:
-            why = "what a gap hides changes the shape of every source"
-            raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=FILL_FIRST)
+            why = "sources are told by the shape of their law, which what a gap hides would change, as any fill does"
+            raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=WHOLE_ROWS)
         axes, spread, spectrum = self._whitening(survey, run)
         whitening = axes / spread
         rows = walk(partial(whitened, spectrum.mean, whitening), survey.source, run)
@@ -222,7 +223,7 @@ class ICA(LatentModel):
                 f"row {block.start + row + 1}, column {j + 1} (NaN)",
                 "a gap leaves the sources of its row open",
             )
-            raise error("LD163", where, job="ICA", why=why, fix=FILL_FIRST)
+            raise error("LD163", where, job="ICA", why=why, fix=WHOLE_ROWS)
         q = len(params.U)
         mean = (block.x - params.mu) @ params.U.T
         return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))

@@ -294,7 +294,7 @@ class GraphModel(SpectralModel):
         return fit._replace(Z=Z, attributes=attributes, notes=notes)
 
     def _field_rows(self) -> Indices | None:
-        if len(self.rows_) == len(self.embedding_) or len(self.left_out_):
+        if len(self.rows_) == len(self.embedding_) or len(self.left_out_) or (self.node_ < 0).any():
             return None
         return np.asarray(self.node_, dtype=np.intp)
 

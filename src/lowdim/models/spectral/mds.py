@@ -16,7 +16,6 @@ from lowdim.math.distances import (
     fault,
     negative_mass,
     to_similarities,
-    within_triangles,
 )
 from lowdim.math.eigen import Problem, solve
 from lowdim.math.linalg import EPS, Array, Mask, evenly_spread, sign_rule
@@ -32,6 +31,7 @@ PAIR_WORDS = {"precomputed": "distances", "squared": "squared distances", "simil
 VIOLATED_SHARE = 1e-9  # of the largest distance: a triangle must be violated by more than rounding
 TRIANGLE_ROWS = 150  # rows whose triangles are looked at: half a million of them
 LEAST_SQUARES_NOISE = 1e-9  # of the largest variance: a noise so small that places are those of least squares
+PAIR_CELLS = 2**20  # of rows of distances that are compared at once, 8 MB
 EQUAL_SPREAD = 1e-9  # two eigenvalues closer than this share of them are equal
 
 
@@ -373,6 +373,36 @@ def violated(D: Array) -> Triangles:
         if excess[i, j] > worst[0]:
             worst = (float(excess[i, j]), int(rows[i]), int(rows[j]), int(rows[k]))
     return Triangles(count / max(m * (m - 1) * (m - 2) / 6, 1), *worst[1:])
+
+
+def within_triangles(D: Array) -> Array:
+    """Distances in which each missing pair (NaN both ways) lies in the middle of what the other rows allow.
+
+    By the triangle inequality |d_ik - d_jk| <= d_ij <= d_ik + d_jk for every k that is known to both; pairs that no
+    row leads to wait for a round in which one does. What stays NaN is not joined by any way.
+
+    >>> x = np.array([0.0, 1.0, 3.0, 4.0])
+    >>> D = np.abs(x[:, None] - x)
+    >>> D[0, 3] = D[3, 0] = np.nan
+    >>> float(within_triangles(D)[0, 3])  # 3 - 1 <= d <= 1 + 3
+    3.0
+    """
+    full = D.copy()
+    while np.isnan(full).any():
+        i, j = np.nonzero(np.triu(np.isnan(full)))
+        low, high = np.empty(len(i)), np.empty(len(i))
+        step = max(1, PAIR_CELLS // len(D))
+        for start in range(0, len(i), step):
+            part = slice(start, start + step)
+            a, b = full[i[part]], full[j[part]]
+            low[part] = np.nan_to_num(np.abs(a - b), nan=0.0).max(axis=1)
+            high[part] = np.nan_to_num(a + b, nan=np.inf).min(axis=1)
+        told = np.isfinite(high)
+        if not told.any():
+            break
+        i, j, middle = i[told], j[told], 0.5 * low[told] + 0.5 * high[told]
+        full[i, j] = full[j, i] = middle
+    return full
 
 
 def lingoes(D: Array) -> float:
