@@ -2,7 +2,8 @@
 
 python benchmarks/scale.py [names]      # measures these models, or all; then writes docs/scale.md
 
-What was measured is kept in build/scale.json, so models can be measured in several runs; the page has what is there.
+What was measured is kept in build/scale.json, so models can be measured in several runs; the page has what is there, and
+"notes" in that file is what has to be said of how it came about.
 """
 
 from __future__ import annotations
@@ -282,7 +283,7 @@ def grown(client: Any, case: Case) -> list[Measured]:
             break
         found.append(measure(client, case, n))
         m = found[-1]
-        print(f"{n:>10,} {m.walk.name} {m.walk.workers:.2f} CPU s, {m.megabytes:.0f} MB, {m.seconds:.0f} s, {m.same}")
+        print(f"{n:>10,} {m.walk.name} {m.walk.workers:.2f} CPU s, {m.megabytes:.0f} MB, {m.same}", flush=True)
     return found
 
 
@@ -424,7 +425,8 @@ def main(names: list[str]) -> None:
     results = {name: [as_measured(m) for m in kept[name][0]] for name in cases() if name in kept}
     survived = {name: kept[name][1] for name in results}
     *cost, bare = kept["overhead"]
-    (ROOT / "docs" / "scale.md").write_text(page(results, survived, kept["collections"], Overhead(*cost), bare))
+    text = page(results, survived, kept.get("collections", []), Overhead(*cost), bare)
+    (ROOT / "docs" / "scale.md").write_text(text + kept.get("notes", ""))
 
 
 def as_measured(kept: list[Any]) -> Measured:

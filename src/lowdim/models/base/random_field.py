@@ -123,7 +123,7 @@ class Directions(NamedTuple):
 
     variance: Array
     energy: Array
-    count: Array
+    number: Array
 
 
 def _directions(field: Field, Y: Array) -> Directions:
