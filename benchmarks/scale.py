@@ -2,8 +2,8 @@
 
 python benchmarks/scale.py [names]      # measures these models, or all; then writes docs/scale.md
 
-What was measured is kept in build/scale.json, so models can be measured in several runs; the page has what is there, and
-"notes" in that file is what has to be said of how it came about.
+What was measured is kept in build/scale.json, so models can be measured in several runs; the page has what is there,
+and "notes" in that file is what has to be said of how it came about.
 """
 
 from __future__ import annotations
