@@ -25,7 +25,8 @@ import numpy as np
 from clock import machine, table
 
 import lowdim
-from lowdim.sources.dask.executor import GATHERED, DaskExecutor
+from lowdim.sources.dask.executor import GATHERED, DaskExecutor, _no_rows
+from lowdim.sources.dask.source import DaskSource
 from lowdim.sources.source import Source
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -142,7 +143,8 @@ class Counting(DaskExecutor):
 def _sealed(f: Any, source: Source) -> bytes:
     from distributed.protocol.pickle import dumps
 
-    return dumps((f, source))
+    shipped = source.rebased(_no_rows(source.leaf)) if isinstance(source.leaf, DaskSource) else source
+    return dumps((f, shipped))
 
 
 def _name(f: Any) -> str:
