@@ -1,6 +1,7 @@
 """Filled cells: ours beside other imputers, on the same hidden cells, paired.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/fills.py run RESULTS MINUTES [TABLE ...]     adds lines to a file
+    (OTHERS=EARLIER_RESULTS: what other methods did on the same hidings is taken from there)
     python benchmarks/fills.py page RESULTS                                               writes benchmarks/fills.md
 
 Each hiding hides seen cells of a table, by seeds apart from those that settings were tried on (oil, ecoli, glass,
@@ -55,6 +56,7 @@ from lowdim import __version__, fill
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("LOWDIM_DATA", HERE / "../../shared/data"))
+OTHERS = os.environ.get("OTHERS", "")  # earlier results
 MICEFOREST = os.environ.get("MICEFOREST_PYTHON", "")  # a Python that has it
 TABLES: dict[str, tuple[str, tuple[str, ...] | None, int]] = {  # file, columns left out (None: no header), first rows
     "oil": ("oil_flow/oil_flow.csv", ("split", "label", "frac1", "frac2"), 500),
@@ -201,6 +203,17 @@ def elsewhere(method: str, Z: np.ndarray) -> Made:
     return drawn.mean(axis=0), drawn
 
 
+def known(name: str, pattern: str, hiding: int, scores: tuple[str, ...]) -> dict:
+    """What earlier results say of other methods on this hiding, by score."""
+    for one in results(OTHERS) if OTHERS else []:
+        if (one["table"], one["pattern"], one["hiding"]) == (name, pattern, hiding):
+            return {
+                score: {m: value for m, value in one.get(score, {}).items() if m not in ("lowdim", "straight")}
+                for score in scores
+            }
+    return {score: {} for score in scores}
+
+
 def tried(name: str, pattern: str, hiding: int) -> dict:
     """One hiding filled by every method: errors, energy scores, seconds, and what our intervals held."""
     X = table(name)
@@ -209,7 +222,7 @@ def tried(name: str, pattern: str, hiding: int) -> dict:
     mean, sd = np.nanmean(less, axis=0), np.nanstd(less, axis=0)
     Z, T = (less - mean) / sd, (X - mean) / sd
     found: dict = {"table": name, "pattern": pattern, "hiding": hiding, "shape": X.shape}
-    found |= {"error": {}, "energy": {}, "seconds": {}, "failed": {}}
+    found |= known(name, pattern, hiding, ("error", "energy", "seconds", "failed"))
 
     def ours(engines: str) -> Made:
         made = fill(Z, engines=engines)
@@ -229,6 +242,8 @@ def tried(name: str, pattern: str, hiding: int) -> dict:
     if hiding < SLOW_HIDINGS and pattern == PATTERNS[0]:
         methods |= {method: lambda method=method: elsewhere(method, Z) for method in SLOW}
     for method, make in methods.items():
+        if method in found["error"] or method in found["failed"]:
+            continue
         start = mixed.cpu()
         try:
             filled, drawn = make()
@@ -252,7 +267,7 @@ def tried_mixed(name: str, pattern: str, hiding: int) -> dict:
     hidden = pd.DataFrame(hide(ranks.to_numpy(float), pattern, hiding), columns=list(frame))
     less = frame.mask(hidden)
     found: dict = {"table": name, "pattern": pattern, "hiding": hiding, "shape": frame.shape}
-    found |= {"log loss": {}, "wrong": {}, "error": {}, "seconds": {}, "failed": {}}
+    found |= known(name, pattern, hiding, ("log loss", "wrong", "error", "seconds", "failed"))
     methods = {
         "lowdim": mixed.filled,
         "ridge": lambda t, k: mixed.of_codes(t, k, scaled(chained())),
@@ -262,6 +277,8 @@ def tried_mixed(name: str, pattern: str, hiding: int) -> dict:
     if hiding < SLOW_HIDINGS and pattern == PATTERNS[0] and name not in LONG_MICE:
         methods["mice"] = mixed.by_mice
     for method, answer in methods.items():
+        if method in found["seconds"] or method in found["failed"]:
+            continue
         start = mixed.cpu()
         try:
             shares, levels, values, _ = answer(less, kinds)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowdim import analyse, read
-from lowdim.judge.fills.fills import LEVELS
+from lowdim.judge.fills.filled_table import LEVELS
 from lowdim.report.section_cells import fills
 from tests.conftest import need
 from tests.report import pages

@@ -15,7 +15,8 @@ from lowdim.judge.axes import AxisCard
 from lowdim.judge.axis_words import in_answers
 from lowdim.judge.budget import Counts, counts, usual_seconds
 from lowdim.judge.dimensions.jury import Jury, axes_drawn, choose_dimension
-from lowdim.judge.fills.fills import Fills, fill
+from lowdim.judge.fills.filled_table import Fills
+from lowdim.judge.fills.fills import fill
 from lowdim.judge.gaps import GapReport, gap_report
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.maps.table_map import ResampledMap, TableMap

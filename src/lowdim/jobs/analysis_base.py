@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lowdim.judge.axes import AxisCard
     from lowdim.judge.dimensions.jury import Jury
     from lowdim.judge.fills.calibration import MapCalibration
-    from lowdim.judge.fills.fills import Fills
+    from lowdim.judge.fills.filled_table import Fills
     from lowdim.judge.gaps import GapReport
     from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.mixed.mixed_map import MixedMap

@@ -19,7 +19,8 @@ from lowdim.engine.plan import plan
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, run_stages
 from lowdim.jobs.ctrl_c import stopped_as_a_whole
 from lowdim.judge.fills.dimension import fill_dimension
-from lowdim.judge.fills.fills import FILL_SAMPLE, Fills, column_lines, fill
+from lowdim.judge.fills.filled_table import Fills, column_lines
+from lowdim.judge.fills.fills import FILL_SAMPLE, fill
 from lowdim.judge.fills.models import TRIAL_TOL
 from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.rows.null_law import RowLaw

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows
     from lowdim.jobs.large import DrawnRows
     from lowdim.judge.fills.calibration import MapCalibration
-    from lowdim.judge.fills.fills import Fills
+    from lowdim.judge.fills.filled_table import Fills
     from lowdim.judge.held_out import HeldOut
     from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRow, OddRows

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lowdim.judge.axes import AxisCard
     from lowdim.judge.dimensions.jury import Jury
     from lowdim.judge.fills.calibration import MapCalibration
-    from lowdim.judge.fills.fills import Fills
+    from lowdim.judge.fills.filled_table import Fills
     from lowdim.judge.gaps import GapReport
     from lowdim.judge.maps.table_map import ResampledMap
     from lowdim.judge.rows.null_law import RowLaw
@@ -153,7 +153,8 @@ class SavedAnalysis(Analysis):
         stored = self._stored.get("fills")
         if stored is None:
             return self._stages.fills()
-        from lowdim.judge.fills.fills import Fills, possible_fills
+        from lowdim.judge.fills.filled_table import Fills
+        from lowdim.judge.fills.fills import possible_fills
 
         fields = unpacked(stored)
         gap = np.isnan(self.table.X)

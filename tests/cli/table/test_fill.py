@@ -320,6 +320,8 @@ def test_words_are_filled_with_labels_and_their_probabilities(lowdim, tmp_path):
         out = records(tmp_path / f"o{word}.csv")
         new = changed(rows, out)
         assert set(new) == gaps and {b for _, b in new.values()} == {"y", "n"}
+    for word in (".lower", ".upper"):  # a label has no interval
+        assert changed(rows, records(tmp_path / f"o{word}.csv")) == {}
     assert "o.probability.csv" in said.out
     head, *shares = records(tmp_path / "o.probability.csv")
     assert head == [f"V{k}={word}" for k in range(1, 8) for word in "ny"] and len(shares) == len(rows) - 1

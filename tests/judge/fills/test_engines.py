@@ -5,7 +5,7 @@ import pytest
 
 from lowdim import GaussianMixture
 from lowdim.judge.fills.engines import LARGE_FOREST_CELLS, Engine, Rung, engines_for, forecast
-from lowdim.judge.fills.models import by_latent_model
+from lowdim.judge.fills.models import by_latent_model, by_shrinkage, candidates
 from lowdim.judge.fills.nearest import by_nearest_rows, nearest_rows
 from lowdim.judge.fills.trees import ChainedTrees, ForestShape, by_trees, grow
 
@@ -60,6 +60,63 @@ def test_engines_that_know_groups_beat_the_line_through_both():
         square[name] = min(square.get(name, np.inf), float(((mean - X)[gap] ** 2).mean()))
     assert square["mixture of Gaussians"] < 0.3 * square["line"]
     assert square["chained trees"] < 0.6 * square["line"] and square["nearest rows"] < 0.6 * square["line"]
+
+
+def test_fills_go_beyond_the_values_seen_by_the_width_of_their_outer_tenth_at_the_most():
+    """A row with one huge number: lines go on, values do not; a column with a long tail may be left, a wall may not."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal(100)
+    X = np.column_stack([z, 3 * z, np.where(z > 0, 1.0, -1.0)]) + 0.01 * rng.standard_normal((100, 3)) * [1, 1, 0]
+    X = np.concatenate([X, [[50.0, np.nan, np.nan]]])
+    free, (bound,) = by_shrinkage(2)(X).fills(X)[0], candidates(101, 3, 2)
+    assert free[-1, 1] > 100 and free[-1, 2] > 10
+    mean, sd = bound(X).fills(X)
+    top, inner = np.nanmax(X[:, 1]), np.nanquantile(X[:, 1], 0.9)
+    assert mean[-1, 1] == pytest.approx(2 * top - inner) and mean[-1, 2] == 1.0 and (sd[-1, 1:] > 0).all()
+    draw = bound(X).drawn(X, 0, 0)
+    assert draw[-1, 2] <= 1.0 and np.array_equal(mean[:-1], X[:-1]) and np.array_equal(draw[:-1], X[:-1])
+    inside = np.where(rng.random((101, 3)) < 0.1, np.nan, X)[:-1]
+    plain, near = by_shrinkage(2)(inside).fills(inside), candidates(100, 3, 2)[0](inside).fills(inside)
+    assert np.array_equal(plain[0][:, :2], near[0][:, :2]) and np.array_equal(plain[1], near[1])
+
+
+def test_nearest_rows_that_agree_are_not_certain():
+    """Ten that say 1 leave one chance in twelve for something else (Laplace), and draws keep to it."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(400), np.r_[np.ones(380), np.zeros(20)]])
+    X[:20, 1] = np.nan
+    X[380:, 0] += 100.0
+    made = by_nearest_rows(10)(X)
+    mean, sd = made.fills(X)
+    spread = float(np.nanstd(X[:, 1]))
+    assert mean[:20, 1] == pytest.approx(1.0) and sd[:20, 1] == pytest.approx(spread * np.sqrt(1 / 12))
+    drawn = np.stack([made.drawn(X, 0, k)[:20, 1] for k in range(200)])
+    assert set(np.unique(drawn.round(9))) == {0.0, 1.0}
+    assert (drawn < 0.5).mean() == pytest.approx(20 / 380 / 12, abs=0.003)
+
+
+def test_near_rows_are_found_where_most_of_them_lack_the_column():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((60, 3))
+    X[:54, 2] = np.nan
+    z = (X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
+    mean, _ = by_nearest_rows(4)(X).fills(X)
+    far = ((z[0, :2] - z[54:, :2]) ** 2).mean(axis=1)
+    near = np.argsort(far)[:4]
+    assert mean[0, 2] == pytest.approx(np.average(X[54:, 2][near], weights=1 / (0.01 + far[near])))
+
+
+def test_a_fit_that_starts_from_half_of_the_rows_fills_as_one_from_all(monkeypatch):
+    rng = np.random.default_rng(2)
+    W = rng.standard_normal((3, 12))
+    X = rng.standard_normal((2000, 3)) @ W + 0.5 * rng.standard_normal((2000, 12))
+    gap = rng.random(X.shape) < 0.2
+    less = np.where(gap, np.nan, X)
+    error = {}
+    for cells in (1, 10**9):
+        monkeypatch.setattr("lowdim.judge.fills.variational_pca.WARM_CELLS", cells)
+        error[cells] = float(((by_shrinkage(11)(less).fills(less)[0] - X)[gap] ** 2).mean())
+    assert error[1] == pytest.approx(error[10**9], rel=0.01)
 
 
 def test_nearest_rows_are_those_of_a_double_loop():

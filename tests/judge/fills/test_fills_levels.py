@@ -12,7 +12,7 @@ from scipy import stats
 from lowdim import PPCA
 from lowdim.jobs.apply import place
 from lowdim.judge.fills.calibration import HiddenErrors, beyond, cross, factors, map_calibration, skewed
-from lowdim.judge.fills.fills import LEVELS
+from lowdim.judge.fills.filled_table import LEVELS
 from lowdim.judge.fills.fills import fill as fill_by_any
 from lowdim.judge.hidden_cells import deal, dealt
 from lowdim.text.kinds import OptionError

@@ -1,10 +1,14 @@
 """Plots of fills and of their calibration against SciPy's binomial law and direct counts."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from lowdim.plot.analysis.fills import binomial, calibration, fills
+import lowdim as ld
+from lowdim.plot.analysis.fills import binomial, calibration, fills, fills_of
 from tests.plot.svg_checks import HOSTILE, apart, same_twice, svg_of, texts
 
 
@@ -36,6 +40,25 @@ def test_one_column_in_its_own_units() -> None:
     assert plot.title.startswith(f"{gap[:, 1].sum()} gaps filled in '$x^2$ price $'")
     many = table(3000, 2, 0.5)
     assert "filled cells, smallest first" in texts(same_twice(lambda: fills(*many, ["a", "b"], 0)))
+
+
+def test_labels_have_probabilities_and_no_interval() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(90)
+    words = np.where(a + 0.8 * rng.standard_normal(90) > 0, "yes", "no").astype(object)
+    frame = pd.DataFrame({"a": a, "b": a + rng.standard_normal(90), "c": a - rng.standard_normal(90), "said": words})
+    frame.loc[::7, "said"], frame.loc[3::9, "b"] = None, np.nan
+    table = ld.read(frame, encode=["said"])
+    found = SimpleNamespace(table=table, fills=ld.fill(table, engines="straight"))  # what it asks an analysis for
+    (label,) = found.fills.labels
+    plot = same_twice(lambda: fills_of(found))
+    own = plot.data["column"] == found.table.names[label.numbers[0]]
+    assert plot.data["fill"][own] == pytest.approx(label.one_shares[:, 0])
+    assert plot.data["lower"][own].tolist() == plot.data["upper"][own].tolist() == plot.data["fill"][own].tolist()
+    assert f"{own.sum()} of labels; 90% intervals" in plot.title and "probability of a label" in texts(plot)
+    assert float(np.median(plot.data["share_of_spread"][~own])) > 0.3  # what the title says is of numbers alone
+    one = same_twice(lambda: fills_of(found, int(label.numbers[0])))
+    assert one.title.startswith(f"{own.sum()} gaps of labels filled") and "probability of the label" in texts(one)
 
 
 def test_no_gaps_tiny_and_large_tables() -> None:

@@ -15,7 +15,7 @@ from lowdim.cli.say import message_log, print_json, say, show_messages
 from lowdim.cli.streaming import INSTEAD, drawn_from, or_stream, run_of
 
 if TYPE_CHECKING:
-    from lowdim.judge.fills.fills import Fills
+    from lowdim.judge.fills.filled_table import Fills
     from lowdim.judge.fills.labels import LabelFill
     from lowdim.table.table import Column, Table
     from lowdim.table.write_back import Sheet, Texts
@@ -76,7 +76,8 @@ class Output(NamedTuple):
 @click.option(
     "--intervals",
     is_flag=True,
-    help="Also write OUT.lower.csv, OUT.upper.csv and OUT.mask.csv; of labels and levels OUT.probability.csv.",
+    help="Also write OUT.lower.csv, OUT.upper.csv and OUT.mask.csv; of labels, which have no interval, and of levels "
+    "OUT.probability.csv.",
 )
 @click.option(
     "--multiple",
@@ -126,7 +127,7 @@ def word_gaps(table: Table) -> set[str]:
 
 def keep_as_it_is(request: Request, to: Output, intervals: bool, multiple: int) -> None:
     """A table without gaps is written as it came."""
-    from lowdim.judge.fills.fills import NO_GAPS
+    from lowdim.judge.fills.filled_table import NO_GAPS
 
     wrote, out = write_same(to, intervals, multiple), str(to.out)
     same = to.out.read_bytes() == Path(to.file).read_bytes()
@@ -235,8 +236,8 @@ def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: 
     if intervals:
         ones = {j: dict.fromkeys(rows, "1") for j, rows in cells(fills.filled, likely).items()}
         wrote += [
-            put(to, "lower", to.sheet, cells(fills.lower, likely)),
-            put(to, "upper", to.sheet, cells(fills.upper, likely)),
+            put(to, "lower", to.sheet, cells(fills.lower, {})),  # a label has no interval: its gaps stay
+            put(to, "upper", to.sheet, cells(fills.upper, {})),
             put(to, "mask", to.sheet.constant("0"), ones),
             *([put_probabilities(to, fills)] if fills.labels or levels_with_gaps(to, fills) else ()),
         ]

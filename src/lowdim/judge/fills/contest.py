@@ -22,6 +22,7 @@ from lowdim.judge.fills.blend import best_team, blended_trials, by_blend, produc
 from lowdim.judge.fills.engines import Engine, Rung, forecast
 from lowdim.judge.fills.models import FillModel
 from lowdim.judge.fills.trials import (
+    SMALL_TRIAL_CELLS,
     Trials,
     energy_scores,
     gap_weights,
@@ -126,15 +127,22 @@ class Heat(NamedTuple):
 
 
 def straight_model(ground: Ground, models: Sequence[FillModel]) -> tuple[FillModel, Trials]:
-    """The straight model that predicts hidden cells best, and its heats."""
+    """The straight model that predicts hidden cells best, and its trials in all folds.
+
+    They are cheap: in a small table all folds choose, in a large one the heats.
+    """
+    if len(models) == 1 or len(ground.X) * ground.X.shape[1] < SMALL_TRIAL_CELLS:
+        whole = [(model, ground.tried(model, range(ground.fits))) for model in models]
+        return max(whole, key=lambda pair: skill(pair[1], ground.X))
     heats = [(model, ground.heat(model)) for model in models]
-    return max(heats, key=lambda pair: skill(pair[1], ground.X))
+    model, first = max(heats, key=lambda pair: skill(pair[1], ground.X))
+    return model, ground.rest(model, first)
 
 
-def hold(ground: Ground, fit: FillModel, first: Trials, engines: Sequence[Engine], budget: float) -> Outcome:
-    """Let these engines, the cheap ones first, challenge a straight model that has been through the heats."""
+def hold(ground: Ground, fit: FillModel, straight: Trials, engines: Sequence[Engine], budget: float) -> Outcome:
+    """Let these engines, the cheap ones first, challenge a straight model that has been through all folds."""
+    first = straight.before(ground.heats)
     heats, reports = _heats(ground, first, engines, budget)
-    straight = ground.rest(fit, first)
     own = compared(STRAIGHT, STRAIGHT_WORDS, straight, straight, ground.X)
     finals = [_final(ground, heat, straight) for heat in _finalists(heats, first, ground.X)]
     whole = [final for final in finals if final.report.cells]

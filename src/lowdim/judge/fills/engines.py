@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.judge.fills.models import FillModel, by_latent_model
+from lowdim.judge.fills.models import FillModel, by_latent_model, within_reach
 from lowdim.judge.fills.nearest import by_nearest_rows
 from lowdim.judge.fills.trees import ForestShape, by_trees
 from lowdim.math.linalg import Array
@@ -39,8 +39,8 @@ MIXTURE_OPTIONS: dict[str, Any] = {
 }
 MOST_FACTORS = 4  # of each part, and a quarter of the columns
 SHEET_NODES, SHEET_BELLS = 15, 6  # a side
-SMALL_FORESTS = ForestShape(40, 2, 1.0)
-LARGE_FORESTS = ForestShape(8, 3, 1 / 3)  # a fifteenth of the work, from so many cells on:
+SMALL_FORESTS = (ForestShape(40, 2, 1.0), ForestShape(40, 1, 1.0))  # single values serve columns with long tails
+LARGE_FORESTS = (ForestShape(8, 3, 1 / 3, again=False),)  # a thirtieth of the work, from so many cells on:
 LARGE_FOREST_CELLS = 15_000
 MOST_TREE_COLUMNS = 200
 
@@ -98,7 +98,7 @@ def _mixtures(n: int, d: int, gaps: float) -> Engine:
     def rung(K: int) -> Rung:
         model = GaussianMixture(K, **MIXTURE_OPTIONS)
         seconds = 0.08 + 1.7e-8 * MIXTURE_PASSES * K * n * (d + gaps**2)
-        return Rung(f"a mixture of {K} Gaussian groups", by_latent_model(model, d), seconds)
+        return Rung(f"a mixture of {K} Gaussian groups", within_reach(by_latent_model(model, d)), seconds)
 
     return Engine("mixture of Gaussians", tuple(rung(K) for K in _parts(n, d)))
 
@@ -109,7 +109,9 @@ def _factor_mixtures(n: int, d: int) -> Engine:
     def rung(K: int) -> Rung:
         model = MixtureOfFA(K, q, **MIXTURE_OPTIONS)
         seconds = 0.1 + 3.5e-9 * MIXTURE_PASSES * K * n * (d * (1 + q))
-        return Rung(f"a mixture of {K} groups, each with {count(q, 'factor')}", by_latent_model(model, q), seconds)
+        return Rung(
+            f"a mixture of {K} groups, each with {count(q, 'factor')}", within_reach(by_latent_model(model, q)), seconds
+        )
 
     return Engine("mixture of factor analysers", tuple(rung(K) for K in _parts(n, d) if q < d))
 
@@ -121,12 +123,15 @@ def _sheets(n: int, d: int) -> Engine:
     seconds = 0.05 + 7e-10 * MIXTURE_PASSES * n * SHEET_NODES**2 * (d + 5)
     words = f"a sheet bent through the rows (GTM, {SHEET_BELLS} x {SHEET_BELLS} bells)"
     enough = n > SHEET_BELLS**2 + 1 and d > 2
-    return Engine("bent sheet", (Rung(words, by_latent_model(model, 2), seconds),) if enough else ())
+    return Engine("bent sheet", (Rung(words, within_reach(by_latent_model(model, 2)), seconds),) if enough else ())
 
 
 def _trees(n: int, d: int) -> Engine:
-    shape = SMALL_FORESTS if n * d < LARGE_FOREST_CELLS else LARGE_FORESTS
-    seconds = 2 * d * shape.trees * (7e-4 + 1.3e-8 * n * np.log2(n) * d * shape.tried)
-    words = "chained trees, a forest for each column that predicts it from the others"
-    rungs = (Rung(words, by_trees(shape), float(seconds)),) if d <= MOST_TREE_COLUMNS else ()
-    return Engine("chained trees", rungs)
+    def rung(shape: ForestShape) -> Rung:
+        seconds = (1 + shape.again) * d * shape.trees * (7e-4 + 1.3e-8 * n * np.log2(n) * d * shape.tried)
+        leaf = f", leaves of {shape.leaf} or more" if shape.leaf > 1 else ", a leaf for each value"
+        words = f"chained trees, a forest for each column that predicts it from the others{leaf}"
+        return Rung(words, by_trees(shape), float(seconds))
+
+    shapes = SMALL_FORESTS if n * d < LARGE_FOREST_CELLS else LARGE_FORESTS
+    return Engine("chained trees", tuple(rung(shape) for shape in shapes if d <= MOST_TREE_COLUMNS))

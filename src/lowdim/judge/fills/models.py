@@ -24,7 +24,8 @@ WHOLE_GAUSSIAN_PASSES = (
     300  # of the whole Gaussian: stopped at 60 it lost to shrinkage on tables where, converged, it wins
 )
 WHOLE_GAUSSIAN_CELLS = 100_000  # cells up to which it is tried: beyond, its inverses cost more than it wins
-ROWS_A_COLUMN = 10  # rows a column from which all directions together, shrunk by nothing, are worth a try
+OUTER = 0.1  # of the values at each end, whose width is how far beyond them a fill may lie
+ROWS_A_COLUMN = 4  # rows a column from which all directions together, shrunk by nothing, are worth a try
 
 
 class FittedFill(NamedTuple):
@@ -124,13 +125,47 @@ def by_latent_model(model: LatentModel, n_components: int) -> FillModel:
     return fit
 
 
+def within_reach(model: FillModel) -> FillModel:
+    """A model whose fills lie no further beyond the values seen than their outer tenth is wide.
+
+    Lines go on where values end: a row with one huge number would be given impossible ones elsewhere. A column with a
+    long tail may be left by as much as the tail is long, one whose values end at a wall not at all.
+    """
+
+    def fit(X: Array) -> FittedFill:
+        fitted, (low, high) = model(X), reach(X)
+
+        def fills(rows: Array) -> tuple[Array, Array]:
+            mean, sd = fitted.fills(rows)
+            return np.where(sd > 0.0, np.clip(mean, low, high), mean), sd
+
+        def drawn(rows: Array, seed: int, number: int) -> Array:
+            draw = fitted.drawn(rows, seed, number)
+            return np.where(np.isnan(rows), np.clip(draw, low, high), draw)
+
+        return fitted._replace(fills=fills, drawn=drawn)
+
+    return fit
+
+
+def reach(X: Array) -> tuple[Array, Array]:
+    """The least and the largest value that a fill of each column may have.
+
+    >>> reach(np.arange(11.0)[:, None])
+    (array([-1.]), array([11.]))
+    """
+    seen = np.where(np.isnan(X).all(axis=0), 0.0, X)
+    low, inner_low, inner_high, high = np.nanquantile(seen, (0.0, OUTER, 1.0 - OUTER, 1.0), axis=0)
+    return 2.0 * low - inner_low, 2.0 * high - inner_high
+
+
 def candidates(n: int, d: int, q: int | None) -> list[FillModel]:
     """The models worth trying on a small table; hidden cells choose between them."""
     if q is not None:
-        return [by_shrinkage(q)]
+        return [within_reach(by_shrinkage(q))]
     tries = [by_shrinkage(max(min(MOST_DIMENSIONS, d - 1, n - 2), 0))]
     if n >= ROWS_A_COLUMN * d and 2 <= d <= MOST_DIMENSIONS and n * d <= WHOLE_GAUSSIAN_CELLS:
         tol, passes = TRIAL_TOL / n, WHOLE_GAUSSIAN_PASSES
         whole = GaussianMixture(1, tol=tol, max_iter=passes, calibrate=False)  # as PPCA(d - 1), much faster
         tries.append(by_latent_model(whole, d - 1))
-    return tries
+    return [within_reach(model) for model in tries]

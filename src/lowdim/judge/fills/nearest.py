@@ -2,7 +2,8 @@
 
 Distances are mean squares over the shared cells, columns in units of their spread; a cell is filled from rows in which
 it is seen, near ones counting more. Its spread is that of these values with what a mean of so few is unsure of, and
-a draw is the value of one of them: fills and draws stay within what the column has.
+a draw is the value of one of them: fills and draws stay within what the column has. Where all of them agree, as those
+of a column of few levels often do, the spread is that of one more value that may differ (Laplace's rule of succession).
 
 Reference: Troyanskaya et al., Missing value estimation methods for DNA microarrays, Bioinformatics 17 (2001); Andridge
 and Little, A review of hot deck imputation for survey non-response, International Statistical Review 78 (2010).
@@ -21,6 +22,7 @@ from lowdim.math.linalg import Array, Mask
 
 CLOSE = 1e-2  # mean squared distance, in spreads, below which rows count as equally near
 LEAST_SPREAD = 1e-3  # of a fill, in spreads of its column
+SPARE_ROWS = 3  # times as many nearest rows are looked up as fill a gap: some lack its column
 PIECE_CELLS = 4_000_000  # distances held at a time
 
 
@@ -36,13 +38,56 @@ class Donors(NamedTuple):
         mean = (self.share * self.values).sum(axis=1)
         squares = (self.share**2).sum(axis=1)
         within = (self.share * (self.values - mean[:, None]) ** 2).sum(axis=1) / np.maximum(1.0 - squares, 0.1)
-        return mean, np.sqrt(np.maximum(within * (1.0 + squares), LEAST_SPREAD**2))
+        spread = np.maximum(within * (1.0 + squares), LEAST_SPREAD**2)
+        return mean, np.sqrt(np.where(self.agreed, self.dissent, spread))
 
-    def draw(self, rng: np.random.Generator) -> Array:
-        """One of the values for each gap."""
+    @property
+    def agreed(self) -> Mask:
+        """Where all values are the same one, as happens to levels: another one is not impossible for that."""
+        return np.asarray((self.values == self.values[:, :1]).all(axis=1))
+
+    @property
+    def dissent(self) -> float:
+        """How likely any other value is after K that agree, and so their variance in spreads (rule of succession)."""
+        return 1.0 / (int(self.values.shape[1]) + 2)
+
+    def draw(self, rng: np.random.Generator, column: Array) -> Array:
+        """One of the values for each gap, where they agree now and then any one of the column."""
         upto = np.cumsum(self.share, axis=1)
         pick = (rng.random((len(upto), 1)) * upto[:, -1:] >= upto).sum(axis=1)
-        return np.asarray(self.values[np.arange(len(upto)), np.minimum(pick, upto.shape[1] - 1)])
+        drawn = self.values[np.arange(len(upto)), np.minimum(pick, upto.shape[1] - 1)]
+        other = np.flatnonzero(self.agreed & (rng.random(len(upto)) < self.dissent))
+        drawn[other] = rng.choice(column, len(other)) if len(column) else 0.0
+        return np.asarray(drawn)
+
+
+class NearestOf(NamedTuple):
+    """Distances of rows from those of a table, and the nearest of each: once for all gaps of a row."""
+
+    distance: Array  # rows x rows of the table
+    near: NDArray[np.intp]  # the nearest ones, nearest first
+    mask: Mask  # of the table
+
+    @classmethod
+    def of(cls, distance: Array, mask: Mask, K: int) -> NearestOf:
+        many = min(SPARE_ROWS * K, distance.shape[1])
+        near = np.argpartition(distance, many - 1, axis=1)[:, :many]
+        order = np.argsort(np.take_along_axis(distance, near, axis=1), axis=1, kind="stable")
+        return cls(distance, np.take_along_axis(near, order, axis=1), mask)
+
+    def with_column(self, rows: NDArray[np.intp], j: int, K: int) -> tuple[NDArray[np.intp], Array]:
+        """The K nearest of these rows that have column j, and their distances."""
+        has = self.mask[self.near[rows], j]
+        place = np.argsort(~has, axis=1, kind="stable")[:, :K]
+        out = np.take_along_axis(self.near[rows], place, axis=1)
+        if out.shape[1] < K:
+            out = np.pad(out, ((0, 0), (0, K - out.shape[1])), mode="edge")
+        few = np.flatnonzero(has.sum(axis=1) < K)
+        if len(few):  # a column with so many gaps that near rows lack it
+            all_with = np.flatnonzero(self.mask[:, j])
+            far = self.distance[np.ix_(rows[few], all_with)]
+            out[few] = all_with[np.argpartition(far, K - 1, axis=1)[:, :K]]
+        return out, self.distance[rows[:, None], out]
 
 
 class NearestRows(NamedTuple):
@@ -61,10 +106,10 @@ class NearestRows(NamedTuple):
         pieces: dict[int, list[Donors]] = {}
         for start in range(0, len(rows), step):
             piece = slice(start, start + step)
-            distance = self._distances(z[piece], seen[piece])
+            found = NearestOf.of(self._distances(z[piece], seen[piece]), self.mask, K)
             for j in np.flatnonzero(~seen[piece].all(axis=0)).tolist():
                 gap = np.flatnonzero(~seen[piece, j])
-                pieces.setdefault(j, []).append(self._nearest(distance[gap], gap + start, j, K))
+                pieces.setdefault(j, []).append(self._donors(found, gap, j, K, start))
         return {j: Donors(*map(np.concatenate, zip(*parts, strict=True))) for j, parts in pieces.items()}
 
     def _distances(self, z: Array, seen: Mask) -> Array:
@@ -74,17 +119,17 @@ class NearestRows(NamedTuple):
         shared = here @ there.T
         return np.where(shared > 0.0, np.maximum(total, 0.0) / np.maximum(shared, 1.0), 2.0)
 
-    def _nearest(self, distance: Array, gap: NDArray[np.intp], j: int, K: int) -> Donors:
-        has = np.flatnonzero(self.mask[:, j])
-        if not len(has):  # a column hidden entirely: its mean
-            return Donors(gap, np.zeros((len(gap), K)), np.full((len(gap), K), 1.0 / K))
-        order = np.argpartition(distance[:, has], min(K, len(has)) - 1, axis=1)[:, : min(K, len(has))]
-        near = has[order]
-        weight = 1.0 / (CLOSE + np.take_along_axis(distance, near, axis=1))
-        short = K - near.shape[1]  # of a column seen in fewer rows: the last counts for nothing more
+    def _donors(self, found: NearestOf, gap: NDArray[np.intp], j: int, K: int, start: int) -> Donors:
+        """What the gaps of column j in these rows of a piece are filled from."""
+        many = min(K, int(self.mask[:, j].sum()))
+        if not many:  # a column hidden entirely: its mean
+            return Donors(gap + start, np.zeros((len(gap), K)), np.full((len(gap), K), 1.0 / K))
+        near, distance = found.with_column(gap, j, many)
+        weight = 1.0 / (CLOSE + distance)
+        short = K - many  # of a column seen in fewer rows: the last counts for nothing more
         values = np.pad(self.x[near, j], ((0, 0), (0, short)), mode="edge")
         share = np.pad(weight / weight.sum(axis=1, keepdims=True), ((0, 0), (0, short)))
-        return Donors(gap, values, share)
+        return Donors(gap + start, values, share)
 
 
 def nearest_rows(X: Array) -> NearestRows:
@@ -110,7 +155,7 @@ def by_nearest_rows(K: int) -> FillModel:
         def drawn(rows: Array, seed: int, number: int) -> Array:
             filled, rng = np.array(rows), drawing(seed, number)
             for j, near in table.donors(rows, K).items():
-                filled[near.rows, j] = table.mean[j] + table.sd[j] * near.draw(rng)
+                filled[near.rows, j] = table.mean[j] + table.sd[j] * near.draw(rng, table.x[table.mask[:, j], j])
             return filled
 
         return FittedFill(0, fills, drawn)

@@ -57,6 +57,12 @@ class Trials(NamedTuple):
     def z(self) -> Array:
         return np.abs(self.error) / self.sd
 
+    def before(self, fold: int) -> Trials:
+        """Those of the first folds."""
+        own = self.fold < fold
+        where = (self.row[own], self.column[own], self.fold[own], self.part[own])
+        return Trials(*where, self.error[own], self.sd[own], self.plain[own], self.draws[own])
+
 
 class PairedScore(NamedTuple):
     """A mean score, how much more it is than another's on the same cells, and the standard error of that by rows."""

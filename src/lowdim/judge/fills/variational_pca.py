@@ -27,12 +27,13 @@ import numpy as np
 from lowdim.math import variational as vb
 from lowdim.math.distances import centre_and_spread
 from lowdim.math.gaussian import Latent, sums
-from lowdim.math.linalg import Array, Mask, distinct, lower, root_times, unpack
+from lowdim.math.linalg import Array, Mask, distinct, evenly_spread, lower, root_times, unpack
 
 NOISE_FLOOR = 1e-6  # the least noise variance, as a share of the columns' variance
 DEAD_SHARE = 0.1  # a dimension whose loadings are smaller than this share of their own doubt is dropped
 CELL_TOL = 4e-3  # tighter fits fill no better on our tables, and take two to three times the passes
 VAGUE_PRECISION = 1e-6  # prior precision of a column's mean, beside that of one cell: a column may be all hidden
+WARM_CELLS = 40_000  # cells from which on a fit starts from that of half the rows (a quarter loses dimensions)
 SETTLING_PASSES = 5  # passes before any dimension may be dropped
 
 
@@ -97,20 +98,31 @@ def fit_variational(X: Array, mask: Mask, q: int, *, passes: int = 200, tol: flo
     """
     mean, sd = centre_and_spread(np.where(mask, X, np.nan))
     x = np.where(mask, (X - mean) / sd, 0.0)
+    b = _start(x, mask, q)
+    if x.size > WARM_CELLS:  # most passes see half of the rows: parameters hardly move in those that see all
+        few = evenly_spread(len(x), len(x) // 2)
+        b = _climbed(x[few], mask[few], b, passes, tol, SETTLING_PASSES)[0]
+    b, latent, number = _climbed(x, mask, b, passes, tol, SETTLING_PASSES if x.size <= WARM_CELLS else 0)
+    return VariationalFit(b, latent, mean, sd, number)
+
+
+def _climbed(
+    x: Array, mask: Mask, b: vb.Beliefs, passes: int, tol: float, settling: int
+) -> tuple[vb.Beliefs, Latent, int]:
+    """Passes until the cells move little, no dimension being dropped in the first ones."""
     some = None if mask.all() else mask
     alike = None if some is None else vb.Alike(*distinct(mask.T))
-    b = _start(x, mask, q)
     latent = vb.rows(x, some, b)
     for k in range(passes):
         before = cell_means(b, latent.mean)
         seen_sums = None if alike is None else alike.seen_sums(mask, latent)
-        s = sums(some, None, latent, b.W, np.full(len(mean), b.psi), seen_sums)
-        dead = DEAD_SHARE if k >= SETTLING_PASSES else 0.0
+        s = sums(some, None, latent, b.W, np.full(x.shape[1], b.psi), seen_sums)
+        dead = DEAD_SHARE if k >= settling else 0.0
         b = vb.update(s, b, floor=NOISE_FLOOR, dead=dead, vague=VAGUE_PRECISION, alike=alike)
         latent = vb.rows(x, some, b)
-        if k > SETTLING_PASSES and float(np.sqrt(((cell_means(b, latent.mean) - before) ** 2).mean())) < tol:
+        if k > settling and float(np.sqrt(((cell_means(b, latent.mean) - before) ** 2).mean())) < tol:
             break
-    return VariationalFit(b, latent, mean, sd, k + 1)
+    return b, latent, k + 1
 
 
 def _start(x: Array, mask: Mask, q: int) -> vb.Beliefs:

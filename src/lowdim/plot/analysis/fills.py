@@ -32,7 +32,7 @@ MOST_INTERVALS = 120  # fills of one column drawn one by one; more become a band
     report=InReport("fills", "rows", "fills.csv"),
 )
 def fills_of(analysis: Analysis, column: object = None) -> Plot:
-    """Each filled cell with its interval, over the spread of the cells its column has.
+    """Each filled cell with its interval, over the spread of the cells its column has; of a label its probability.
 
     Parameters
     ----------
@@ -48,7 +48,13 @@ def fills_of(analysis: Analysis, column: object = None) -> Plot:
     f, t = analysis.fills, analysis.table
     if not f.is_filled.any():
         raise error("LD216", name="fills", why="there are no gaps")
-    return fills(f.filled, f.is_filled, f.lower, f.upper, t.names, column, level=f.level, row_names=t.row_names)
+    cells, likely = [np.array(part) for part in (f.filled, f.lower, f.upper)], np.zeros(len(t.names), dtype=bool)
+    for c in f.labels:
+        likely[list(c.numbers)] = True
+        for part in cells:
+            part[c.cells] = c.one_shares
+    X, low, high = cells
+    return fills(X, f.is_filled, low, high, t.names, column, level=f.level, row_names=t.row_names, likely=likely)
 
 
 @draw.styled
@@ -62,11 +68,13 @@ def fills(
     *,
     level: float = 0.9,
     row_names: Sequence[object] | None = None,
+    likely: Any = None,
 ) -> Plot:
     """Each filled cell with its interval, over the spread of the cells its column has.
 
     `mask` is True where a cell was filled. `column` (a name or a position) draws one column in its own
-    units; None draws all that have gaps, each in units of its own spread.
+    units; None draws all that have gaps, each in units of its own spread. `likely` is True for columns of zeros and
+    ones that stand for a label: their fills are probabilities, and have no interval.
 
     >>> X = np.array([[1.0, 2.0], [2.0, 3.9], [3.0, 6.1]])
     >>> gap = np.array([[False, True], [False, False], [False, False]])
@@ -81,13 +89,14 @@ def fills(
     if column is not None:
         at = int(column) if isinstance(column, int | np.integer) else [str(n) for n in names].index(str(column))
         i, j = i[j == at], j[j == at]
+    chance = np.zeros(X.shape[1], dtype=bool) if likely is None else np.asarray(likely, dtype=bool)
     mean, sd, column_width = _spread(X, gap, level)
     share = (high[i, j] - low[i, j]) / np.where(column_width[j] > 0, column_width[j], 1.0)
-    title, sentence = _fill_words(j, share, names, level, column is not None)
+    title, sentence = _fill_words(j, share[~chance[j]], names, level, column is not None)
     figure = (
-        _one(X, gap, low, high, i, at, rows, level, title)
+        _one(X, gap, low, high, i, at, rows, level, title, bool(chance[at]))
         if column is not None and len(i)
-        else _lanes(X, gap, low, high, mean, sd, names, level, title)
+        else _lanes(X, gap, low, high, mean, sd, names, level, title, chance)
     )
     data = {
         "row": [rows[k] for k in i],
@@ -117,17 +126,21 @@ def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[object], leve
         return "No gaps to fill", "Every cell was seen, so nothing was filled."
     columns, totals = np.unique(j, return_counts=True)
     claim = f"{100 * level:.3g}%"
-    half = float(np.median(share))
+    half = float(np.median(share)) if len(share) else 0.0
     where = (
         f"in {draw.quoted(names[columns[0]])}"
         if one or len(columns) == 1
         else f"in {draw.count(len(columns), 'column')}"
     )
-    title = f"{draw.count(len(j), 'gap')} filled {where}; {claim} intervals {draw.percent(half)} as wide as the column"
+    many = draw.count(len(j), "gap")
+    if not len(share):
+        return f"{many} of labels filled {where}", f"{many} filled {where}: how likely each label is."
+    labels = f", {len(j) - len(share):,} of labels" if len(share) < len(j) else ""
+    title = f"{many} filled {where}{labels}; {claim} intervals {draw.percent(half)} as wide as the column"
     most = columns[int(np.argmax(totals))]
     more = "" if one or len(columns) == 1 else f" Most are in {draw.quoted(names[most])}: {totals.max():,}."
     return title, (
-        f"{draw.count(len(j), 'gap')} filled {where}. Half of the {claim} intervals are narrower than "
+        f"{many} filled {where}{labels}. Half of the {claim} intervals are narrower than "
         f"{draw.percent(half)} of the width that holds {claim} of the column's seen cells.{more}"
     )
 
@@ -142,6 +155,7 @@ def _lanes(
     names: Sequence[object],
     level: float,
     title: str,
+    chance: NDArray[np.bool_],
 ) -> Any:
     """A lane for every column with gaps: grey where its seen cells are, a mark and a bar for every fill."""
     totals = gap.sum(axis=0)
@@ -159,7 +173,7 @@ def _lanes(
         lane = y + (np.linspace(-0.38, 0.38, len(rows)) * lane_height if len(rows) > 1 else np.zeros(1))
         z, a, b = ((m[rows, j] - mean[j]) / sd[j] for m in (X, low, high))
         ax.hlines(lane, a, b, color=draw.COLOURS[0], lw=1.1)
-        ax.plot(z, lane, "D", ms=3.2, color=draw.COLOURS[3], mec="white", mew=0.3)
+        ax.plot(z, lane, "o" if chance[j] else "D", ms=3.2, color=draw.COLOURS[3], mec="white", mew=0.3)
     subset_texts = [f", {most} shown" if totals[j] > most else "" for j in shown]
     words = [f"{draw.short(names[j], 20)} ({totals[j]:,}{more})" for j, more in zip(shown, subset_texts, strict=True)]
     name_ticks(ax.yaxis, at, words, most=40)
@@ -167,7 +181,7 @@ def _lanes(
     hidden = int((totals > 0).sum()) - len(shown)
     more = f"\n{draw.count(hidden, 'column')} with fewer gaps not drawn" if hidden else ""
     ax.set_xlabel(f"distance from the column's mean, in its own sd{more}", fontsize=9)
-    _fill_keys(ax, level, 3 if max((len(word) for word in words), default=0) < 24 else 1)
+    _fill_keys(ax, level, 3 if max((len(word) for word in words), default=0) < 24 else 1, chance[shown])
     draw.headline(figure, title)
     return figure
 
@@ -182,7 +196,7 @@ def _own(ax: Any, seen_cells: Array, y: float, half: float, level: float) -> Non
     ax.hlines(y, seen_cells.min(), seen_cells.max(), color=draw.GREY, lw=0.8, alpha=0.6)
 
 
-def _fill_keys(ax: Any, level: float, across: int) -> None:
+def _fill_keys(ax: Any, level: float, across: int, chance: NDArray[np.bool_]) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -192,7 +206,12 @@ def _fill_keys(ax: Any, level: float, across: int) -> None:
         Patch(color=draw.GREY, alpha=0.25),
         Line2D([], [], color=draw.GREY, lw=0.8),
     ]
-    legend_above(ax, marks, [f"fill and {claim} interval", f"{claim} of seen cells", "all seen cells"], ncols=across)
+    words = [f"fill and {claim} interval", f"{claim} of seen cells", "all seen cells"]
+    if chance.any():
+        marks.append(Line2D([], [], color=draw.COLOURS[3], marker="o", mec="white", ms=5, lw=0))
+        words.append("probability of a label")
+    kept = slice(1 if len(chance) and chance.all() else 0, None)
+    legend_above(ax, marks[kept], words[kept], ncols=across)
 
 
 def _one(
@@ -205,6 +224,7 @@ def _one(
     names: Sequence[str],
     level: float,
     title: str,
+    chance: bool,
 ) -> Any:
     """One column in its own units: fills in the order of the rows beside a histogram of its seen cells."""
     seen_cells = X[~gap[:, j], j]
@@ -229,16 +249,16 @@ def _one(
             lw=0,
             label=f"{100 * level:.3g}% of seen cells",
         )
-    _draw_intervals(ax, X[rows, j], low[rows, j], high[rows, j], [names[k] for k in rows], level)
+    said = "probability of the label" if chance else f"fill and {100 * level:.3g}% interval"
+    _draw_intervals(ax, X[rows, j], low[rows, j], high[rows, j], [names[k] for k in rows], said)
     legend_above(ax, ncols=2)
     draw.headline(figure, title)
     return figure
 
 
-def _draw_intervals(ax: Any, mid: Array, a: Array, b: Array, names: Sequence[str], level: float) -> None:
+def _draw_intervals(ax: Any, mid: Array, a: Array, b: Array, names: Sequence[str], said: str) -> None:
     """Fills with their intervals from a to b, one by one in the order of the rows, or as a band where they are many."""
     x = np.arange(len(mid))
-    claim = f"fill and {100 * level:.3g}% interval"
     if len(mid) <= MOST_INTERVALS:
         ax.errorbar(
             x,
@@ -249,17 +269,17 @@ def _draw_intervals(ax: Any, mid: Array, a: Array, b: Array, names: Sequence[str
             lw=1.1,
             color=draw.COLOURS[3],
             ecolor=draw.COLOURS[0],
-            label=claim,
+            label=said,
         )
         places = spread_out(len(mid), 8)
         name_ticks(ax.xaxis, places, [names[k] for k in places], most=8)
         ax.set_xlabel("row of the filled cell", fontsize=9)
     else:
         order = np.argsort(mid, kind="stable")
-        ax.fill_between(
-            x, a[order], b[order], color=draw.COLOURS[0], alpha=0.3, lw=0, label=f"{100 * level:.3g}% interval"
-        )
-        ax.plot(x, mid[order], color=draw.COLOURS[3], lw=1.4, label="fill")
+        mark, _, band = said.partition(" and ")
+        if band:
+            ax.fill_between(x, a[order], b[order], color=draw.COLOURS[0], alpha=0.3, lw=0, label=band)
+        ax.plot(x, mid[order], color=draw.COLOURS[3], lw=1.4, label=mark)
         ax.set_xlabel("filled cells, smallest first", fontsize=9)
 
 
@@ -277,7 +297,7 @@ def calibration_of(analysis: Analysis) -> Plot:
     -------
     Plot
     """
-    from lowdim.judge.fills.fills import LEVELS
+    from lowdim.judge.fills.filled_table import LEVELS
 
     f = analysis.fills
     return calibration(

@@ -1,0 +1,364 @@
+"""A table with its gaps filled: fills, intervals, draws, what each column's are worth, and a frame as it came in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.fills.calibration import (
+    ColumnFill,
+    HiddenErrors,
+    beyond,
+    calibrated,
+    cross,
+    shares_of_levels,
+    width_word,
+)
+from lowdim.judge.fills.contest import STRAIGHT, STRAIGHT_WORDS, EngineTrial, contest_lines
+from lowdim.judge.fills.labels import LabelFill, label_lines, label_sentence
+from lowdim.judge.mixed_table import mixed_table
+from lowdim.judge.rows.odd_rows import check_level
+from lowdim.math.linalg import Array, Mask
+from lowdim.models.base.calibration import normal_half_width
+from lowdim.models.base.estimator import seed_of
+from lowdim.sources.coded import Labels, in_kind
+from lowdim.table.kinds.scales import ColumnScales
+from lowdim.table.table import Table, frame_like
+from lowdim.text.escape import join_names
+from lowdim.text.format import count
+from lowdim.text.notebook import card
+
+LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
+NO_GAPS = "No gaps: nothing to fill."
+NAMED_COLUMNS = 10  # columns named one by one
+LISTED_COLUMNS = 20  # columns a notebook lists
+
+
+class RawFills(NamedTuple):
+    """The fills as the model made them, gap by gap in the order of the rows, in units of `unit`."""
+
+    filled: Array
+    sd: Array  # not calibrated
+    unit: Array  # a power of two for each column
+
+
+class Fills(NamedTuple):
+    """A table with its gaps filled, interval by interval, and how far to trust it."""
+
+    filled: Array
+    lower: Array  # equals filled where a cell was seen
+    upper: Array
+    sd: Array  # calibrated; 0 where seen
+    is_filled: Mask  # True where a gap was filled
+    columns: tuple[ColumnFill, ...]
+    level: float
+    n_components: int
+    held: int
+    tried: int
+    skill: float  # over all hidden cells, each column in units of its spread
+    drawn: Callable[[int, int], Array]  # (seed, number) -> one table drawn by the model, not calibrated
+    hidden: HiddenErrors  # the cells hidden on purpose, for intervals at another level
+    bare: RawFills
+    how: str  # why so many dimensions
+    table: Table | None = None  # that was filled, where it was read
+    scales: ColumnScales | None = None  # on which columns were filled; fills are values that their columns can have
+    engine: str = STRAIGHT  # what filled the gaps, by name
+    engine_words: str = STRAIGHT_WORDS
+    contest: tuple[EngineTrial, ...] = ()  # how each engine did on the hidden cells; none where only one was asked for
+    labels: tuple[
+        LabelFill, ...
+    ] = ()  # columns of words with gaps, also those that stand in `filled` as zeros and ones
+    came: Any = None  # the frame that was filled
+
+    @property
+    def modelled(self) -> Array:
+        """The fills as the model has them: levels and counts not rounded, logarithms as logarithms."""
+        table = self.filled if self.scales is None else self.scales.inward(self.filled)
+        raw = np.array(table)
+        raw[self.is_filled] = self.bare.filled / self.bare.unit[np.nonzero(self.is_filled)[1]]
+        return raw
+
+    def at(self, level: float) -> Fills:
+        """The same fills with intervals of another level: the numbers that `fill(X, level=level)` gives."""
+        check_level(level)
+        columns, c = calibrated(self.columns, self.hidden, level)
+        where, (_, sd, unit) = np.nonzero(self.is_filled)[1], self.bare
+        half = sd * c[where] / unit[where]
+        modelled = self.modelled if self.scales is None else self.scales.reached(self.modelled)
+        filled = modelled[self.is_filled]
+        lower, upper, spread = self.filled.copy(), self.filled.copy(), np.zeros(self.filled.shape)
+        lower[self.is_filled], upper[self.is_filled] = filled - half, filled + half
+        spread[self.is_filled] = half / normal_half_width(level)
+        if self.scales is not None:
+            spread = np.where(self.is_filled, self.scales.spread(modelled, spread), 0.0)
+            lower, upper = (
+                np.where(self.is_filled, self.scales.possible(self.scales.outward(ends), rounding), self.filled)
+                for ends, rounding in ((lower, "down"), (upper, "up"))
+            )
+        for word in self.labels:  # its zeros and ones: the values that together are likely enough
+            p = word.one_shares
+            lower[word.cells], upper[word.cells], spread[word.cells] = p >= level, p > 1.0 - level, word.one_sd
+        return self._replace(
+            lower=lower, upper=upper, sd=spread, columns=columns, level=level, held=self._of_numbers(columns)
+        )
+
+    def _of_numbers(self, columns: tuple[ColumnFill, ...]) -> int:
+        """Hidden cells of columns that are no labels, held by their intervals."""
+        return sum(c.held for j, c in enumerate(columns) if j not in self._ones)
+
+    @property
+    def _ones(self) -> set[int]:
+        """Columns of zeros and ones that stand for labels."""
+        return {j for c in self.labels for j in c.numbers}
+
+    @property
+    def number_gaps(self) -> Mask:
+        """Where numbers were filled, n x d: gaps that are no zeros and ones of a label."""
+        gaps = self.is_filled.copy()
+        gaps[:, sorted(self._ones)] = False
+        return gaps
+
+    def level_shares(self, j: int) -> Array:
+        """How likely each level of a column of levels is in each of its gaps, gaps x levels; none for other columns."""
+        levels = () if self.scales is None or j in self._ones else self.scales.levels[j]
+        gap = self.is_filled[:, j]
+        return shares_of_levels(self.modelled[gap, j], self.sd[gap, j], levels)
+
+    @property
+    def chances(self) -> Array:
+        """The probability of each fill of a column of levels, n x d; NaN everywhere else."""
+        out = np.full(self.filled.shape, np.nan)
+        for j in np.flatnonzero(self.is_filled.any(axis=0)).tolist():
+            share, gap = self.level_shares(j), self.is_filled[:, j]
+            if share.shape[1] and self.scales is not None:
+                own = np.searchsorted(self.scales.levels[j], self.filled[gap, j])
+                out[gap, j] = share[np.arange(len(share)), own]
+        return out
+
+    @property
+    def filled_numbers(self) -> int:
+        """How many gaps of numbers were filled."""
+        return int(self.number_gaps.sum())
+
+    @property
+    def filled_labels(self) -> int:
+        """How many gaps of words were filled."""
+        return sum(c.gaps for c in self.labels)
+
+    def coverage(self, levels: Sequence[float] = LEVELS) -> Array:
+        """The share of hidden cells held by intervals of each level, every fold calibrated on the others."""
+        if not self.tried:
+            return np.zeros(len(levels))
+        return np.asarray(cross(self.hidden, len(self.columns), levels).mean(axis=1))
+
+    @property
+    def engines(self) -> NDArray[Any]:
+        """The name of what filled each gap, n x d; empty where a cell was seen."""
+        names = np.where(self.is_filled, self.engine, "").astype(object)
+        for c in self.labels:
+            names[c.cells] = c.engine
+        return names
+
+    @property
+    def progress(self) -> str:
+        """What was done, in a few words."""
+        numbers = f"{self.filled_numbers} gaps, {self.held} of {self.tried} hidden cells held"
+        tried, right = sum(c.tried for c in self.labels), sum(c.right for c in self.labels)
+        words = f"{self.filled_labels} labels, {right} of {tried} hidden ones right"
+        return ", ".join([numbers] * bool(self.filled_numbers or not self.labels) + [words] * bool(self.labels))
+
+    @property
+    def frame(self) -> Any:
+        """The frame that came in with the gaps of numbers and of words filled, in its own types; else the numbers."""
+        if self.table is None:
+            return self.filled
+        if self.came is None:
+            return frame_like(self.filled, self.table.names, self.table)
+        return filled_frame(self.came, self.table, self.filled, self.labels)
+
+    @property
+    def outside(self) -> NDArray[np.int8]:
+        """-1 where a fill is below every value its column has, 1 where above, 0 elsewhere."""
+        return beyond(self.filled, self.is_filled)
+
+    @property
+    def sentence(self) -> str:
+        """One sentence, of numbers and of words each: how many, and how it did on hidden cells."""
+        gaps, words = self.filled_numbers, label_sentence(self.labels) if self.labels else ""
+        if gaps == 0:
+            return words or NO_GAPS
+        if self.tried == 0:
+            return f"{gaps} gaps filled; too few cells are seen to check the intervals. {words}".rstrip()
+        word = width_word(self.held, self.tried, self.level)
+        text = (
+            f"{gaps} gap{'' if gaps == 1 else 's'} filled; our {100 * self.level:.3g}% intervals held "
+            f"{100 * self.held / self.tried:.0f}% of {self.tried} cells hidden on purpose{word and ': ' + word}."
+        )
+        return f"{text} {words}".rstrip()
+
+    def own_model(self, map_dims: int | None = None) -> str:
+        """Which model the fills are from; a map of the same table has a model of its own."""
+        if self.engine != STRAIGHT:
+            errors = {report.engine: report.error for report in self.contest}
+            return (
+                f"Fills are by {self.engine_words}: off by {errors[self.engine]:.2f} of a column's spread on hidden "
+                f"cells, where the straight model is off by {errors[STRAIGHT]:.2f}."
+            )
+        text = f"Fills use their own model ({count(self.n_components, 'dimension')}, {self.how})"
+        return f"{text}." if map_dims is None else f"{text}; the map uses {map_dims}."
+
+    def outside_words(self, logged: Collection[str] = ()) -> tuple[str, ...]:
+        """A line for every column with fills beyond the values it has; `logged` are logarithms already."""
+        lines = []
+        for j, c in enumerate(self.columns):
+            if c.outside:
+                seen = self.filled[~self.is_filled[:, j], j]
+                log = f": try --log {join_names([c.column])}" if c.skewed and c.column not in logged else ""
+                are = "is" if c.outside == 1 else "are"
+                lines.append(
+                    f"{count(c.outside, 'fill')} of {c.column} {are} outside the values seen "
+                    f"({seen.min():.3g} .. {seen.max():.3g}){log}"
+                )
+        return tuple(lines)
+
+    def to_log(self, logged: Collection[str] = ()) -> tuple[str, ...]:
+        """Columns with fills outside the values seen whose logarithm may serve better."""
+        return tuple(c.column for c in self.columns if c.outside and c.skewed and c.column not in logged)
+
+    def text(self, *, map_dims: int | None = None, logged: Collection[str] = ()) -> str:
+        """The table of `lowdim fill`; `map_dims` are those of a map of the same table."""
+        parts = [self._number_lines(map_dims, logged) if self.filled_numbers else [], self._label_text()]
+        return "\n".join([line for part in parts for line in part] or [NO_GAPS])
+
+    def _number_lines(self, map_dims: int | None, logged: Collection[str]) -> list[str]:
+        dims = f"from {count(self.n_components, 'dimension')}"
+        numbers = tuple(c for j, c in enumerate(self.columns) if j not in self._ones)
+        lines = [
+            f"{count(self.filled_numbers, 'gap')} filled "
+            f"{dims if self.engine == STRAIGHT else 'by ' + self.engine_words}.",
+            *column_lines(numbers, {c.column: c.gaps for c in numbers}, self.level),
+        ]
+        beyond = self.outside_words(logged)
+        lines += [f"  {line}" for line in beyond[:NAMED_COLUMNS]]
+        lines += (
+            [f"  and {len(beyond) - NAMED_COLUMNS} more columns with fills outside their values"]
+            if beyond[NAMED_COLUMNS:]
+            else []
+        )
+        lines += contest_lines(self.contest) if self.contest else []
+        return [*lines, self.own_model(map_dims), self._example()]
+
+    def _label_text(self) -> list[str]:
+        """The table of words, and its first fill."""
+        if not self.labels:
+            return []
+        lines = [f"{count(self.filled_labels, 'label')} filled.", *label_lines(self.labels)]
+        first = min((c for c in self.labels if len(c.rows)), key=lambda c: int(c.rows[0]), default=None)
+        if first is None:
+            return lines
+        fill = f"e.g. row {first.rows[0] + 1} {first.column} = {first.fills[0]}"
+        return [*lines, f"{fill}  (probability {first.probability[0]:.2f})"]
+
+    def _example(self) -> str:
+        """The first fill of a number, in words; of a yes/no column with its probability."""
+        i, j = np.argwhere(self.number_gaps)[0]
+        text = f"e.g. row {i + 1} {self.columns[j].column} = {self.filled[i, j]:.3g}"
+        if self.scales is not None and self.scales.levels[j] == (0.0, 1.0):
+            return f"{text}  (probability of 1: {min(max(self.modelled[i, j], 0.0), 1.0):.2f})"
+        return f"{text}  ({self.lower[i, j]:.3g} .. {self.upper[i, j]:.3g})"
+
+    def __repr__(self) -> str:
+        """At most four lines: what, what it held, which model, and where the rest is."""
+        n, d = self.filled.shape
+        first = f"Fills of {count(n, 'row')} x {count(d, 'column')}, {100 * self.level:.3g}% intervals"
+        own = [self.own_model()] if self.filled_numbers else []
+        return "\n".join([first, self.sentence, *own, ".text(), .filled, .lower, .upper, .at(0.8), .multiple(20)"])
+
+    def _repr_html_(self) -> str:
+        """What each column's fills are worth, as a small static table."""
+        numbers = (c for j, c in enumerate(self.columns) if c.gaps and j not in self._ones)
+        some = sorted(numbers, key=lambda c: -c.skill)
+        listed = (
+            (c.column, f"{c.gaps:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", f"{c.outside:,}", c.advice)
+            for c in some[:LISTED_COLUMNS]
+        )
+        more = f"and {len(some) - LISTED_COLUMNS:,} more columns: .text(). " if len(some) > LISTED_COLUMNS else ""
+        return card(
+            self.sentence,
+            ("column", "gaps", "skill", f"{100 * self.level:.3g}% intervals held", "outside the values seen", "advice"),
+            listed,
+            note=f"{more}{self.own_model()}" if some else "",
+        )
+
+    def multiple(self, m: int = 20, *, random_state: Any = 0) -> Array:
+        """m tables drawn jointly, m x n x d, their spread calibrated as the intervals are."""
+        factor = np.array([c.factor for c in self.columns])
+        seed, centre = seed_of(random_state), self.modelled
+        tables = (centre + (self.drawn(seed, k) - centre) * factor for k in range(m))
+        if self.scales is not None:
+            tables = (self.scales.possible(self.scales.outward(table)) for table in tables)
+        drawn = np.stack([np.where(self.is_filled, table, self.filled) for table in tables])
+        for c in self.labels:
+            for number in range(m) if c.numbers else ():
+                drawn[number][c.cells] = c.as_ones(c.drawn(seed, number)[: len(c.rows)])
+        return drawn
+
+
+def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: float) -> list[str]:
+    """What each column's fills are worth as lines of text, the best first; `gaps` says how many each column had."""
+    listed = sorted((c for c in columns if gaps[c.column]), key=lambda c: -c.skill)
+    wide = max([6, *(len(c.column) for c in listed)])
+    digits = max([4, *(len(f"{gaps[c.column]:,}") for c in listed)])
+    held = f"{100 * level:.3g}% intervals held"
+    lines = [f"  {'column':<{wide}}  {'gaps':>{digits}}  skill*  {held}   advice"]
+    for c in listed:
+        share = f"{c.held} of {c.tried}"
+        number = f"{gaps[c.column]:>{digits},}"
+        lines.append(f"  {c.column:<{wide}}  {number}  {c.skill:>6.2f}  {share:>{len(held)}}   {c.advice}")
+    note = "  * share of the column's variance predicted for cells hidden on purpose. 0 = no better than the mean."
+    return [*lines, note]
+
+
+# a frame that came in, in its own types --------------------------------------------------------------------
+def filled_frame(came: Any, table: Table, filled: Array, labels: tuple[LabelFill, ...]) -> Any:
+    """The rows of a frame that were read, every column in its place; only gaps are not as they were."""
+    names = [str(name) for name in came.columns]
+    by_column: dict[str, tuple[Array, Labels]] = {}
+    numbers = [c for c in table.columns if c.role == "number"]
+    for j, c in enumerate(numbers):
+        if not c.encoded:
+            by_column[names[c.position - 1]] = (filled[:, j], ())
+    rows = _rows(came, table)
+    words = {c.position: c.coded.values for c in mixed_table(table).columns if c.words}
+    for fill in labels:
+        codes, column = words[fill.position].copy(), _cells(rows, fill.position - 1)
+        codes[fill.rows] = fill.best
+        by_column[names[fill.position - 1]] = _own_words(codes, column, fill)
+    values = np.column_stack([part for part, _ in by_column.values()])
+    return in_kind(rows, values, tuple(by_column), tuple(own for _, own in by_column.values()))
+
+
+def _own_words(codes: Array, column: list[Any], fill: LabelFill) -> tuple[Array, Labels]:
+    """Codes, and what each stands for in the frame's own type: the first cell that has it."""
+    gap = set(fill.rows.tolist())
+    own: dict[int, Any] = {}
+    for i, code in enumerate(codes):
+        if i not in gap and code == code:
+            own.setdefault(int(code), column[i])
+    labels = tuple(own.get(k, label) for k, label in enumerate(fill.labels))
+    return np.where(np.isnan(codes), 0.0, codes), labels
+
+
+def _rows(came: Any, table: Table) -> Any:
+    """The rows of the frame that were read."""
+    if len(table.rows) == table.shape[0]:
+        return came
+    return came.iloc[table.rows] if table.index is not None else came[table.rows.tolist()]
+
+
+def _cells(frame: Any, j: int) -> list[Any]:
+    column = frame.iloc[:, j] if getattr(frame, "iloc", None) is not None else frame[frame.columns[j]]
+    return list(column.to_list() if callable(getattr(column, "to_list", None)) else column.to_pylist())
