@@ -127,7 +127,7 @@ def test_text_names_the_model_of_the_fills_beside_the_map():
     made = fill(np.where(gap, np.nan, X))
     own = f"Fills use their own model ({made.n_components} dimensions, chosen because it predicts hidden cells best)"
     assert f"{own}." in made.text() and f"{own}; the map uses 2." in made.text(map_dims=2)
-    few = fill(np.where(gap, np.nan, X)[:30])  # one candidate only: hidden cells chose nothing
+    few = fill(np.where(gap, np.nan, X)[:20])  # one candidate only: hidden cells chose nothing
     assert "as many as it finds use for" in few.text()
     assert "(1 dimension, as asked)" in fill(np.where(gap, np.nan, X), model=PPCA(1)).text()
 
