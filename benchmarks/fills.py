@@ -393,8 +393,8 @@ def number_lines(found: list[dict]) -> tuple[list[str], list[str], list[str]]:
         _, gain, gain_off = versus(own, "error", ("straight",))
         least.append((gap <= 0, gain <= 0))
         if len(own) > 1:
-            best_of.append(gap <= off)
-            past.append(gain <= gain_off)
+            best_of.append(gap <= off * (1 + 1e-9))
+            past.append(gain <= gain_off * (1 + 1e-9))
         held, cells = held + sum(one["held"] for one in own), cells + sum(one["cells"] for one in own)
         inside = f"{100 * sum(one['held'] for one in own) / sum(one['cells'] for one in own):.1f} %"
         engines = [one["engine"] for one in own]
@@ -430,7 +430,7 @@ def by_table(found: list[dict], names: tuple[str, ...], scores: tuple[str, ...],
         far = [
             f"{name}{' ' + score if len(scores) > 1 else ''} ({best} {gap:+.4f} ± {off:.4f})"
             for score, (best, gap, off) in told.items()
-            if gap > off
+            if gap > off * (1 + 1e-9)  # one hiding that differs makes them equal
         ]
         near.append(not far)
         behind += far
