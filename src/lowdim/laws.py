@@ -173,6 +173,21 @@ def score_is_objective(model: Any, X: Any) -> None:
     )
 
 
+def criteria_count_numbers(model: Any, X: Any) -> None:
+    """`bic` and `aic` weigh the rows' log densities against `n_parameters_`; a model without it has neither."""
+    fitted, w = _fit(model, X), as_source(X).weight
+    if not _can(fitted, "n_parameters_"):
+        return _lacks_criteria(fitted, X)
+    k, n = fitted.n_parameters_, float(len(_table(X)) if w is None else w.sum())
+    with _quiet():
+        scores = fitted.score_samples(X)
+        bic, aic = fitted.bic(X), fitted.aic(X)
+    total = float(scores.sum() if w is None else w @ scores)
+    assert isinstance(k, int) and k > 0, f"n_parameters_ is {k!r}"
+    for name, got, want in (("bic", bic, k * np.log(n) - 2 * total), ("aic", aic, 2 * k - 2 * total)):
+        assert abs(got - want) <= TOTAL * (1.0 + abs(want)), f"{name} is {got!r}, not {want!r}"
+
+
 def impute_keeps_seen(model: Any, X: Any) -> None:
     """`impute` keeps every seen cell to the bit, fills every gap as `predict_cells` says, and is sure of seen cells."""
     fitted = _fit(model, X)
@@ -289,6 +304,7 @@ LAWS: dict[str, Callable[[Any, Any], None]] = {
         row_order_does_not_matter,
         objective_never_falls,
         score_is_objective,
+        criteria_count_numbers,
         impute_keeps_seen,
         sample_then_fit,
         options_untouched,
@@ -349,9 +365,19 @@ def _brief(model: Any) -> Any:
 
 def _can(model: Any, verb: str) -> bool:
     try:
-        return callable(getattr(model, verb))
+        return getattr(model, verb) is not None
     except AttributeError:
         return False
+
+
+def _lacks_criteria(model: Any, X: Any) -> None:
+    """A model that counts no numbers must say so when it is asked for a criterion."""
+    for name in ("bic", "aic"):
+        try:
+            value = getattr(model, name)(X)
+        except AttributeError:
+            continue
+        raise AssertionError(f"{name} is {value!r}, and there is no n_parameters_ it could count")
 
 
 def _table(X: Any) -> Array:

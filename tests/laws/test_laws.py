@@ -443,6 +443,9 @@ class Liar(PPCA):
             out = (np.nextafter(out[0], np.inf), out[1])
         return out
 
+    def aic(self, X, **how):
+        return super().aic(X, **how) + (self.breaks == "criteria_count_numbers")
+
     def fit_transform(self, X, y=None, **how):
         wrong = 1e-6 if self.breaks == "transform_is_fit_transform" else 0.0
         return super().fit_transform(X, y, **how) * (1 + wrong)

@@ -37,3 +37,14 @@ def count_parameters(d: int, q: int, *, own_units: bool) -> int:
     (9, 12)
     """
     return d + min(d * q - q * (q - 1) // 2 + (d if own_units else 1), d * (d + 1) // 2)
+
+
+def count_shared(k: int, rest: int, q: int) -> int:
+    """The free numbers of a mean and a covariance of two views, k and `rest` columns, that share q positions.
+
+    Each view has a covariance of its own; what lies between them is a k x rest matrix of rank q.
+
+    >>> count_shared(3, 2, 1), count_shared(3, 2, 2) == 5 + 5 * 6 // 2
+    (18, True)
+    """
+    return k + rest + (k * (k + 1) + rest * (rest + 1)) // 2 + q * (k + rest - q)

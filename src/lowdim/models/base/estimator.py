@@ -53,7 +53,7 @@ class Absent:
         self.why, self.fix = why, fix
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name: str = f"{self.name}, {name}" if "name" in vars(self) else name  # a reason may be that of several
 
     def __get__(self, instance: object, owner: type) -> Any:
         raise error("LD240", model=owner.__name__, verb=self.name, why=self.why, fix=self.fix)

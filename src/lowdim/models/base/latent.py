@@ -1,7 +1,6 @@
 """The contract: hooks in, verbs out.
 
-A model gives pure hooks over NamedTuples of arrays; this class turns them into the public verbs. Only
-`fit` and `partial_fit` assign to self.
+A model gives pure hooks over NamedTuples of arrays; this class turns them into the public verbs.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ class LatentModel(Estimator):
     """A latent variable model: rows come from positions z, cells from z plus noise.
 
     To write one, implement `_fit`, `_posterior`, `_decode`, `_draw`, `_redraw`, `_prior`, `_axes`, `_attributes`,
-    `_certify` and `_cost`; you inherit every public verb. Hooks work in the frame (`frame_`) on parameters
-    (`params_`); verbs speak in the table's units.
+    `_certify` and `_cost`, and `n_parameters_` for `bic` and `aic`; you inherit every public verb. Hooks work in the
+    frame (`frame_`) on parameters (`params_`); verbs speak in the table's units.
 
     Attributes
     ----------
@@ -315,6 +314,18 @@ class LatentModel(Estimator):
         """Mean log density of the rows, in nats a row, weighted by `sample_weight`."""
         source = as_source(X, weight=sample_weight)
         return float(np.average(self.score_samples(source, run=run), weights=source.weight))
+
+    def bic(self, X: Any, *, sample_weight: Any = None) -> float:
+        """Schwarz's criterion of a table, the smaller the better."""
+        from lowdim.models.base.criteria import bic
+
+        return bic(self, X, sample_weight)
+
+    def aic(self, X: Any, *, sample_weight: Any = None) -> float:
+        """Akaike's criterion of a table, the smaller the better."""
+        from lowdim.models.base.criteria import aic
+
+        return aic(self, X, sample_weight)
 
     @property
     def _n_features_out(self) -> int:

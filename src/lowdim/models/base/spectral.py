@@ -72,6 +72,7 @@ class SpectralModel(Estimator):
     impute = Absent("a map places rows with gaps and fills none", "ProbabilisticPCA(k).fit(X).impute(X)")
     inverse_transform = Absent(NO_DECODER, "KernelPCA (pre-images), or PCA")
     reconstruct = Absent(NO_DECODER, "KernelPCA (pre-images), or PCA")
+    n_parameters_ = bic = aic = Absent("a graph of the rows is no number to count", "field_score, or judge_map")
     sample = Absent(NO_DENSITY, "ProbabilisticPCA().sample; sample_field draws from the random field over these rows")
     score_samples = Absent(NO_DENSITY, "ProbabilisticPCA, or lowdim.embedding_score for a map as a whole")
     score = Absent(NO_DENSITY, "ProbabilisticPCA, or lowdim.embedding_score for a map as a whole")

@@ -152,6 +152,7 @@ class BayesianGPLVM(GaussianProcessMap):
     1
     """
 
+    n_parameters_ = bic = aic = Absent("its places are believed, not counted", "objective_, the evidence bound")
     _objective_name: ClassVar[str] = "evidence bound"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,

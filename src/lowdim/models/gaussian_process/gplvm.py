@@ -129,6 +129,9 @@ class GPLVM(GaussianProcessMap):
     True
     """
 
+    n_parameters_ = bic = aic = Absent(
+        "it fits a place for every row", "objective_, or BayesianGPLVM, whose bound pays for them"
+    )
     _objective_name: ClassVar[str] = "log-likelihood given the places"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": COUNT,

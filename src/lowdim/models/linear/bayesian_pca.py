@@ -124,9 +124,7 @@ class BayesianPCA(LinearGaussian):
     3
     """
 
-    n_parameters_ = Absent("its parameters are believed, not counted", "objective_, the evidence bound")
-    bic = Absent("its parameters are believed, not counted", "objective_, the evidence bound")
-    aic = Absent("its parameters are believed, not counted", "objective_, the evidence bound")
+    n_parameters_ = bic = aic = Absent("its parameters are believed, not counted", "objective_, the evidence bound")
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": Rule(lambda v: v is None or WHOLE.holds(v), "None or a whole number >= 0"),
         "method": Rule(lambda v: v in ("variational", "laplace"), "'variational' or 'laplace'"),

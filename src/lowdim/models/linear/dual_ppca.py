@@ -93,9 +93,7 @@ class DualPPCA(LinearGaussian):
     """
 
     _pairs_matter = False  # loadings are integrated out: rows are compared, not columns
-    n_parameters_ = Absent("it fits a position for every row", "objective_, or ProbabilisticPCA")
-    bic = Absent("it fits a position for every row", "objective_, or ProbabilisticPCA")
-    aic = Absent("it fits a position for every row", "objective_, or ProbabilisticPCA")
+    n_parameters_ = bic = aic = Absent("it fits a position for every row", "objective_, or ProbabilisticPCA")
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": WHOLE,
         "standardize": TRUTH,

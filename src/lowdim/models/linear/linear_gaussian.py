@@ -193,18 +193,6 @@ class LinearGaussian(LatentModel):
         check_is_fitted(self)
         return count_parameters(*self.params_.W.shape, own_units=self._own_units or bool(self.standardize))
 
-    def bic(self, X: Any, *, sample_weight: Any = None) -> float:
-        """Schwarz's criterion of a table, the smaller the better."""
-        from lowdim.models.base.criteria import bic
-
-        return bic(self, X, sample_weight)
-
-    def aic(self, X: Any, *, sample_weight: Any = None) -> float:
-        """Akaike's criterion of a table, the smaller the better."""
-        from lowdim.models.base.criteria import aic
-
-        return aic(self, X, sample_weight)
-
     def _cost(self, n: int, d: int) -> Cost:
         from lowdim.math.eigen import PASSES
         from lowdim.models.base.linear_memory import peak_bytes

@@ -16,7 +16,7 @@ from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
 from lowdim.math.gaussian import design
 from lowdim.math.linalg import Array, Mask, align, root_times, sign_rule
 from lowdim.math.rotate import simple_axes
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, TURN, WHOLE, Out, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, TURN, WHOLE, Absent, Out, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
 from lowdim.models.mixed.cells import draw, expected, fills, probabilities
@@ -138,6 +138,9 @@ class MixedFactorAnalysis(LatentModel):
     [2.0, 2.0, 1.0, 2.0]
     """
 
+    n_parameters_ = bic = aic = Absent(
+        "its log density is a lower bound, no likelihood", "objective_, the penalised bound"
+    )
     _objective_name: ClassVar[str] = "penalised lower bound"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": WHOLE,

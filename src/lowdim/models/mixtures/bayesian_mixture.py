@@ -211,8 +211,7 @@ class BayesianMixtureOfPPCA(MixtureModel):
         "score_is_objective": "the bound also pays for what is learnt about the parameters",
         "sample_then_fit": "its scores include the parameters' doubt, which more rows lessen",
     }
-    bic = Absent("its parameters are not counted but believed", "objective_, the evidence bound: the higher the better")
-    aic = Absent("its parameters are not counted but believed", "objective_, the evidence bound: the higher the better")
+    n_parameters_ = bic = aic = Absent("its parameters are believed, not counted", "objective_, the evidence bound")
     _rules: ClassVar[dict[str, Rule]] = {
         "n_clusters": COUNT,
         "n_components": Rule(lambda v: v is None or WHOLE.holds(v), "None or a whole number >= 0"),

@@ -149,6 +149,7 @@ class KMeans(ClusterMixin, LatentModel):
         "transform gives each row's distances, score minus the sum of squares; "
         "GaussianMixture(covariance_type='spherical') has densities",
     )
+    n_parameters_ = bic = aic = Absent(_why, "choose_clusters, or GaussianMixture(covariance_type='spherical')")
     sample = Absent(_why, "GaussianMixture(covariance_type='spherical').fit(X).sample(n)")
     decode = Absent("a row's distances to the centres are no position", "cluster_centers_[model.predict(X)]")
     inverse_transform = Absent(

@@ -84,6 +84,7 @@ class KMedoids(ClusterMixin, Estimator):
     ([1, 4], 5.0)
     """
 
+    n_parameters_ = bic = aic = Absent(NO_ROW_DENSITY, "GaussianMixture")
     posterior = Absent(NO_ROW_DENSITY, "GaussianMixture")
     score_samples = Absent(NO_ROW_DENSITY, "GaussianMixture")
     sample = Absent(NO_ROW_DENSITY, "GaussianMixture")

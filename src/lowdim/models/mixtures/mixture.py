@@ -450,18 +450,6 @@ class MixtureModel(LatentModel):
             raise error("LD240", model=type(self).__name__, verb="coordinate", why=why, fix=fix)
         return coordinate(self, X, n_components, n_neighbors)
 
-    def bic(self, X: Any, *, sample_weight: Any = None) -> float:
-        """Schwarz's criterion of a table, the smaller the better."""
-        from lowdim.models.base.criteria import bic
-
-        return bic(self, X, sample_weight)
-
-    def aic(self, X: Any, *, sample_weight: Any = None) -> float:
-        """Akaike's criterion of a table, the smaller the better."""
-        from lowdim.models.base.criteria import aic
-
-        return aic(self, X, sample_weight)
-
     # reports -----------------------------------------------------------------------------------------
     def _attributes(self, params: MixtureParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         component, components = self._component(), params.components

@@ -197,6 +197,7 @@ class Autoencoder(LatentModel):
         "max_iter": COUNT,
         "random_state": Rule(is_seed, SEED_WORDS),
     }
+    n_parameters_ = bic = aic = Absent("it has no density, or in the variational form a bound", "DensityNetwork")
     score = VariationalVerb(NO_AUTOENCODER_DENSITY, FOR_A_DENSITY)
     score_samples = VariationalVerb(NO_AUTOENCODER_DENSITY, FOR_A_DENSITY)
     sample = VariationalVerb(NO_AUTOENCODER_DENSITY, "variational=True")

@@ -116,8 +116,8 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
     alone_ : float
         The share of rows of which one point has 95 % or more: near 1 there are too few points.
-    n_components_ : int
-        L.
+    n_components_, n_parameters_ : int
+        L, and the numbers fitted, as `bic` and `aic` count them; the prior leaves fewer of them free.
     objective_, history_ : float, array
         The log posterior, and its values pass by pass.
     n_iter_, converged_, certificate_ : int, bool, Certificate
@@ -389,6 +389,13 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         if not len(p.cube):
             return self._each(lambda b: np.zeros(b.rows), X, run=run)
         return self._each(lambda b: self._posterior(p, frame.inward(b)).error, X, run=run)
+
+    def _count_weights(self, params: DensityNetworkParams) -> int:
+        """With draws of each row the places are the Gaussian's, which a turn leaves as it is: it is not counted."""
+        if not len(params.cube):
+            return super()._count_weights(params)
+        L = params.grid.shape[1] if params.layers else 0
+        return self._pack(params).size - 1 - L * (L - 1) // 2
 
     # what a fit leaves ----------------------------------------------------------------------------------
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:

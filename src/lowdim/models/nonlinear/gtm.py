@@ -67,8 +67,8 @@ class GTM(NodeModel[GTMParams]):
         What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
     alone_ : float
         The share of rows of which one node has 95 % or more: near 1 the sheet is as coarse as its grid.
-    n_components_ : int
-        L.
+    n_components_, n_parameters_ : int
+        L, and the numbers fitted, as `bic` and `aic` count them; the prior leaves fewer of them free.
     objective_, history_ : float, array
         The log posterior, and its values pass by pass.
     n_iter_, converged_, certificate_ : int, bool, Certificate

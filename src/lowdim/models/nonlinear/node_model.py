@@ -305,6 +305,16 @@ class NodeModel(LatentModel, Generic[Params]):
         unit = float(self.frame_.report.max())
         return np.asarray(self.params_.W * (self.frame_.report / unit)), unit
 
+    @property
+    def n_parameters_(self) -> int:
+        """The numbers fitted, as `bic` and `aic` count them; the weights' prior leaves fewer of them free."""
+        check_is_fitted(self)
+        return self._count_weights(self.params_) + (self.n_features_in_ if self.standardize else 1)
+
+    def _count_weights(self, params: Params) -> int:
+        """The numbers that place the nodes: as many as they have cells, at most."""
+        return min(self._pack(params).size - 1, params.nodes.size)
+
     # what a fit leaves ----------------------------------------------------------------------------------
     def _attributes(self, params: Params, frame: Frame, fit: Fit) -> dict[str, Any]:
         noise = squared(np.array([params.psi]), float(frame.report[0]))

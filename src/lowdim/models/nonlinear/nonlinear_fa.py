@@ -23,7 +23,7 @@ from lowdim.models.base.calibration import (
     inflation_note,
     without_held_cells,
 )
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
@@ -154,6 +154,9 @@ class NonlinearFactorAnalysis(LatentModel):
     True
     """
 
+    n_parameters_ = bic = aic = Absent(
+        "its log density is a lower bound, no likelihood", "objective_, the evidence bound"
+    )
     _objective_name: ClassVar[str] = "evidence bound"
     _rules: ClassVar[dict[str, Rule]] = {
         "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"),

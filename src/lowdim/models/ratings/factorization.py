@@ -161,6 +161,9 @@ class MatrixFactorization(LatentModel):
         "weights_repeat_rows": "a user who counts twice would be two users: there are no row weights",
         "merge_any_order": "what merges are sums over items inside a sweep, tested with the model",
     }
+    n_parameters_ = bic = aic = Absent(
+        "users and items have parameters of their own, believed, not counted", "objective_"
+    )
     partial_fit = Absent(
         "every rating of a user bears on all they rated before", "fit again with all ratings; a new user alone: fold_in"
     )

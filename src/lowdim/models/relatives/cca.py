@@ -15,6 +15,7 @@ from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.engine.statistics import triangle
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, lower, orthogonality
+from lowdim.models.base.criteria import count_shared
 from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Out, Rule, in_kind, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, in_range
@@ -114,8 +115,8 @@ class CCA(LatentModel):
     tests_ : tuple of CanonicalTest
         Wilks, Pillai, Hotelling-Lawley and Roy with their F for every number of remaining correlations; empty where
         there are gaps.
-    n_components_ : int
-        The number of shared positions.
+    n_components_, n_parameters_ : int
+        The number of shared positions, and of the numbers fitted, as `bic` and `aic` count them.
     n_y_features_in_, y_feature_names_in_, y_ndim_
         Columns of the second table, their names, and 1 where it came as a row of numbers; of two tables only.
     objective_, history_, n_iter_, converged_, certificate_, params_, frame_
@@ -360,6 +361,8 @@ class CCA(LatentModel):
     def _views(self, X: Any, y: Any) -> Any:
         """The rows of both views side by side; a view that is None is unknown."""
         check_is_fitted(self)
+        if isinstance(X, Joined):
+            return X
         if not self._of_two_tables:
             if y is not None:
                 raise error("LD280", problem="this CCA was fitted to one table: give the new rows as one table too")
@@ -452,6 +455,20 @@ class CCA(LatentModel):
         rows = as_source(self._views(X, y))
         weight = rows.weight if sample_weight is None else as_source(rows, weight=sample_weight).weight
         return float(np.average(super().score_samples(rows, run=run), weights=weight))
+
+    @property
+    def n_parameters_(self) -> int:
+        """The numbers fitted, as `bic` and `aic` count them."""
+        check_is_fitted(self)
+        return count_shared(self.params_.first, len(self.params_.mu) - self.params_.first, self.params_.W.shape[1])
+
+    def bic(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+        """Schwarz's criterion of both views, the smaller the better."""
+        return super().bic(self._views(X, y), sample_weight=sample_weight)
+
+    def aic(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
+        """Akaike's criterion of both views, the smaller the better."""
+        return super().aic(self._views(X, y), sample_weight=sample_weight)
 
     # reports ----------------------------------------------------------------------------------
     def _attributes(self, params: CCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:

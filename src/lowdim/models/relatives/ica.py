@@ -110,6 +110,7 @@ class ICA(LatentModel):
     }
     _objective_name = "negentropy of the sources (by log cosh)"
     _why = "sources without noise: rows off their plane have no density, and the sources' own shapes are not fitted"
+    n_parameters_ = bic = aic = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
     score = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
     score_samples = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
     sample = Absent(_why, "ProbabilisticPCA().sample")

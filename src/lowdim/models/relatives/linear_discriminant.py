@@ -143,6 +143,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
     prior = Absent(_why, "ProbabilisticPCA")
     posterior = Absent(_why, "predict_proba, the posterior of the classes")
     sample = Absent(_why, "GaussianMixture().sample")
+    n_parameters_ = bic = aic = Absent(_why, "score, the share of rows whose class it finds")
     score_samples = Absent(_why, "predict_log_proba, or GaussianMixture().score_samples")
     _laws_broken: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("all_missing_row_gets_prior", "impute_keeps_seen", "sample_then_fit"), _why),

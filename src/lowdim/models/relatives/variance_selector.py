@@ -77,6 +77,7 @@ class VarianceSelector(Estimator):
     _rules: ClassVar[dict[str, Rule]] = {"n_components": COUNT}
     _objective_name = "minus the error of squared distances"
     _why = "it chooses columns and models no rows"
+    n_parameters_ = bic = aic = Absent(_why, "ProbabilisticPCA, or error_ for the distances lost")
     score = Absent(_why, "ProbabilisticPCA, or error_ for the distances lost")
     score_samples = Absent(_why, "ProbabilisticPCA")
     sample = Absent(_why, "ProbabilisticPCA().sample")
