@@ -79,7 +79,7 @@ def groups(color: Any, n: int, title: str = "") -> Groups:
         value = np.where(np.isfinite(raw.astype(float)), raw, np.nan).astype(float)
         if len(np.unique(value[np.isfinite(value)])) > MOST_KINDS:
             return Groups(np.zeros(n, dtype=int), (), title, value)
-    text = np.array([NO_LABEL if v is None or v != v else _name(v) for v in raw.tolist()])
+    text = np.array([kind_name(v) for v in raw.tolist()])
     kinds, which, many = np.unique(text, return_inverse=True, return_counts=True)
     order = np.argsort(-many, kind="stable")
     rank = np.empty(len(kinds), dtype=int)
@@ -92,7 +92,10 @@ def groups(color: Any, n: int, title: str = "") -> Groups:
     )
 
 
-def _name(value: Any) -> str:
+def kind_name(value: Any) -> str:
+    """What a kind is called by one of its values."""
+    if value is None or value != value:
+        return NO_LABEL
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -8,7 +8,7 @@ from scipy.special import expit
 import lowdim as ld
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.plot.analysis.traverse import traverse, traverse_of, walk_axis
-from lowdim.plot.subjects import ModelOnTable
+from lowdim.plot.subjects import ModelOnTable, plot_model
 from lowdim.text.kinds import OptionError
 from lowdim.text.messages import LowdimError
 from tests.conftest import need
@@ -124,3 +124,57 @@ def test_answers_walk_by_their_probabilities():
     labels = mean[[names.index(f"d={word}") for word in ("low", "mid", "high")]]
     np.testing.assert_allclose(labels.sum(axis=0), 1.0)
     assert "90% of new cells lie in the band" in plot.sentence
+
+
+# from one group to another ------------------------------------------------------------------------------------
+def three_groups():
+    """Iris as a table with a label column."""
+    from sklearn.datasets import load_iris
+
+    data = load_iris(as_frame=True)
+    frame = data.frame.assign(kind=data.target_names[data.target]).drop(columns="target")
+    return ld.read(frame), data.data.to_numpy(), np.asarray(data.target)
+
+
+def test_a_walk_between_groups_goes_from_mean_to_mean():
+    table, X, target = three_groups()
+    model = ld.PPCA(2).fit(X)
+    plot = same_twice(lambda: plot_model("between", model, table, "setosa", "virginica"))
+    Z = model.transform(X)
+    first, last = Z[target == 0].mean(axis=0), Z[target == 2].mean(axis=0)
+    want = first + np.linspace(0, 1, 5)[:, None] * (last - first)
+    np.testing.assert_allclose(plot.data["position"], want, atol=1e-12)
+    np.testing.assert_allclose(plot.data["mean"].T, model.inverse_transform(want), atol=1e-9)
+    assert plot.data["rows"].tolist() == [50, 50] and (plot.data["band"] > 0).all()
+    # a linear decoder takes the mean of places to the mean of the made rows: the measured means, but for noise
+    assert plot.data["mean"][:, 4] == pytest.approx(X[target == 2].mean(axis=0), abs=0.15)
+    assert plot.sentence.startswith("On the way from 'setosa' to 'virginica', 'petal length (cm)' moves most: from 1.")
+    assert "setosa (0) to virginica (1)" in " ".join(texts(plot))
+
+
+def test_ends_may_be_rows_and_groups_of_a_column_that_is_named():
+    table, X, _ = three_groups()
+    model = ld.PPCA(2).fit(X)
+    plot = plot_model("between", model, table, table.row_names[7], "virginica", shape=(4,))
+    np.testing.assert_allclose(plot.data["position"][0], model.transform(X)[7], atol=1e-12)
+    assert {"25%", "50%", "75%", "virginica"} <= set(texts(plot)) and plot.data["rows"].tolist() == [1, 50]
+    wide = np.where(X[:, 0] > 6, "long", "short")
+    plot = plot_model("between", model, table, "short", "long", groups=wide)
+    assert plot.data["rows"].tolist() == [int((wide == "short").sum()), int((wide == "long").sum())]
+    usual = plot_model("between", model, table)  # the two most common groups
+    assert usual.sentence.startswith("On the way from 'setosa' to 'versicolor'")
+    for words in (("nothing", "virginica"), ("virginica", "nothing")):
+        with pytest.raises(OptionError, match=r"setosa, versicolor, virginica\) or the name of a row"):
+            plot_model("between", model, table, *words)
+    with pytest.raises(LowdimError, match="LD494"):
+        plot_model("between", ld.ClassicalMDS(2).fit(X), table, "setosa", "virginica")
+    with pytest.raises(OptionError, match="no column of the table has groups"):
+        plot_model("between", model, ld.read(X))
+
+
+def test_a_model_without_noise_walks_too():
+    table, X, target = three_groups()
+    model = ld.Autoencoder(2, hidden=()).fit(X)
+    plot = plot_model("between", model, table, "setosa", "virginica")
+    assert plot.data["mean"][:, 0] == pytest.approx(model.reconstruct(X)[target == 0].mean(axis=0), abs=1e-6)
+    assert "90% of the rows' cells are made again within" in plot.sentence

@@ -1,8 +1,9 @@
-"""A walk along one axis of a model: what its rows look like there, with bands; as columns, a curve or a filmstrip."""
+"""A walk along an axis of a model, or from one group of rows to another: what rows look like there, with bands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from lowdim.models.mixed.given_others import cells_at
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
+from lowdim.plot.colour import chosen, kind_name
 from lowdim.plot.pictures import (
     CONNECTIONS,
     SHAPE,
@@ -29,8 +31,9 @@ from lowdim.plot.pictures import (
     form_of_rows,
     picture_height,
 )
-from lowdim.plot.registry import AXIS, InReport, plot
+from lowdim.plot.registry import AXIS, InReport, PlotOption, plot
 from lowdim.text.escape import protect_terminal
+from lowdim.text.format import listing
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -38,15 +41,20 @@ if TYPE_CHECKING:
 
     from lowdim.plot.subjects import ModelOnTable
 
+BETWEEN_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of the way
 WALK_STEPS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # in sd along the axis
 MOST_WALK_PANELS = 6  # columns drawn along an axis
 BAND_LEVEL = 0.9  # of the bands
 CURVE_POINTS = 41  # points of a curve between the first step and the last
+Rows = NDArray[np.intp]
 BAND_OF_CELLS, BAND_OF_ROWS, NO_BAND = "90% of new cells", "90% of the rows' own errors", ""
 
 
 class Walk(NamedTuple):
-    """Positions along an axis, how many sd each is from the middle, the cells there, and half the width of the band."""
+    """Positions along a line, how far each is, the cells there, and half the width of the band.
+
+    How far is in sd from the middle of an axis, or the share of the way between two that are `called`.
+    """
 
     z: Array
     step: Array
@@ -54,6 +62,7 @@ class Walk(NamedTuple):
     band: Array
     kind: str  # what the band holds
     ends: tuple[Array, Array] | None = None  # of the band, where it is not the same on both sides
+    called: tuple[str, ...] = ()  # the first and the last position, where they have names
 
     @property
     def low(self) -> Array:
@@ -64,6 +73,13 @@ class Walk(NamedTuple):
     def high(self) -> Array:
         """The upper end of the band."""
         return self.mean + self.band if self.ends is None else self.ends[1]
+
+    @property
+    def marks(self) -> list[str]:
+        """What each position is called."""
+        if not self.called:
+            return [f"{_step(step)} sd" for step in self.step]
+        return [draw.short(self.called[int(step)]) if step in (0.0, 1.0) else f"{step:.0%}" for step in self.step]
 
     def scaled(self, unit: Array) -> Walk:
         """In the table's own units."""
@@ -158,37 +174,142 @@ def _drawn(
     walk = walk_at(np.asarray(steps, dtype=np.float64))
     along, mean, band = walk.step, walk.mean, walk.band
     form = form_of_rows(shape, names, mean if rows is None else rows, connections, every_name)
-    moved = np.ptp(mean, axis=0) / np.maximum(band.mean(axis=0), 1e-9 * np.ptp(mean, axis=0).max(initial=0.0))
-    order = np.argsort(-np.nan_to_num(moved), kind="stable")
+    order = _most_moved(walk)
     if form is None:
         curve = walk_at(np.linspace(min(steps), max(steps), CURVE_POINTS))
         figure = _columns(walk, curve, order[:MOST_WALK_PANELS], names)
-    elif isinstance(form, CurveForm):
-        figure = _curves(walk)
     else:
-        figure = _pictures(along, mean, form)
-    title, sentence = _words(walk, axis, int(order[0]), names, shape is not None)
+        figure = _curves(walk) if isinstance(form, CurveForm) else _pictures(walk, form)
+    title, sentence = _words(walk, f"along axis {axis + 1}", int(order[0]), names, shape is not None)
     draw.headline(figure, title)
-    data = {
-        "column": np.array([str(name) for name in names]),
-        "step": along,
-        "position": walk.z[:, axis],
-        "mean": mean.T,
-        "band": band.T,
-    }
-    return Plot("traverse", figure, title=title, sentence=sentence, data=data)
+    data = {"column": np.array([str(name) for name in names]), "step": along, "position": walk.z[:, axis]}
+    return Plot("traverse", figure, title=title, sentence=sentence, data={**data, "mean": mean.T, "band": band.T})
 
 
-def _words(walk: Walk, axis: int, j: int, names: Sequence[str], pictures: bool) -> tuple[str, str]:
+@plot(
+    "between",
+    "What rows look like on the way from one group, or one row, to another.",
+    needs="model",
+    options=(
+        PlotOption("start", "text", "The group or the row where the walk begins", flag="--from"),
+        PlotOption("end", "text", "The group or the row where it ends", flag="--to"),
+        PlotOption("groups", "column", "The column whose groups are meant"),
+        SHAPE,
+        CONNECTIONS,
+    ),
+)
+@draw.styled
+def between(
+    subject: ModelOnTable,
+    start: str = "",
+    end: str = "",
+    *,
+    groups: Any = None,
+    steps: Sequence[float] = BETWEEN_STEPS,
+    shape: Shape = None,
+    connections: Connections = None,
+) -> Plot:
+    """What the model says a row looks like on the straight way between two groups of rows, or two rows.
+
+    A group is where its rows are in the mean; the places between are decoded.
+
+    Parameters
+    ----------
+    subject : ModelOnTable
+        A model with a decoder.
+    start : str, optional
+        A value of a label column, or the name of a row.
+    end : str, optional
+        The same; without both, the walk is between the two most common groups.
+    groups : str or array, optional
+        The column whose groups are meant; the first label column that has the value where it is left out.
+    steps : sequence of float, default (0, 0.25, 0.5, 0.75, 1)
+        Shares of the way.
+    shape : tuple of int or "skeleton", optional
+        As of `traverse`: rows as curves, images or figures of joined points.
+    connections : sequence of pairs of names, or a path, optional
+        Of a skeleton, the points that are joined.
+
+    Returns
+    -------
+    Plot
+    """
+    model, names, one = subject.model, subject.table.names, subject.unit
+    if "likelihoods_" in vars(model):
+        raise subject.lacks("between", "its columns have levels and labels, and no bands", "its weights: hinton")
+    ends = (start, end) if start and end else _two_groups(subject, groups)
+    a, b = (rows_called(subject, word, groups) for word in ends)
+    way = partial(walk_between, model, subject.X, a, b, ends)
+    walk = way(np.asarray(steps, dtype=np.float64)).scaled(one)
+    form = form_of_rows(shape, names, subject.X * one, connections, everyone(subject.table))
+    order = _most_moved(walk)
+    if form is None:
+        curve = way(np.linspace(min(steps), max(steps), CURVE_POINTS)).scaled(one)
+        figure = _columns(walk, curve, order[:MOST_WALK_PANELS], names)
+    else:
+        figure = _curves(walk) if isinstance(form, CurveForm) else _pictures(walk, form)
+    where = f"on the way from {draw.quoted(ends[0])} to {draw.quoted(ends[1])}"
+    title, sentence = _words(walk, where, int(order[0]), names, shape is not None)
+    draw.headline(figure, title)
+    data = {"column": np.array([str(name) for name in names]), "step": walk.step, "position": walk.z}
+    data |= {"rows": np.array([len(a), len(b)]), "mean": walk.mean.T, "band": walk.band.T}
+    return Plot("between", figure, title=title, sentence=sentence, data=data)
+
+
+def walk_between(model: Any, X: Array, a: Rows, b: Rows, ends: tuple[str, ...], along: Array) -> Walk:
+    """The straight way from the mean place of rows a to that of rows b; its band as along an axis."""
+    if not callable(getattr(model, "inverse_transform", None)) or not callable(getattr(model, "transform", None)):
+        fix = "a model with a decoder: ppca, gtm, gplvm"
+        raise error("LD494", name="between", model=f"this {type(model).__name__}", why="it has no decoder", fix=fix)
+    places = np.asarray(model.transform(X), dtype=np.float64)
+    first, last = places[a].mean(axis=0), places[b].mean(axis=0)
+    z = first + along[:, None] * (last - first)
+    return Walk(z, along, *_decoded(model, z, X, places), called=ends)
+
+
+def rows_called(subject: ModelOnTable, word: str, column: Any = None) -> Rows:
+    """The rows of the group of this name, in the column that is meant or the first that has it; or the row."""
+    columns = subject.table.labels if column is None else {"": chosen(subject.table, column)[0]}
+    for values in columns.values():
+        found = np.flatnonzero([kind_name(v) == word for v in np.asarray(values)[subject.rows].tolist()])
+        if len(found):
+            return found
+    named = [k for k, name in enumerate(subject.row_names) if name == word and column is None]
+    if not named:
+        known = dict.fromkeys(kind_name(v) for values in columns.values() for v in np.asarray(values).tolist())
+        allowed = f"a group ({listing(list(known), 8)}) or the name of a row" if known else "the name of a row"
+        raise error("LD210", option="start or end", value=word, allowed=allowed)
+    return np.array(named[:1], dtype=np.intp)
+
+
+def _two_groups(subject: ModelOnTable, column: Any) -> tuple[str, str]:
+    """The two most common groups, in the order of their names."""
+    found = subject.groups(column)
+    if found is None or found.value is not None or len(found.names) < 2:
+        fix = "two rows by their names: --from ROW --to ROW (in Python start and end)"
+        raise subject.lacks("between", "no column of the table has groups", fix)
+    first, second = sorted(found.names[:2])
+    return first, second
+
+
+def _most_moved(walk: Walk) -> NDArray[np.int_]:
+    """Columns by how far they move beside their band, the farthest first."""
+    reach = np.ptp(walk.mean, axis=0)
+    moved = reach / np.maximum(walk.band.mean(axis=0), 1e-9 * reach.max(initial=0.0))
+    return np.argsort(-np.nan_to_num(moved), kind="stable")
+
+
+def _words(walk: Walk, where: str, j: int, names: Sequence[str], pictures: bool) -> tuple[str, str]:
     low, high = float(walk.mean[:, j].min()), float(walk.mean[:, j].max())
     straight = {low, high} == {float(walk.mean[0, j]), float(walk.mean[-1, j])}
     ends = (walk.mean[0, j], walk.mean[-1, j]) if straight else (low, high)
     span = f"{_step(walk.step[0])} to {_step(walk.step[-1])} sd"
     first, last = draw.number(ends[0]), draw.number(ends[1])
     what = f"from {first} to {last}" if straight else f"between {first} and {last}"
-    title = f"Along axis {axis + 1}, {draw.quoted(names[j])} moves most ({what.replace('from ', '')})"
+    there = where[0].upper() + where[1:]
+    title = f"{there}, {draw.quoted(names[j])} moves most ({what.replace('from ', '')})"
     if pictures:
-        title = f"Along axis {axis + 1}, from {span}"
+        title = there if walk.called else f"{there}, from {span}"
     band_text = {
         BAND_OF_CELLS: "90% of cells within ±",
         BAND_OF_ROWS: "90% of the rows' cells are made again within ±",
@@ -199,12 +320,13 @@ def _words(walk: Walk, axis: int, j: int, names: Sequence[str], pictures: bool) 
         else "without a band: the model has no noise"
     )
     half = half if walk.ends is None else "90% of new cells lie in the band"
-    return title, f"From {span} along axis {axis + 1}, {draw.quoted(names[j])} moves most: {what} ({half})."
+    begin = there if walk.called else f"From {span} {where}"
+    return title, f"{begin}, {draw.quoted(names[j])} moves most: {what} ({half})."
 
 
 def walk_axis(model: Any, axis: int, along: Array, X: Any = None) -> Walk:
     """Positions along an axis, the cells they decode to, and the half-width of their band."""
-    if isinstance(model, LatentModel) and ("noise_variance_" in vars(model) or "noise_variances_" in vars(model)):
+    if _has_noise(model):
         return _by_prior(model, axis, along)
     if X is None or not callable(getattr(model, "inverse_transform", None)):
         why = "it has no decoder" if X is not None else "it has no noise, so rows must say how far its axes reach"
@@ -229,9 +351,7 @@ def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
     grid = vars(model).get("grid_")
     if grid is not None:  # beyond its nodes a sheet says nothing
         z[:, axis] = np.clip(z[:, axis], grid[:, axis].min(), grid[:, axis].max())
-    cells = model.decode(z)
-    band = NORMAL_90 * np.sqrt(cells.var + cells.noise)
-    return Walk(z, (z[:, axis] - middle[axis]) / sd, cells.mean, band, BAND_OF_CELLS if band.any() else NO_BAND)
+    return Walk(z, (z[:, axis] - middle[axis]) / sd, *_with_noise(model, z))
 
 
 def _by_answers(map: MixedMap, axis: int, along: Array) -> Walk:
@@ -262,10 +382,28 @@ def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:
     middle, sd = places.mean(axis=0), float(places[:, axis].std()) or 1.0
     z = np.tile(middle, (len(along), 1))
     z[:, axis] = np.clip(middle[axis] + along * sd, places[:, axis].min(), places[:, axis].max())
-    mean = np.asarray(model.inverse_transform(z))
+    return Walk(z, (z[:, axis] - middle[axis]) / sd, *_by_errors(model, z, X, places))
+
+
+def _has_noise(model: Any) -> bool:
+    return isinstance(model, LatentModel) and ("noise_variance_" in vars(model) or "noise_variances_" in vars(model))
+
+
+def _decoded(model: Any, z: Array, X: Array, places: Array) -> tuple[Array, Array, str]:
+    """Cells at positions, half the width of their band, and what it holds."""
+    return _with_noise(model, z) if _has_noise(model) else _by_errors(model, z, X, places)
+
+
+def _with_noise(model: LatentModel, z: Array) -> tuple[Array, Array, str]:
+    cells = model.decode(z)
+    band = NORMAL_90 * np.sqrt(cells.var + cells.noise)
+    return cells.mean, band, BAND_OF_CELLS if band.any() else NO_BAND
+
+
+def _by_errors(model: Any, z: Array, X: Array, places: Array) -> tuple[Array, Array, str]:
     missed = np.abs(X - np.asarray(model.inverse_transform(places)))
     band = np.tile(np.nanquantile(missed, BAND_LEVEL, axis=0), (len(z), 1))
-    return Walk(z, (z[:, axis] - middle[axis]) / sd, mean, band, BAND_OF_ROWS)
+    return np.asarray(model.inverse_transform(z)), band, BAND_OF_ROWS
 
 
 def _step(value: float) -> str:
@@ -286,7 +424,10 @@ def _columns(walk: Walk, curve: Walk, chosen: NDArray[np.int_], names: Sequence[
     for ax in panels[len(chosen) :]:
         ax.set_axis_off()
     band_text = f"band: {walk.kind}" if walk.kind else "no band: no noise"
-    figure.supxlabel(f"sd along the axis ({band_text})", fontsize=9)
+    along = (
+        f"{draw.short(walk.called[0])} (0) to {draw.short(walk.called[1])} (1)" if walk.called else "sd along the axis"
+    )
+    figure.supxlabel(f"{along} ({band_text})", fontsize=9)
     figure.supylabel("value, in the column's own units", fontsize=9)
     return figure
 
@@ -297,9 +438,9 @@ def _curves(walk: Walk) -> Figure:
     mean = walk.mean
     places = np.arange(1, mean.shape[1] + 1)
     looks = {0: (draw.COLOURS[0], "--"), len(mean) - 1: (draw.COLOURS[3], "-")}
-    for k, step in enumerate(walk.step):
+    for k, mark in enumerate(walk.marks):
         colour, line = looks.get(k, (draw.GREY, ":"))
-        ax.plot(places, mean[k], color=colour, ls=line, lw=1.4, label=f"{_step(step)} sd")
+        ax.plot(places, mean[k], color=colour, ls=line, lw=1.4, label=mark)
         if k in looks and walk.kind:
             ax.fill_between(places, walk.low[k], walk.high[k], color=colour, alpha=0.15, lw=0)
     ax.set(xlabel="place along the curve", ylabel="value" + (f" (band: {walk.kind})" if walk.kind else ""))
@@ -307,13 +448,14 @@ def _curves(walk: Walk) -> Figure:
     return figure
 
 
-def _pictures(along: Array, mean: Array, form: Form) -> Figure:
-    n_across = min(len(along), 7)
-    n_down = -(-len(along) // n_across)
+def _pictures(walk: Walk, form: Form) -> Figure:
+    mean = walk.mean
+    n_across = min(len(mean), 7)
+    n_down = -(-len(mean) // n_across)
     figure = draw.blank(6.4, max(2.0, 0.6 + n_down * 6.4 / n_across * picture_height(form, mean) * 1.15))
     panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
-    for ax, step, cells in zip(panels, along, mean, strict=False):
-        draw_picture(ax, cells, form, f"{_step(step)} sd", mean)
-    for ax in panels[len(along) :]:
+    for ax, mark, cells in zip(panels, walk.marks, mean, strict=False):
+        draw_picture(ax, cells, form, mark, mean)
+    for ax in panels[len(mean) :]:
         ax.set_axis_off()
     return figure
