@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-import textwrap
 from pathlib import Path
 
 import click
+import reach
 
 import lowdim
 from lowdim.cli.group import every_command
@@ -33,6 +33,7 @@ def write(folder: Path) -> None:
         "messages.md": messages(),
         "flow_chart.html": flow_chart(),
         "commands.md": commands(),
+        "reach.md": reach.page(ROOT / "docs" / "gallery"),
         **api(),
         **benchmarks(),
     }
@@ -79,49 +80,19 @@ def plain(text: str) -> str:
 
 
 # --- which method -----------------------------------------------------------------------------------------------
-WIDTH, LEFT, GAP, LINE, PAD = 760, 300, 70, 18, 12
-
-
 def flow_chart() -> str:
     """The registry's questions from top to bottom: no goes on, yes leads to the models that answer and what to type."""
-    parts, y = [], 10
-    for question in questions():
-        drawn, height = step(question, y)
-        parts.append(drawn)
-        y += height + 26
-    return (
-        f'<div class="flow-chart"><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" role="img" '
-        f'aria-label="Questions from top to bottom; beside each the models that answer it">\n'
-        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-        '<path d="M0 0 8 4 0 8z"/></marker></defs>\n' + "\n".join(parts) + "\n</svg></div>\n"
-    )
+    return '<ol class="flow-chart">\n' + "\n".join(map(step, questions())) + "\n</ol>\n"
 
 
-def step(question: Question, y: int) -> tuple[str, int]:
-    """One question with its answer beside it, and how high both are."""
-    asked = textwrap.wrap(question.text, 34)
-    named = textwrap.wrap(question.answer, 44)
-    typed = textwrap.wrap(question.how, 46)
-    height = max(len(asked), len(named) + len(typed)) * LINE + 2 * PAD
-    middle, right = y + height / 2, LEFT + GAP
-    top = middle - (len(named) + len(typed) - 1) * LINE / 2 + 5
-    answer = "".join(
-        f'<text x="{right + PAD}" y="{top + k * LINE:g}">{linked(line)}</text>' for k, line in enumerate(named)
-    ) + "".join(
-        f'<text x="{right + PAD}" y="{top + (len(named) + k) * LINE:g}" class="typed">{html.escape(line)}</text>'
-        for k, line in enumerate(typed)
-    )
-    first = middle - (len(asked) - 1) * LINE / 2 + 5
-    question_text = "".join(
-        f'<text x="{10 + PAD}" y="{first + k * LINE:g}">{html.escape(line)}</text>' for k, line in enumerate(asked)
-    )
+def step(question: Question) -> str:
+    """One question with its answer beside it."""
+    named = f"<div>{linked(question.answer)}</div>" if question.answer else ""
+    typed = f"<code>{html.escape(question.how)}</code>"
     return (
-        f'<rect class="asked" x="10" y="{y}" width="{LEFT - 10}" height="{height}" rx="6"/>{question_text}'
-        f'<rect class="answer" x="{right}" y="{y}" width="{WIDTH - right - 10}" height="{height}" rx="6"/>{answer}'
-        f'<path class="way" d="M{LEFT} {middle:g}H{right - 2}"/>'
-        f'<text class="word" x="{LEFT + 20}" y="{middle - 6:g}">yes</text>'
-        f'<path class="way" d="M40 {y + height}v24"/><text class="word" x="48" y="{y + height + 17}">no</text>'
-    ), height
+        f'<li><div class="asked">{html.escape(question.text)}</div><div class="yes">yes</div>'
+        f'<div class="answer">{named}{typed}</div><div class="no">no</div></li>'
+    )
 
 
 def linked(line: str) -> str:

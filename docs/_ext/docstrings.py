@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.util.inspect import stringify_signature
+
+from lowdim.models.base.estimator import Estimator
 
 # fitted attributes end in an underscore, which reStructuredText takes for a link
 NAME = re.compile(r"(`+[^`]*`+)|\b(\w*[A-Za-z0-9])_(?=[\s,.;:)\]'=]|$)")
@@ -37,7 +41,17 @@ def ours(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) 
     return True if what == "class" and not home.startswith("lowdim") else None
 
 
+def options_of_class(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str | None, annotation: str | None
+) -> tuple[str, None] | None:
+    """The options of a model as its constructor has them; `__new__` takes any word, to refuse it in words."""
+    if what != "class" or not issubclass(obj, Estimator):
+        return None
+    return stringify_signature(inspect.signature(obj), show_annotation=False, show_return_annotation=False), None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", names, priority=100)  # before numpydoc takes them apart
     app.connect("autodoc-skip-member", ours)
+    app.connect("autodoc-process-signature", options_of_class)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

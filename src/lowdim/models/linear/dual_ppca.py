@@ -50,7 +50,7 @@ class DualSums(NamedTuple):
 
 
 class DualPPCA(LinearGaussian):
-    """Dual probabilistic PCA: y_j = mu_j + X w_j + e_j for each *column* j, with w_j ~ N(0, I_q).
+    """Dual probabilistic PCA: y_j = mu_j + X w_j + e_j for each column j, with w_j ~ N(0, I_q).
 
     The loadings w_j are integrated out and the positions X are fitted, so the columns are the
     independent observations: p(Y | X) = prod_j N(y_j | mu_j 1, X X' + s2 I). Complete tables: the
