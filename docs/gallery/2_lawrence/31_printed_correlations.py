@@ -4,10 +4,10 @@ Factor analysis of a printed table, and residual components
 
 Lawrence, section 2.12.2, announces factor analysis "from the RCA point of view". Residual component analysis asks what
 a covariance :math:`S` holds beyond a covariance :math:`\Sigma` that is known: the likelihood of
-:math:`x \sim N(\mu, W W^\top + \Sigma)` is largest at :math:`W = \Sigma U (\Lambda - I)^{1/2}`, where :math:`S U = \Sigma U \Lambda` and
-:math:`U^\top \Sigma U = I`. With :math:`\Sigma = \sigma^2 I` this is probabilistic PCA; with the noise variances of the
-columns, :math:`\Sigma = \Psi`, it is factor analysis. The table is Harman's: eight body measures of 305 girls, of which
-only the correlations were printed.
+:math:`x \sim N(\mu, W W^\top + \Sigma)` is largest at :math:`W = \Sigma U (\Lambda - I)^{1/2}`, where
+:math:`S U = \Sigma U \Lambda` and :math:`U^\top \Sigma U = I`. With :math:`\Sigma = \sigma^2 I` this is PPCA;
+with the noise variances of the columns, :math:`\Sigma = \Psi`, it is factor analysis. The table is Harman's: eight body
+measures of 305 girls, of which only the correlations were printed.
 """
 
 import numpy as np
