@@ -76,6 +76,7 @@ MODELS = {
     # some starts end on so flat a ridge of this small table that rounding moves rows by 1e-10
     "mixture-fa": MixtureOfFA(2, 1, n_init=2, random_state=2, **QUICK),
     "mixture-bayesian": BayesianMixtureOfPPCA(3, 2, n_init=2, **QUICK),
+    "mixture-bayesian-fa": BayesianMixtureOfPPCA(2, 2, noise="column", n_init=2, **QUICK),
     "cca": CCA(1, views=3, **QUICK),
     "gtm": GTM(2, grid=5, basis=3, **QUICK),
     # from some draws its climb passes so sharp a ridge of this small table that rounding moves the objective by 1e-7
@@ -248,6 +249,7 @@ VARIANTS = (
     "bpca-standardize",
     "mixed-one-ard",
     "mixture-tied",
+    "mixture-bayesian-fa",
     "density-rbf",
     "kpca-nystroem",
     "isomap-landmarks",

@@ -2,7 +2,8 @@
 
     x_ij = w_j' z_i + mu_j + e_ij,  z_i ~ N(0, I),  e_ij ~ N(0, 1 / tau),  w_j ~ N(0, diag(alpha)^-1)
 
-with flat priors on mu, log tau and log alpha, and q(Z) prod_j q(w_j, mu_j) q(tau): Gaussian, Gaussian, gamma.
+with flat priors on mu, log tau and log alpha, and q(Z) prod_j q(w_j, mu_j) q(tau): Gaussian, Gaussian, gamma. There is
+one tau, or one of each column (then psi and the gamma's shape are arrays): factor analysis.
 The statistics are those of maximum likelihood (`gaussian.sums`): a bound is a sum over columns of what each
 leaves, and over rows of a determinant. With V_j = Cov(w_j, mu_j), A_j = sum over seen of E[(z,1)(z,1)'] and
 E[tau] = 1 / psi,
@@ -15,7 +16,7 @@ Reference: Bishop, "Variational principal components" (1999); Ilin and Raiko, JM
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +25,23 @@ from scipy.special import digamma, gammaln
 from lowdim.math.gaussian import LOG_TWO_PI, Latent, Mask, Sums, design
 from lowdim.math.linalg import Array, distinct, inverse_packed, lower, sign_rule, times_packed, unpack
 
+LEAST_SEEN = 1.0  # cells of a column whose noise is its own: less than one tells nothing of it
+
 
 class Beliefs(NamedTuple):
     """q(w_j, mu_j) = N((W_j, mu_j), V_j), q(tau) = gamma with mean 1 / psi, and 1 / alpha."""
 
     W: Array  # d x q
     mu: Array  # d
-    psi: float
+    psi: Any  # a number, or d of them
     V: Array  # d x (q+1) x (q+1), or 1 x ... where all columns have the same
     spread: Array  # q
-    shape: float  # of the gamma: half the seen cells
+    shape: Any  # of the gamma: half the seen cells; a number, or d of them
+
+    @property
+    def noise(self) -> Any:
+        """psi as a column beside W, or the one number."""
+        return self.psi[:, None] if np.ndim(self.psi) else self.psi
 
 
 def rows(x: Array, mask: Mask | None, b: Beliefs) -> Latent:
@@ -44,19 +52,19 @@ def rows(x: Array, mask: Mask | None, b: Beliefs) -> Latent:
     doubt = b.V[:, i, j]
     if mask is None:
         times = d / len(b.V)
-        A = ((b.W.T @ b.W)[i, j] + times * doubt.sum(axis=0))[:, None] / b.psi
-        c = times * b.V[:, :q, q].sum(axis=0)
+        A = ((b.W.T @ (b.W / b.noise))[i, j] + times * (doubt / b.noise).sum(axis=0))[:, None]
+        c = times * (b.V[:, :q, q] / b.noise).sum(axis=0)
     else:
         m = mask.astype(np.float64)
         r *= m
         first, of = distinct(mask)  # rows with the same gaps share a covariance
-        A = ((b.W[:, i] * b.W[:, j] + doubt) / b.psi).T @ m[first].T
-        c = m @ np.broadcast_to(b.V[:, :q, q], (d, q))
+        A = ((b.W[:, i] * b.W[:, j] + doubt) / b.noise).T @ m[first].T
+        c = m @ np.broadcast_to(b.V[:, :q, q] / b.noise, (d, q))
     A[i == j] += 1.0
     cov, logdet = inverse_packed(A, q)
     if mask is not None:
         cov, logdet = cov[:, of], logdet[of]
-    mean = times_packed(cov, np.ascontiguousarray(((r @ b.W - c) / b.psi).T)).T
+    mean = times_packed(cov, np.ascontiguousarray((r @ (b.W / b.noise) - c).T)).T
     residual = r - mean @ b.W.T
     if mask is not None:
         residual *= m
@@ -76,17 +84,17 @@ def row_bounds(mask: Mask | None, b: Beliefs, latent: Latent) -> Array:
     return bounds
 
 
-def log_precision(b: Beliefs) -> float:
-    """E log tau."""
-    return float(digamma(b.shape) - np.log(b.shape * b.psi))
+def log_precision(b: Beliefs) -> Any:
+    """E log tau, of each column where each has its own."""
+    return digamma(b.shape) - np.log(b.shape * b.psi)
 
 
 def bound(s: Sums, b: Beliefs) -> float:
     """The evidence lower bound, up to the constants of the flat priors."""
-    d, q = b.W.shape
+    q = b.W.shape[1]
     i, j = lower(q)
-    squares = s.squares.sum() + _inner(b.V, _regressors(s, q), d)
-    cells = -0.5 * (s.seen.sum() * (LOG_TWO_PI - log_precision(b)) + squares / b.psi)
+    squares = s.squares + _inner(b.V, _regressors(s, q))
+    cells = -0.5 * float((s.seen * (LOG_TWO_PI - log_precision(b)) + squares / b.psi).sum())
     places = s.log_density + 0.5 * (s.n * q - s.zz[i == j].sum())
     return float(cells + places + parameter_terms(b))
 
@@ -97,13 +105,13 @@ def parameter_terms(b: Beliefs) -> float:
     size = (b.W**2).sum(axis=0) + times * np.diagonal(b.V, axis1=1, axis2=2)[:, :q].sum(axis=0)
     prior = -0.5 * (d * np.log(b.spread).sum() + (size / b.spread).sum())
     loadings = 0.5 * (times * np.linalg.slogdet(b.V)[1].sum() + d * (q + 1.0 + LOG_TWO_PI))
-    noise = gammaln(a) + a * (1.0 - digamma(a))  # entropy of log tau, whose prior is flat
+    noise = np.sum(gammaln(a) + a * (1.0 - digamma(a)))  # entropy of log tau, whose prior is flat
     return float(prior + loadings + noise)
 
 
-def _inner(V: Array, A: Array, d: int) -> float:
-    """The sum over d columns of <V_j, A_j>, where one matrix may stand for all columns."""
-    return float((V * A).sum()) * d / max(len(V), len(A))
+def _inner(V: Array, A: Array) -> Array:
+    """<V_j, A_j> of every column, or the one number where one matrix stands for all of them."""
+    return np.asarray((V * A).sum(axis=(1, 2)))
 
 
 def _regressors(s: Sums, q: int, first: NDArray[np.intp] | None = None) -> Array:
@@ -132,7 +140,7 @@ def update(
     s: Sums,
     b: Beliefs,
     *,
-    floor: float,
+    floor: Any,
     dead: float,
     sure: bool = False,
     vague: float = 0.0,
@@ -154,14 +162,26 @@ def update(
         B, residual = _moved(A, B, residual, np.where(live, 0.0, -w))
         kinds, B, w = kinds[:, live][:, :, live], B[:, live], w[:, live]
         A = kinds[of]
-    prior = np.append(b.psi / spread, vague)
-    inverse: Array = np.linalg.inv(kinds + np.diag(prior)).astype(np.float64, copy=False)[of]
+    inverse, prior = _inverse(kinds, A, b, spread, vague, of)
     step = (inverse @ (B - prior * w)[:, :, None])[:, :, 0]
     _, residual = _moved(A, B, residual, step)
-    V, w, q = b.psi * inverse, w + step, len(spread)
-    squares = np.maximum(residual, 0.0).sum() + (0.0 if sure else _inner(V, A, len(w)))
-    psi = max(float(squares / s.seen.sum()), floor)
+    V, w, q = b.noise[:, None] * inverse if np.ndim(b.psi) else b.psi * inverse, w + step, len(spread)
+    squares = np.maximum(residual, 0.0) + (0.0 if sure else _inner(V, A))
+    if np.ndim(b.psi):  # of a column without a seen cell the noise is as it was
+        psi = np.where(s.seen > 0.0, np.maximum(squares / np.maximum(s.seen, LEAST_SEEN), floor), b.psi)
+        return Beliefs(w[:, :q], w[:, q], psi, V, spread, 0.5 * np.maximum(s.seen, LEAST_SEEN))
+    psi = max(float(squares.sum() / s.seen.sum()), floor)
     return Beliefs(w[:, :q], w[:, q], psi, V, spread, 0.5 * float(s.seen.sum()))
+
+
+def _inverse(kinds: Array, A: Array, b: Beliefs, spread: Array, vague: float, of: Any) -> tuple[Array, Array]:
+    """(A_j + prior)^-1 of every column, or of one that stands for all, and the prior in units of tau."""
+    if np.ndim(b.psi):
+        prior = np.column_stack([b.noise / spread, np.full(len(b.W), vague)])
+        matrices = A + prior[:, :, None] * np.eye(len(spread) + 1)
+        return np.linalg.inv(matrices).astype(np.float64, copy=False), prior
+    prior = np.append(b.psi / spread, vague)
+    return np.linalg.inv(kinds + np.diag(prior)).astype(np.float64, copy=False)[of], prior
 
 
 def _moved(A: Array, B: Array, residual: Array, step: Array) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim import BayesianMixtureOfPPCA, BayesianPCA
+from lowdim import BayesianMixtureOfPPCA, BayesianPCA, FactorAnalysis
 from lowdim.text.messages import LowdimError
 
 quiet = pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
@@ -21,6 +21,19 @@ def three_parts(seed, n=360, d=8, gaps=0.0):
         parts.append(mu + rng.standard_normal((n // 3, q)) @ W.T + 0.5 * rng.standard_normal((n // 3, d)))
     X = np.vstack(parts)
     return np.where(rng.random(X.shape) < gaps, np.nan, X)
+
+
+def noisy_parts(seed, n=360, d=8):
+    """The same with a noise of every column of each part, standard deviations from 0.2 to 1."""
+    rng = np.random.default_rng([37, seed])
+    parts = []
+    for q in (2, 2, 1):
+        W = np.linalg.qr(rng.standard_normal((d, q)))[0] * [3.0, 2.0][:q]
+        mu = rng.standard_normal(d)
+        mu *= 6.0 / np.linalg.norm(mu)
+        sd = rng.uniform(0.2, 1.0, d)
+        parts.append((mu + rng.standard_normal((n // 3, q)) @ W.T + sd * rng.standard_normal((n // 3, d)), sd))
+    return np.vstack([rows for rows, _ in parts]), np.array([sd for _, sd in parts])
 
 
 def is_found(model):
@@ -46,10 +59,44 @@ def test_three_parts_in_eighteen_of_twenty_tables():
     assert sum(is_found(BayesianMixtureOfPPCA().fit(three_parts(seed))) for seed in range(20)) >= 18
 
 
+def test_factor_analysers_are_told_from_their_noise():
+    """A noise of every column: PPCA takes the noisiest for an axis, factor analysis does not."""
+    X, sd = noisy_parts(0)
+    model = BayesianMixtureOfPPCA(4, 4, noise="column", n_init=3).fit(X)
+    assert is_found(model) and model.noise_variance_.shape == (3, 8)
+    part = [int(np.bincount(model.predict(X)[120 * k : 120 * (k + 1)]).argmax()) for k in range(3)]
+    assert sorted(part) == [0, 1, 2]
+    off = np.log(model.noise_variance_[part] / sd**2)
+    assert np.abs(off).mean() < 0.25
+    other = BayesianMixtureOfPPCA(4, 4, n_init=3).fit(X)
+    assert not is_found(other) and other.objective_ < model.objective_ - 50
+    assert (np.diff(model.history_) > -1e-6).all()
+
+
+@pytest.mark.drill
+def test_factor_analysers_in_eighteen_of_twenty_tables():
+    fits = [BayesianMixtureOfPPCA(noise="column").fit(noisy_parts(seed)[0]) for seed in range(20)]
+    assert sum(map(is_found, fits)) >= 18
+
+
 @pytest.mark.slow
 def test_gaps_change_nothing_found():
     X = three_parts(2, gaps=0.1)
     assert is_found(BayesianMixtureOfPPCA(4, calibrate=False).fit(X))
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.15])
+def test_one_part_with_a_noise_a_column_is_factor_analysis(gaps):
+    """With many rows and no axis in doubt, what is believed lies near the likeliest."""
+    rng = np.random.default_rng(4)
+    sd = np.linspace(0.3, 1.5, 6)
+    X = rng.standard_normal((1500, 1)) @ rng.standard_normal((1, 6)) * 2.0 + sd * rng.standard_normal((1500, 6))
+    X = np.where(rng.random(X.shape) < gaps, np.nan, X)
+    one = BayesianMixtureOfPPCA(1, 3, noise="column", calibrate=False).fit(X)
+    peer = FactorAnalysis(1).fit(X)
+    assert one.n_axes_.tolist() == [1]
+    assert one.noise_variance_[0] == pytest.approx(peer.noise_variance_, rel=0.03)
+    assert np.abs(one.components_[0, 0]) == pytest.approx(np.abs(peer.components_[0]), abs=0.02)
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.15])

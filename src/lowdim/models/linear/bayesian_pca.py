@@ -33,18 +33,19 @@ class BayesianPCAParams(NamedTuple):
 
     W: Array  # d x q, posterior means
     mu: Array  # d
-    psi: Array  # d, all 1 / E[tau]
+    psi: Array  # d, 1 / E[tau]: all the same, but where each column has a noise of its own
     T: Array  # q x q
     V: Array  # covariance of (w_j, mu_j): d x (q+1) x (q+1), 1 x ... where all columns have the same
     low: Array  # d, the bound of the noise variance
     excess: Array  # d, E[1/tau] E[tau]
     spread: Array  # q, 1 / alpha
-    shape: float  # of tau's gamma
+    shape: Any  # of tau's gamma; d of them where each column has a noise of its own
     n_start: int  # columns of W at the start
 
     @property
     def beliefs(self) -> vb.Beliefs:
-        return vb.Beliefs(self.W, self.mu, float(self.psi[0]), self.V, self.spread, self.shape)
+        psi = self.psi if np.ndim(self.shape) else float(self.psi[0])
+        return vb.Beliefs(self.W, self.mu, psi, self.V, self.spread, self.shape)
 
     def first(self, q: int) -> BayesianPCAParams:
         """With the first q columns of W only, those with the smallest alpha."""
@@ -63,7 +64,7 @@ class BayesianPCAParams(NamedTuple):
     def believing(self, b: vb.Beliefs) -> BayesianPCAParams:
         """These parameters with other beliefs."""
         d, q = b.W.shape
-        excess = b.shape / max(b.shape - 1.0, b.shape / 4.0)
+        excess = b.shape / np.maximum(b.shape - 1.0, b.shape / 4.0)
         return self._replace(
             W=b.W,
             mu=b.mu,

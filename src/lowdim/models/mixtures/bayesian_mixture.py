@@ -76,10 +76,13 @@ def weight_terms(counts: Array) -> float:
 
 
 class BayesianPart(LinearComponent):
-    """A Bayesian PCA as a part of a mixture; a row counts by a bound of its log density."""
+    """A Bayesian PCA as a part of a mixture, or a Bayesian factor analysis where it is not isotropic.
 
-    def __init__(self, q: int | None) -> None:
-        super().__init__(MOST_AXES if q is None else q, isotropic=True)
+    A row counts by a bound of its log density.
+    """
+
+    def __init__(self, q: int | None, *, isotropic: bool) -> None:
+        super().__init__(MOST_AXES if q is None else q, isotropic=isotropic)
         self.given = q
 
     def check(self, d: int) -> None:
@@ -97,8 +100,11 @@ class BayesianPart(LinearComponent):
         psi = max(unexplained, 1e-3 * total / d, floor)
         W = U * np.sqrt(np.maximum(values - psi, 0.01 * psi))
         V, spread = np.eye(q + 1)[None] * (psi / n), (W**2).mean(axis=0) + psi / n
-        shape = 0.5 * n * d
-        return BayesianPCAParams(W, mu, np.full(d, psi), np.eye(q), V, low, np.ones(d), spread, shape, q)
+        if self.isotropic:
+            return BayesianPCAParams(W, mu, np.full(d, psi), np.eye(q), V, low, np.ones(d), spread, 0.5 * n * d, q)
+        each = np.maximum(psi * about.variance * (d / total) if total else np.full(d, psi), low)
+        V, shape = np.broadcast_to(V, (d, q + 1, q + 1)).copy(), np.full(d, 0.5 * n)
+        return BayesianPCAParams(W, mu, each, np.eye(q), V, low, np.ones(d), spread, shape, q)
 
     def expect(self, p: Any, block: Block, patterns: None) -> Latent:
         latent = vb.rows(block.x, block.mask, p.beliefs)
@@ -109,9 +115,12 @@ class BayesianPart(LinearComponent):
 
     def update(self, params: Sequence[Any], sums: Sequence[Any], skipped: Sequence[bool]) -> tuple[Any, ...]:
         return tuple(
-            p if skip else p.believing(vb.update(s, p.beliefs, floor=float(p.low[0]), dead=DEAD, vague=VAGUE))
+            p if skip else p.believing(vb.update(s, p.beliefs, floor=self._floor(p), dead=DEAD, vague=VAGUE))
             for p, s, skip in zip(params, sums, skipped, strict=True)
         )
+
+    def _floor(self, p: Any) -> Any:
+        return float(p.low[0]) if self.isotropic else p.low
 
     def finish(self, p: Any, s: Any) -> Any:
         return p.turned()
@@ -138,16 +147,17 @@ class BayesianPart(LinearComponent):
         W = np.zeros((len(params), most, len(report)))
         for k, p in enumerate(params):
             W[k, : p.W.shape[1]] = (p.W * report[:, None]).T
-        noise = np.array([squared(p.psi[:1], report[:1])[0] for p in params])
+        psi = np.array([squared(p.psi, report) for p in params])
+        noise = psi[:, 0] if self.isotropic else psi
         return {"components_": W, "n_axes_": np.array([p.W.shape[1] for p in params]), "noise_variance_": noise}
 
 
 class BayesianMixtureOfPPCA(MixtureModel):
     """A mixture of Bayesian PCAs: how many parts the table has, and how many axes each, by the evidence.
 
-    p(x) = sum_k pi_k N(x | mu_k, W_k W_k' + I / tau_k), with what is believed of pi, mu, W and tau found by variational
-    Bayes: axes that the rows of a part do not support are switched off, and parts are taken away as long as the
-    evidence bound is higher without them. Gaps are welcome.
+    p(x) = sum_k pi_k N(x | mu_k, W_k W_k' + I / tau_k), or with a noise of every column in place of I / tau_k. What is
+    believed of pi, mu, W and tau is found by variational Bayes: axes that the rows of a part do not support are
+    switched off, and parts are taken away as long as the evidence bound is higher without them. Gaps are welcome.
 
     Parameters
     ----------
@@ -155,6 +165,8 @@ class BayesianMixtureOfPPCA(MixtureModel):
         The number of parts to begin with, more than there can be.
     n_components : int or None, default=None
         The number of axes each part begins with; None is one less than columns, at most 10.
+    noise : {"part", "column"}, default="part"
+        One noise variance for each part; or one for every column of each part: a mixture of factor analysers.
     tol : float, default=1e-6
         A fit ends when the bound can gain no more than this, in nats a row.
     max_iter : int, default=1000
@@ -183,8 +195,8 @@ class BayesianMixtureOfPPCA(MixtureModel):
         The parts' means.
     components_ : array of shape (n_clusters_, most axes, n_features)
         The axes of each part, one a row; zeros where a part has fewer.
-    noise_variance_ : array of shape (n_clusters_,)
-        1 / E[tau] of each.
+    noise_variance_ : array of shape (n_clusters_,) or (n_clusters_, n_features)
+        1 / E[tau] of each part, or of each of its columns.
     calibration_ : float
         What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
     objective_, history_, n_iter_, converged_, certificate_, params_, frame_
@@ -193,7 +205,7 @@ class BayesianMixtureOfPPCA(MixtureModel):
     References
     ----------
     Z. Ghahramani and M. J. Beal, "Variational inference for Bayesian mixtures of factor analysers", NIPS 12 (2000);
-    here with one noise variance for each part, and parts that die but are not born.
+    here parts die but are not born.
 
     Examples
     --------
@@ -215,6 +227,7 @@ class BayesianMixtureOfPPCA(MixtureModel):
     _rules: ClassVar[dict[str, Rule]] = {
         "n_clusters": COUNT,
         "n_components": Rule(lambda v: v is None or WHOLE.holds(v), "None or a whole number >= 0"),
+        "noise": Rule(lambda v: v in ("part", "column"), "'part' or 'column'"),
         **MixtureModel._rules,
     }
 
@@ -223,6 +236,7 @@ class BayesianMixtureOfPPCA(MixtureModel):
         n_clusters: int = 6,
         n_components: int | None = None,
         *,
+        noise: str = "part",
         tol: float = 1e-6,
         max_iter: int = 1000,
         n_init: int = 10,
@@ -233,6 +247,7 @@ class BayesianMixtureOfPPCA(MixtureModel):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
+        self.noise = noise
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
@@ -242,7 +257,8 @@ class BayesianMixtureOfPPCA(MixtureModel):
         self.random_state = random_state
 
     def _component(self) -> BayesianPart:
-        return BayesianPart(None if self.n_components is None else int(self.n_components))
+        q = None if self.n_components is None else int(self.n_components)
+        return BayesianPart(q, isotropic=self.noise == "part")
 
     # one pass --------------------------------------------------------------------------------------
     def _stats(self, params: Any, block: Block) -> MixtureSums:
@@ -252,7 +268,8 @@ class BayesianMixtureOfPPCA(MixtureModel):
         return super()._stats(params, block)
 
     def _objective(self, params: Any, stats: MixtureSums) -> float:
-        parts = sum(vb.parameter_terms(p.beliefs) - params.log_volume - LOG_NOISE_RANGE for p in params.components)
+        prior = [params.log_volume + np.size(p.shape) * LOG_NOISE_RANGE for p in params.components]
+        parts = sum(vb.parameter_terms(p.beliefs) for p in params.components) - sum(prior)
         return stats.log_density + float(parts) + weight_terms(params.counts)
 
     def _update(self, params: Any, stats: MixtureSums) -> Any:
