@@ -43,6 +43,14 @@ def test_real_tables_are_read(name, data_dir, need):
     assert all(len(values) == len(table.X) for values in table.extra.values())
 
 
+@pytest.mark.parametrize(("name", "shape", "part"), [("author_maps", (55, 2), "stick_mvu_k7"),
+                                                     ("author_networks", (400, 2), "oil_dnet5_w1")])  # fmt: skip
+def test_what_an_author_saved_is_read(name, shape, part, data_dir, need):
+    need(REAL_TABLES[name].file)
+    held = load(name, folder=data_dir)
+    assert held.X.shape == shape and held.extra[part].shape[0] in (2, 55)
+
+
 def test_the_folder_may_be_the_files_own(need, monkeypatch):
     folder = need("oil_flow")
     monkeypatch.setenv("LOWDIM_DATA", str(folder))

@@ -6,6 +6,7 @@ import csv
 import hashlib
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,6 +105,13 @@ def _ratings(path: Path) -> tuple[tuple[str, ...], Array, Arrays]:
     return names, _table(columns, names), {}
 
 
+def _saved(first: str, path: Path) -> tuple[tuple[str, ...], Array, Arrays]:
+    """Arrays that an author saved: one of them as the table, all by their names."""
+    with np.load(path) as held:
+        arrays = {name: held[name].astype(np.float64) for name in held.files}
+    return tuple(f"axis{j + 1}" for j in range(arrays[first].shape[1])), arrays[first], arrays
+
+
 REAL_TABLES = {
     "oil": RealTable(
         "1000 readings of oil, water and gas in a pipe (Bishop and James 1993)", "oil_flow/oil_flow.csv",
@@ -146,6 +154,17 @@ REAL_TABLES = {
         "247e056e4301ddce96c5eb7e7e8773d54f91933d1aa82cf797c1bae4a70b5d42", "MNIST, first 10,000 rows as X and y",
         _digits,
     ),
+    "author_maps": RealTable(
+        "the author's own maps of the stick man and of oil; X is Isomap's", "reference_results/spectral_embeddings.npz",
+        "dbe390763e21de4615c16c5c47c5e4819cd3b458697d9de20ddb8608dd05f372", "lawrennd/dimred, matlab/dem*.mat",
+        partial(_saved, "stick_isomap_k7"),
+    ),
+    "author_networks": RealTable(
+        "the author's own density networks of oil and of the stick man; X are latent points of the largest",
+        "reference_results/density_networks_gtm.npz",
+        "c3f0052a885b957c1c1344b82b108e9e5a7557950f16daad69255d2f860075f5", "lawrennd/dimred, matlab/dem*Dnet*.mat",
+        partial(_saved, "oil_dnet5_X_u"),
+    ),
 }  # fmt: skip
 SHIPPED = {"faithful": faithful, "cities": cities}
 
@@ -158,8 +177,9 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> KnownTable:
 
     Parameters
     ----------
-    name : {"faithful", "cities", "oil", "stick_man", "wifi", "yeast", "six", "roads", "faces", "movielens", "mnist"}
-        The first two ship.
+    name : str
+        "faithful" and "cities" ship; "oil", "stick_man", "wifi", "yeast", "six", "roads", "faces", "movielens" and
+        "mnist" are read; so are "author_maps" and "author_networks", what the author of a text fitted to them.
     folder : path-like, optional
         Where the file is; the environment variable LOWDIM_DATA where it is left out.
 
