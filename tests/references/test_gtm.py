@@ -37,6 +37,25 @@ def test_the_authors_oil_networks(number, errors, value):
     assert neighbour_errors(R @ U, label) == errors
 
 
+@pytest.mark.parametrize(
+    ("number", "penalised", "beta"),
+    [
+        (1, 1332.7313, 47.27),
+        (2, 2583.9970, 70.77),
+        (3, 3866.6189, 103.76),
+        (4, 5491.8235, 90.70),
+        (5, 7283.3345, 143.76),
+    ],
+)
+def test_the_authors_objective_has_a_prior_of_precision_one_on_the_output_layer(number, penalised, beta):
+    X, _ = oil(need("oil_flow"))
+    saved = np.load(need("reference_results/density_networks_gtm.npz"))
+    _, Y, psi = network(saved, f"oil_dnet{number}")
+    output = [saved[f"oil_dnet{number}_{part}"] for part in ("w2", "b2")]
+    value = node_responsibilities(X, None, Y, psi)[1].sum() - 0.5 * sum((part**2).sum() for part in output)
+    assert round(float(value), 4) == pytest.approx(penalised, abs=2e-4) and round(1 / psi, 2) == beta
+
+
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_the_authors_stick_man_networks(number):
     X = np.loadtxt(need("stick_man/stick_man.csv"), delimiter=",", skiprows=1)

@@ -5,7 +5,7 @@ import pytest
 
 import lowdim
 from tests.references.maps import map_errors
-from tests.references.tables import neighbour_errors, oil
+from tests.references.tables import columns, neighbour_errors, oil
 
 EIGENVALUES = (
     1.00297537,
@@ -47,6 +47,14 @@ def test_noise_variance_and_likelihood_with_two_dimensions(table):
 def test_nearest_neighbour_errors_of_principal_components(table, q, errors):
     X, label = table
     assert neighbour_errors(lowdim.PCA(q).fit_transform(X), label) == errors
+
+
+@pytest.mark.parametrize(("split", "errors"), [("test", 196), ("valid", 158)])
+def test_nearest_neighbour_errors_of_the_other_splits(need, split, errors):
+    held = columns(need("oil_flow") / "oil_flow.csv")
+    rows = np.array(held["split"]) == split
+    X = np.column_stack([np.array(held[f"x{j:02d}"], dtype=float)[rows] for j in range(1, 13)])
+    assert neighbour_errors(lowdim.PCA(2).fit_transform(X), np.array(held["label"])[rows]) == errors
 
 
 def test_nearest_neighbour_errors_of_the_raw_table_and_when_standardised(table):
