@@ -266,7 +266,7 @@ ENTRIES = (
     ModelEntry(
         "NonlinearFactorAnalysis", "models.nonlinear.nonlinear_fa",
         "Gaussian factors through a network: gaps, uncertainty, a bound on the density",
-        _BENT, "", "nlfa", "nonlinear factor analysis", _seeded, axes=True, most_axes=3, usual=2,
+        _BENT, "", "nlfa", "nonlinear factor analysis", _seeded, axes=True, most_axes=5, usual=2,
         estimate="a lower bound",
         records=("NonlinearFAParams",),
     ),

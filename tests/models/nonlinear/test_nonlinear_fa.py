@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from lowdim import FactorAnalysis, NonlinearFactorAnalysis, Run, laws, load
+from lowdim import PPCA, FactorAnalysis, NonlinearFactorAnalysis, Run, laws, load
 from lowdim.sources.arrays import as_source
 from lowdim.text.kinds import ModelWarning
 from lowdim.text.messages import LowdimError
@@ -74,8 +74,8 @@ def test_bad_tables_and_words():
     X = bow()[0]
     X[:, 0] *= 1e6
     assert np.isfinite(NonlinearFactorAnalysis(1, hidden=4, standardize=True, tol=0.1).fit(X).score_samples(X)).all()
-    with pytest.raises(LowdimError, match="1, 2 or 3"):
-        NonlinearFactorAnalysis(4).fit(X)
+    with pytest.raises(LowdimError, match="1, 2, 3, 4 or 5"):
+        NonlinearFactorAnalysis(6).fit(X)
     with pytest.raises(LowdimError, match="LD200"):
         NonlinearFactorAnalysis(2).fit(X[:, :1])
 
@@ -158,3 +158,24 @@ def test_drawn_fills_are_as_wide_as_their_intervals():
     drawn = np.array(model.impute(X, draws=60))
     gap = np.isnan(X)
     assert drawn.std(axis=0)[gap].mean() / sd[gap].mean() == pytest.approx(1.0, abs=0.25)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:LD201")  # stopped early: what is asked is seen long before
+@pytest.mark.parametrize("q", [4, 5])
+def test_more_than_three_factors(q):
+    """Bent columns of q factors: places are told better, and the bound is above the likelihood, of any plane."""
+    rng = np.random.default_rng(q)
+    z = rng.standard_normal((160, q))
+    W = rng.standard_normal((q, 12)) / np.sqrt(q)
+    X = 2.0 * np.tanh(1.5 * z @ W) + 0.05 * rng.standard_normal((160, 12))
+    fit = NonlinearFactorAnalysis(q, hidden=12, max_iter=100).fit(X)
+    flat = PPCA(q).fit(X)
+
+    def left(Z):
+        A = np.column_stack([np.ones(160), Z])
+        return ((z - A @ np.linalg.lstsq(A, z, rcond=None)[0]) ** 2).sum()
+
+    assert left(fit.transform(X)) < left(flat.transform(X))
+    assert fit.fresh_bound_ > flat.objective_ + 3 * 160
+    assert fit.score_samples(X).sum() == pytest.approx(fit.objective_, rel=0.02)  # each row found anew

@@ -56,7 +56,7 @@ from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import LowdimWarning, error, warn
 
 START_GRID = {1: 40, 2: 15, 3: 7}  # nodes a side of the GTM it starts from
-START_GTM_PASSES = 200  # of that GTM
+START_PASSES = 200  # of that GTM, or of probabilistic PCA with more factors
 TOL_WINDOW = 20  # steps over which the bound must gain `tol`
 REGRESSION_STEPS, REGRESSION_GAIN = 200, 1e-10  # of the first regressions, and the gain a row at which they end
 FRESH_DRAWS = 20  # a row, for the bound on fresh samples
@@ -87,15 +87,15 @@ class NonlinearFactorAnalysis(LatentModel):
 
     x = g(z) + e,  z ~ N(0, I),  e ~ N(0, s2 I),  q(z | x) = N(m, diag(s^2)) with an m and s of each row's own. The
     evidence bound sum_n E_q log p(x_n | z) - KL(q | p) is maximised over network, noise and every m and s at once
-    (L-BFGS), from the places a GTM gives, its expectations by three Gauss-Hermite points an axis: drawn points that
+    (L-BFGS), from the places a GTM or PPCA gives, its expectations by three Gauss-Hermite points an axis: drawn points that
     stay the same would be learnt by heart, and inflate it. `score_samples` is the bound of each row, a lower limit of
     its log density. Rows may have gaps and count by weights; of tables with gaps a few seen cells are held back at
     first, to see how wide the intervals of fills must be.
 
     Parameters
     ----------
-    n_components : {1, 2, 3}, default 2
-        Factors q.
+    n_components : {1, 2, 3, 4, 5}, default 2
+        Factors q. Each multiplies the points of an expectation, and so the time, by three.
     hidden : int or tuple of int, default 30
         Units of the hidden layer, or of each.
     activation : {"tanh", "sigmoid"}, default "tanh"
@@ -159,7 +159,7 @@ class NonlinearFactorAnalysis(LatentModel):
     )
     _objective_name: ClassVar[str] = "evidence bound"
     _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"),
+        "n_components": Rule(lambda v: v in SEARCH_SIDE, "1, 2, 3, 4 or 5"),
         "hidden": Rule(lambda v: len(layer_sizes(v)) > 0, "a whole number >= 1, or a tuple of such numbers"),
         "activation": Rule(lambda v: v in ACTIVATIONS, "'tanh' or 'sigmoid'"),
         "weight_prior": Rule(lambda v: not isinstance(v, str) and 0 <= v < np.inf, "a number >= 0"),
@@ -234,28 +234,30 @@ class NonlinearFactorAnalysis(LatentModel):
         return Sum(np.array([w @ (bound - units), w @ (fresh - units)]))
 
     def _first_places(self, survey: TableSurvey, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
-        """Where a GTM puts the rows, and how surely, in units of their spread; and the passes that took."""
-        from lowdim.models.nonlinear.gtm import GTM
+        """Where a GTM puts the rows, and how surely, in units of their spread; and the passes that took.
 
-        q = int(self.n_components)
-        gtm = GTM(
-            q,
-            grid=START_GRID[q],
-            basis=6 if q < 3 else 4,
-            calibrate=False,
-            tol=1e-4,
-            max_iter=min(START_GTM_PASSES, int(self.max_iter)),
-        )
+        The nodes of a GTM grow too many with more than three factors: then it is probabilistic PCA.
+        """
+        start = self._start_model()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowdimWarning)  # the table's were given, and the rest is about a start
             halt = run._replace(callback=lambda step: watch.interrupted, verbose=0)
-            posterior = gtm.fit(survey.source, run=halt).posterior(survey.source)
+            posterior = start.fit(survey.source, run=halt).posterior(survey.source)
         w = survey.source.weight
         middle = np.average(posterior.mean, axis=0, weights=w)
         spread = np.sqrt(np.average((posterior.mean - middle) ** 2, axis=0, weights=w))
         spread = np.where(spread > 0, spread, 1.0)
         s = np.clip(posterior.std / spread, LEAST_PLACE_SD, 1.0)
-        return (posterior.mean - middle) / spread, s, int(gtm.n_iter_) + 1
+        return (posterior.mean - middle) / spread, s, int(start.n_iter_) + 1
+
+    def _start_model(self) -> Any:
+        from lowdim.models.linear.ppca import ProbabilisticPCA
+        from lowdim.models.nonlinear.gtm import GTM
+
+        q, most = int(self.n_components), min(START_PASSES, int(self.max_iter))
+        if q not in START_GRID:
+            return ProbabilisticPCA(q, tol=1e-4, max_iter=most)
+        return GTM(q, grid=START_GRID[q], basis=6 if q < 3 else 4, calibrate=False, tol=1e-4, max_iter=most)
 
     def _climb(
         self, survey: TableSurvey, size: float, theta: Array, run: Run, watch: Monitor

@@ -23,7 +23,7 @@ from lowdim.models.nonlinear.rbf_grid import latent_grid
 HERMITE_POINTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0])  # of Gauss-Hermite's rule: exact to the fifth power
 HERMITE_SHARES = np.array([1.0, 4.0, 1.0]) / 6.0
 ROWS_A_PIECE = 64  # rows at a time: their nine points each stay near the cache
-SEARCH_SIDE = {1: 61, 2: 21, 3: 9}  # places a side tried first for a new row, over +- SEARCH_REACH
+SEARCH_SIDE = {1: 61, 2: 21, 3: 9, 4: 5, 5: 4}  # places a side tried first for a new row, over +- SEARCH_REACH
 SEARCH_REACH = 3.0
 SEARCH_STEPS = 100  # of a row's own search
 SEARCH_SLOPE = 1e-11  # slope, in units of the row's own curvature, at which that ends
