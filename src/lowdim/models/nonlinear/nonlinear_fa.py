@@ -87,7 +87,7 @@ class NonlinearFactorAnalysis(LatentModel):
 
     x = g(z) + e,  z ~ N(0, I),  e ~ N(0, s2 I),  q(z | x) = N(m, diag(s^2)) with an m and s of each row's own. The
     evidence bound sum_n E_q log p(x_n | z) - KL(q | p) is maximised over network, noise and every m and s at once
-    (L-BFGS), from the places a GTM or PPCA gives, its expectations by three Gauss-Hermite points an axis: drawn points that
+    (L-BFGS), from places that a GTM gives, its expectations by three Gauss-Hermite points an axis: drawn points that
     stay the same would be learnt by heart, and inflate it. `score_samples` is the bound of each row, a lower limit of
     its log density. Rows may have gaps and count by weights; of tables with gaps a few seen cells are held back at
     first, to see how wide the intervals of fills must be.
