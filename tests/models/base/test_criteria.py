@@ -17,7 +17,7 @@ OF_PAIRS = {
     "ClassicalMDS", "Isomap", "KernelPCA", "LaplacianEigenmaps", "LocallyLinearEmbedding", "MaximumEntropyUnfolding",
     "MaximumVarianceUnfolding",
 }  # fmt: skip
-BELIEVED = {"BayesianPCA", "BayesianMixtureOfPPCA", "BayesianMixtureOfFA", "BayesianGPLVM", "MatrixFactorization"}
+BELIEVED = {"BayesianPCA", "BayesianMixtureOfPPCA", "BayesianGPLVM", "MatrixFactorization"}
 BOUNDS = {"MixedFactorAnalysis", "NonlinearFactorAnalysis"}
 A_PLACE_A_ROW = {"DualPPCA", "GPLVM"}
 UNCOUNTED = NO_DENSITY | OF_PAIRS | BELIEVED | BOUNDS | A_PLACE_A_ROW
