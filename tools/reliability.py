@@ -40,7 +40,8 @@ def table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
 TABLES = """## Tables
 
 {inputs} tables (`tests/adversarial/inputs.py`, a line each) were given to {subjects} subjects: the {classes} public
-classes with {choices} choices of options and every verb they have, the public functions, and the commands. A pair ends
+classes with {choices} choices of options and every verb they have, the {decoders} of them that decode places with the
+table given as places, the public functions, and the commands. A pair ends
 well in numbers that are all finite, in a warning with a code, or in an error with a code and what to do. It falls
 short where nonsense is answered in silence, where NumPy's own warnings come through, where an error has no code, or
 where anything is not finite. **{pairs:,} pairs were tried; {short} fall short.** scikit-learn {version}'s {peers}
@@ -84,6 +85,7 @@ def matrix(pairs: list[list[str]], peers: dict[str, dict[str, int]]) -> str:
         subjects=len(subjects),
         classes=len({name.partition("(")[0] for name in models}),
         choices=len(models),
+        decoders=sum(name.startswith("places for ") for name in subjects),
         pairs=len(pairs),
         short=sum(ours[kind] for kind in KINDS[3:]),
         version=sklearn.__version__,

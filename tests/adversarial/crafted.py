@@ -304,6 +304,8 @@ def _texts() -> Iterator[tuple[str, Case]]:
         "separators alone": ",,,,\n" * 100,
         "texts alone": "a,b\n" + "x,y\n" * 50,
         "very long lines": ("1," * 10**4 + "1\n") * 3,
+        "as many columns as a line may have": ("1," * 99_999 + "1\n") * 3,
+        "a million columns": ("1," * 10**6 + "1\n") * 3,
         "percent signs": "a,b\n" + "%s,%d\n" * 20,
         "braces": "a,b\n" + "{0.__class__},{x}\n" * 20,
     }.items():

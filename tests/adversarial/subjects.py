@@ -165,6 +165,43 @@ def use(model: Any, X: Any) -> Steps:
         yield "save and load", lambda: (model.save(Path(folder) / "m"), vars(lowdim.load(Path(folder) / "m")))[1]
 
 
+def subjects_of_places() -> dict[str, Subject]:
+    """Every class that decodes places, fitted well, with the table given as places."""
+
+    def subject(name: str, taking: list[str]) -> Subject:
+        def steps(X: Any) -> Steps:
+            model = _good_fit(name)
+            q = model.transform(base()).shape[1]
+            for verb in taking:
+                yield verb, lambda verb=verb: kept(verb, getattr(model, verb)(cut(X, q)))
+
+        def kept(verb: str, answer: Any) -> Any:
+            return np.nan_to_num(answer) if name in KEEPS_GAPS else answer
+
+        return steps
+
+    classes = {e.class_name: getattr(lowdim, e.class_name) for e in ENTRIES if e.public}
+    taking = {
+        name: [v for v in verbs(cls) if callable(f := getattr(cls, v)) and "Z" in inspect.signature(f).parameters]
+        for name, cls in classes.items()
+    }
+    return {f"places for {name}": subject(name, verbs_) for name, verbs_ in taking.items() if verbs_}
+
+
+@cache
+def _good_fit(name: str) -> Any:
+    """A class fitted to the plain table, once in a process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(lowdim, name)(**QUICK.get(name, [{}])[0]).fit(base(), *([labels(base())] * (name in LABELLED)))
+
+
+def cut(X: Any, q: int) -> Any:
+    """An array of numbers with as many columns as places have, so that it can be meant as such; all else as it is."""
+    is_table = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] and not np.ma.isMA(X)
+    return X[:, (np.arange(q) + 1) % X.shape[1]] if is_table else X  # many tables are spoilt in their second column
+
+
 def verbs(cls: type) -> list[str]:
     """The public verbs of a class; `transform` first, because others work on its places."""
     names = [n for n in dir(cls) if not n.startswith("_") and n not in NOT_VERBS and not n.endswith("_request")]
@@ -284,6 +321,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 # person's table may hold texts, durations and columns without numbers.
 ONE_AXIS = {"1-d", "a pandas series", "a polars series"}
 SENSIBLE = {
+    "places for VarianceSelector": {"gaps only", "a column of gaps", "all masked", "a single seen cell"},
     "quantize_image": {"3-d"},
     "embedding_score": ONE_AXIS,
     "embedding_score of a map": ONE_AXIS,
@@ -323,7 +361,7 @@ def every_subject() -> dict[str, Subject]:
     """All of them by name."""
     classes = [entry.class_name for entry in ENTRIES if entry.public]
     of_classes = {name: s for cls in classes for name, s in subjects_of_class(cls).items()}
-    return {**of_classes, **subjects_of_functions(), **subjects_of_commands()}
+    return {**of_classes, **subjects_of_places(), **subjects_of_functions(), **subjects_of_commands()}
 
 
 # commands ---------------------------------------------------------------------------------------------------

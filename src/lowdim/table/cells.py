@@ -24,6 +24,7 @@ SPACES = r"[ '\x{a0}\x{2009}\x{202f}\x{2019}]"
 LIMIT_TEXT = re.compile(r"<\s*=?\s*(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
 LIMIT_FACTOR = {"half": 0.5, "zero": 0.0, "limit": 1.0}
 LARGE_TEXT = 2**30  # bytes of text beyond which Arrow needs 64-bit offsets
+COLUMNS_AT_ONCE = 256
 CLOCK = r"(?:[T ](?P<h>\d{1,2}):(?P<i>\d{2})(?::(?P<s>\d{2})(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$"
 ISO_DATE = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + CLOCK
 LOCAL_DATE = r"^(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})" + CLOCK  # or the month first: the numbers decide
@@ -236,6 +237,39 @@ def text_column(
         return column_cells, enough, ""
     bare, example = without_units(column_cells.text, column_cells.gap)
     return (*text_cells(name, position, bare, codes), example) if example else (column_cells, enough, "")
+
+
+def plain_columns(columns: dict[int, Any], codes: tuple[str, ...]) -> dict[int, ColumnCells]:
+    """Of text columns by their positions those that `text_cells` reads at once, many of them in one go.
+
+    A call of Arrow costs as much as some hundred cells: wide tables are read in groups of columns, and the groups in
+    which all is plain are told apart from the others, whose columns have to be looked at one by one.
+
+    >>> import pyarrow as pa
+    >>> plain_columns({0: pa.array(["1", "NA"]), 1: pa.array(["2.5", "3"])}, ())[1].values
+    array([2.5, 3. ])
+    """
+    found: dict[int, ColumnCells] = {}
+    positions = list(columns)
+    for first in range(0, len(positions), COLUMNS_AT_ONCE):
+        group = positions[first : first + COLUMNS_AT_ONCE]
+        text = as_text(_together([columns[j] for j in group]))
+        both, enough = text_cells("", 0, text, codes)
+        n = len(text) // len(group)
+        for k, j in enumerate(group) if enough else ():
+            cut = slice(k * n, (k + 1) * n)
+            found[j] = ColumnCells("", j + 1, text.slice(k * n, n), both.gap[cut], both.values[cut], both.bad[cut])
+    return found
+
+
+def _together(columns: list[Any]) -> Any:
+    """Columns of text below each other."""
+    import pyarrow as pa
+
+    kind = columns[0].type
+    each = (column.chunks if isinstance(column, pa.ChunkedArray) else [column] for column in columns)
+    chunks = [chunk for part in each for chunk in part]
+    return pa.chunked_array([chunk if chunk.type == kind else chunk.cast(kind) for chunk in chunks], kind)
 
 
 def slow_numbers(c: ColumnCells, decimal: str, evidence: DecimalEvidence, limit: str | None = None) -> ColumnCells:

@@ -14,7 +14,8 @@ from lowdim.text.messages import error
 
 SEPS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "spaces"}
 LOOK_BYTES = 2**18  # what the guesses are made from
-LOOK_ROWS = 200
+LOOK_WIDE = 2**24  # the same where the first two lines are longer than that
+LOOK_ROWS, LOOK_FIELDS = 200, 10_000
 # Codes for a gap. The first set is a gap in every column; the second only among numbers, where they can be
 # nothing else, for "none" and "-" may be labels.
 GAP_CODES = (
@@ -124,9 +125,10 @@ def guess_encoding(data: bytes) -> str:
 
 
 def beginning(text: bytes) -> str:
-    """The first lines, whole."""
-    head = text[:LOOK_BYTES]
-    if len(text) > LOOK_BYTES and b"\n" in head:
+    """The first lines, whole; two of them where lines are long."""
+    second = text.find(b"\n", text.find(b"\n", 0, LOOK_WIDE) + 1, LOOK_WIDE)
+    head = text[: max(LOOK_BYTES, second + 1 or LOOK_WIDE)]
+    if len(text) > len(head) and b"\n" in head:
         head = head[: head.rindex(b"\n")]
     return head.decode("utf-8", "replace")
 
@@ -175,7 +177,7 @@ def guess_separator(head: str) -> str:
         width, times = Counter(map(len, rows)).most_common(1)[0]
         if width < 2 or times < 0.8 * len(rows):
             continue
-        cells = [cell for row in rows for cell in row]
+        cells = [cell for row in rows for cell in row[:LOOK_FIELDS]]
         clear = sum(bool(is_number(cell)) or cell in GAP_CODES for cell in cells) / len(cells)
         steady = times / len(rows)
         if sep == " ":

@@ -192,10 +192,10 @@ def sample_raw(raw: Raw, most: int | None) -> Raw:
 
 def name_columns(raw: Raw, reading: ReadingOptions, notes: Notes) -> tuple[Raw, list[str], set[int]]:
     """Names from the options or the file, and the positions of columns whose header is empty."""
-    header = raw.names
-    while header and not header[-1].strip() and _hollow(raw.cells[-1]):  # every line ends with a separator
-        header = header[:-1]
-        raw = raw._replace(cells=raw.cells[:-1])
+    header, width = raw.names, len(raw.cells)
+    while header and width and not header[width - 1].strip() and _hollow(raw.cells[width - 1]):
+        width -= 1  # every line ends with a separator
+    header, raw = header and header[:width], raw._replace(cells=raw.cells[:width])
     blank = {j + 1 for j, name in enumerate(header or []) if not name.strip()}
     if reading.names is not None:
         header = _names_from(reading.names)
@@ -230,10 +230,12 @@ def parse_columns(
     """Every column's cells as numbers, gaps, dates or text; the decimal sign; the codes for gaps that occurred."""
     codes = reading.na
     parsed, slow, units = list[cell.ColumnCells](), dict[int, cell.DecimalEvidence](), dict[str, str]()
+    texts = {j: text for j, column in enumerate(raw.cells) if (text := cell.is_textual(column)) is not None}
+    plain = cell.plain_columns(texts, codes)
     for j, (name, column) in enumerate(zip(names, raw.cells, strict=True)):
-        text = cell.is_textual(column)
-        if text is None:
-            parsed.append(cell.typed_cells(name, j + 1, column))
+        text = texts.get(j)
+        if text is None or j in plain:
+            parsed.append(plain[j]._replace(name=name) if j in plain else cell.typed_cells(name, j + 1, column))
             continue
         numeric = asked_role(name, reading) in ("", "number", "weight")
         cells, enough, units[name] = cell.text_column(name, j + 1, text, codes, units=numeric)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.table import detect as sniff
+from lowdim.table.cells import LARGE_TEXT
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES, SEPS, Guess, beginning, first_line, records
 from lowdim.table.open_file import Raw
 from lowdim.table.options import ReadingOptions
@@ -22,7 +23,9 @@ from lowdim.text.format import size
 from lowdim.text.messages import LowdimError, error, message
 
 LONGEST_FIELD = 10**6  # bytes a cell may have
-WIDEST_LINE = 10**6  # fields a line may have
+WIDEST_LINE = 100_000  # fields a line may have: 5 kB of memory each until it is known what its column is
+NARROWER = "check the separator of the file; save a table that is so wide as .npy or Parquet, or on its side"
+MANY_FIELDS = 1000  # from which the cells are split as one column: Arrow keeps 9 kB for each one it splits
 BLOCK = 2**24
 NEWLINE, RETURN, QUOTE = 10, 13, 34  # bytes
 
@@ -144,7 +147,7 @@ def split_records(
 ) -> tuple[Any, NDArray[np.int64], dict[int, int]]:
     """The records as an Arrow table of strings, the line of each, and the fields of those of another length."""
     if width > WIDEST_LINE:
-        raise error("LD171", d=f"{width:,}", most=f"{WIDEST_LINE:,}", fix="check the separator of the file")
+        raise error("LD171", d=f"{width:,}", most=f"{WIDEST_LINE:,}", fix=NARROWER)
     starts, lines = _records(text, skip, "\t" if sep == " " else sep)
     block = max(BLOCK, 2 * int(np.diff(starts, append=len(text)).max(initial=0)) + 2)
     body = text[starts[0] :] if len(starts) else b""
@@ -198,6 +201,9 @@ def tokenise(
     import pyarrow as pa
     from pyarrow import csv as reader
 
+    if numbers is None and width >= MANY_FIELDS:
+        return _tokenise_wide(body, "\t" if sep == " " else sep, width, bad)
+
     def note(row: Any) -> str:
         assert bad is not None
         bad.append((row.number, row.actual_columns, row.text))
@@ -216,6 +222,60 @@ def tokenise(
         read_options=reader.ReadOptions(column_names=names, use_threads=threads and bad is None, block_size=block),
         convert_options=reader.ConvertOptions(column_types=dict.fromkeys(used, kind), check_utf8=False, **cells),
     )
+
+
+def _tokenise_wide(body: bytes, sep: str, width: int, bad: list[tuple[int, int, str]] | None) -> Any:
+    """Records of many fields as an Arrow table of strings: every cell on a line of its own, then cut into columns."""
+    import pyarrow as pa
+
+    a = np.frombuffer(body if body.endswith(b"\n") else body + b"\n", dtype=np.uint8)
+    quotes = np.flatnonzero(a == QUOTE)
+    inside = np.logical_xor.accumulate(a == QUOTE) if len(quotes) else np.zeros(len(a), dtype=bool)
+    if len(quotes) % 2 or _stray(a, quotes, sep):
+        cells, counts, lines = _split_slowly(body, sep)
+    else:
+        line_end = (a == NEWLINE) & ~inside
+        blank = line_end & np.concatenate([[True], line_end[:-1]])
+        a, line_end, inside = a[~blank], line_end[~blank], inside[~blank]
+        cell_end = line_end | ((a == ord(sep)) & ~inside)
+        starts = np.concatenate([[0], np.flatnonzero(line_end)[:-1] + 1])[: int(line_end.sum())]
+        counts = np.add.reduceat(cell_end, starts, dtype=np.int64)
+        lines = [part.tobytes() for part in np.split(a, starts[1:])] if (counts != width).any() else []
+        cells = _split_cells(np.where(cell_end, np.uint8(NEWLINE), a), sep)
+    if (counts != width).any():
+        if bad is None or len(cells) != counts.sum():
+            raise pa.ArrowInvalid("rows of different lengths")
+        wrong = np.flatnonzero(counts != width)
+        bad.extend((int(k) + 1, int(counts[k]), lines[k].decode("utf-8", "replace")) for k in wrong)
+        cells = cells.filter(pa.array(np.repeat(counts == width, counts)))
+    n = len(cells) // width
+    by_column = cells.take(pa.array(np.arange(n * width).reshape(n, width).T.ravel()))
+    return pa.table([by_column.slice(j * n, n) for j in range(width)], names=[f"f{j}" for j in range(width)])
+
+
+def _split_cells(text: NDArray[np.uint8], sep: str) -> Any:
+    """Cells that stand one a line, as one Arrow array of strings."""
+    import pyarrow as pa
+    from pyarrow import csv as reader
+
+    kind = pa.large_string() if len(text) > LARGE_TEXT else pa.string()
+    options: dict[str, Any] = {"strings_can_be_null": False, "check_utf8": False, "column_types": {"f": kind}}
+    table = reader.read_csv(
+        pa.py_buffer(text),
+        parse_options=reader.ParseOptions(delimiter=sep, newlines_in_values=True, ignore_empty_lines=False),
+        read_options=reader.ReadOptions(column_names=["f"], block_size=BLOCK),
+        convert_options=reader.ConvertOptions(**options),
+    )
+    return table.column(0).combine_chunks()
+
+
+def _split_slowly(body: bytes, sep: str) -> tuple[Any, NDArray[np.int64], list[bytes]]:
+    """Cells, how many each record has, and the records, where quotes stand inside cells."""
+    import pyarrow as pa
+
+    rows = [row for row in csv.reader(io.StringIO(body.decode("utf-8", "replace")), delimiter=sep) if row]
+    cells = pa.array([cell for row in rows for cell in row], pa.string())
+    return cells, np.array([len(row) for row in rows], dtype=np.int64), [sep.join(row).encode() for row in rows]
 
 
 def _records(text: bytes, skip: int, sep: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -301,8 +361,12 @@ def separator_word(sep: str) -> str:
 
 
 def _check_fields(cells: list[Any], lines: NDArray[np.int64]) -> None:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
+    everywhere = [chunk for column in cells for chunk in column.chunks]
+    if not everywhere or (pc.max(pc.binary_length(pa.chunked_array(everywhere))).as_py() or 0) <= LONGEST_FIELD:
+        return
     for j, column in enumerate(cells):
         longest = pc.max(pc.binary_length(column)).as_py() or 0
         if longest > LONGEST_FIELD:

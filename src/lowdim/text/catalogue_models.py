@@ -54,6 +54,13 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "with fewer, common and own variance cannot be told apart",
         "use ProbabilisticPCA",
     ),
+    "LD224": Entry(
+        TableError,
+        "Places of {size} decode to cells beyond the largest double",
+        "they lie far outside of the map, whose rows are where 'transform' puts them",
+        "give places as 'transform' gives them",
+        about="Places too far out to be decoded",
+    ),
     "LD230": Entry(
         TableError,
         "sample_weight is not usable: {problem}",

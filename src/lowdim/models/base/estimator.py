@@ -5,6 +5,7 @@ Only `fit` and `partial_fit` assign to self.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from inspect import getattr_static
 from os import PathLike
@@ -179,8 +180,6 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return f"{head}\n{self.certificate_.text()}" if is_fitted(self) else head
 
     def _repr_html_(self) -> str:
-        import html
-
         head = f"<b>{html.escape(super().__repr__())}</b>"
         return head + (self.certificate_.html() if is_fitted(self) else "<p>not fitted</p>")
 

@@ -161,8 +161,7 @@ class LatentModel(Estimator):
         -------
         ndarray of shape (n, q), or what `out` holds
         """
-        check_is_fitted(self)
-        T = self._axes(self.params_)
+        T = self.latent_axes()
         return self._each(lambda b: product(self._scores(self._latent(b)), T), X, out, run, self._axis_names)
 
     def _scores(self, posterior: Posterior) -> Array:
@@ -213,26 +212,26 @@ class LatentModel(Estimator):
         return self._prior(self.params_, n).turned(self._axes(self.params_))
 
     def decode(self, Z: Any) -> Cells:
-        """The cells that positions decode to, in the table's units.
+        """The cells, in the table's units, that positions Z (n x q, as `transform` gives them) decode to.
 
-        Z holds positions as `transform` gives them, n x q; `mean`, `var` (the parameters' uncertainty, where
-        the model keeps it) and `noise` of the answer are n x d each.
+        `mean`, `var` (the parameters' uncertainty, where the model keeps it) and `noise` are n x d each.
         """
-        return self._in_table(self._decoded(Z))
+        return Cells(*self._of_places(lambda z: self._in_table(self._decoded(z)), Z, self._n_features_out))
 
-    def _decoded(self, Z: Any) -> Cells:
-        check_is_fitted(self)
-        T = self._axes(self.params_)
-        Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
-        if Z.shape[1] != T.shape[1]:
-            raise error("LD220", got=Z.shape[1], want=T.shape[1], model=type(self).__name__, missing="")
-        z = Z @ np.linalg.pinv(T)
-        point = Posterior(z, np.zeros((len(z), T.shape[0] * (T.shape[0] + 1) // 2)), np.zeros(len(z)))
-        return self._decode(self.params_, point)
+    def _of_places(self, decode: Callable[[Array], Any], Z: Any, q: int, *, gaps: bool = False) -> Any:
+        """What `decode` makes of the n x q places Z that somebody gives, or a refusal."""
+        from lowdim.models.base.places import decoded_within_range, given_places
+
+        return decoded_within_range(decode, given_places(Z, q, self, gaps=gaps))
+
+    def _decoded(self, Z: Array) -> Cells:
+        z = Z @ np.linalg.pinv(self._axes(self.params_))
+        q = z.shape[1]
+        return self._decode(self.params_, Posterior(z, np.zeros((len(z), q * (q + 1) // 2)), np.zeros(len(z))))
 
     def inverse_transform(self, Z: Any) -> Array:
         """The mean of the cells, n x d, that positions Z (n x q) decode to."""
-        return in_kind(self.frame_.outward(self._decoded(Z).mean), Z)
+        return in_kind(self._of_places(lambda z: self.frame_.outward(self._decoded(z)[0]), Z, self._n_features_out), Z)
 
     def reconstruct(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """The mean of every cell under the model, seen or not, given the row's seen cells: n x d, or into `out`."""
@@ -329,4 +328,4 @@ class LatentModel(Estimator):
 
     @property
     def _n_features_out(self) -> int:
-        return int(self._axes(self.params_).shape[1])
+        return int(self.latent_axes().shape[1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
 from lowdim.engine.monitor import Fit
@@ -214,12 +213,7 @@ class GaussianProcessMap(LatentModel):
 
     def _predicted_variance(self, Z: Any) -> Array:
         """The same in the frame's units."""
-        check_is_fitted(self)
-        Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
-        q = self.params_.X.shape[1]
-        if Z.shape[1] != q:
-            raise error("LD220", got=Z.shape[1], want=q, model=type(self).__name__, missing="")
-        cells = self._decode(self.params_, Posterior(Z, np.zeros((len(Z), q * (q + 1) // 2)), np.zeros(len(Z))))
+        cells: Cells = self._of_places(self._decoded, Z, self._n_features_out)
         return cells.var + cells.noise
 
     def _certificate(self, fit: Fit, notes: list[str], boundary: tuple[str, ...]) -> Certificate:

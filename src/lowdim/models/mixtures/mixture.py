@@ -19,7 +19,7 @@ from lowdim.math.clusters import label_covariances, responsibilities
 from lowdim.math.linalg import Array, Mask, lower
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits, product
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.components import Component
 from lowdim.models.mixtures.starts import (
@@ -420,11 +420,10 @@ class MixtureModel(LatentModel):
 
     def inverse_transform(self, Z: Any) -> Array:
         """Centres mixed by the shares in each row of Z."""
+        check_is_fitted(self)
         means: Array = self.means_
-        Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
-        if Z.shape[1] != len(means):
-            raise error("LD220", got=Z.shape[1], want=len(means), model=type(self).__name__, missing="")
-        return product(Z, means)
+        mixed: Array = self._of_places(lambda Z: Z @ means, Z, len(means))
+        return mixed
 
     def coordinate(self, X: Any, n_components: int = 2, *, n_neighbors: int = 12) -> Any:
         """One map for all parts: their own maps glued so that every row lies where its neighbours put it.

@@ -266,7 +266,7 @@ class NodeModel(LatentModel, Generic[Params]):
             In the units the table is reported in.
         """
         W, unit = self._reported_weights()
-        return magnification(self.params_.basis, W, self._places(Z), unit)
+        return self._over_map(lambda Z: magnification(self.params_.basis, W, Z, unit), Z)
 
     def stretch(self, Z: Any = None) -> Array:
         """How unevenly the map stretches: largest over smallest singular value of its slopes.
@@ -281,7 +281,8 @@ class NodeModel(LatentModel, Generic[Params]):
         array, m
             1 where all directions are stretched alike.
         """
-        return stretch(self.params_.basis, self._reported_weights()[0], self._places(Z))
+        W, _ = self._reported_weights()
+        return self._over_map(lambda Z: stretch(self.params_.basis, W, Z), Z)
 
     def _over_nodes(self, params: Params) -> Params:
         """Parameters by which a row's posterior is over the nodes."""
@@ -293,15 +294,15 @@ class NodeModel(LatentModel, Generic[Params]):
         p, frame = self._over_nodes(self.params_), self.frame_
         return self._each(lambda b: f(self._posterior(p, frame.inward(b)).share), X, run=run)
 
-    def _places(self, Z: Any) -> Array:
-        check_is_fitted(self)
-        Z = self.params_.grid if Z is None else np.atleast_2d(np.asarray(Z, dtype=np.float64))
-        if Z.shape[1] != self.params_.grid.shape[1]:
-            raise error("LD220", got=Z.shape[1], want=self.params_.grid.shape[1], model=type(self).__name__, missing="")
-        return np.asarray(Z)
+    def _over_map(self, f: Callable[[Array], Array], Z: Any) -> Array:
+        """A function of places, or of the nodes' own."""
+        grid = self.params_.grid
+        values: Array = f(grid) if Z is None else self._of_places(f, Z, grid.shape[1])
+        return values
 
     def _reported_weights(self) -> tuple[Array, float]:
         """The weights in the units the table is reported in, but for a factor that may be huge or tiny."""
+        check_is_fitted(self)
         unit = float(self.frame_.report.max())
         return np.asarray(self.params_.W * (self.frame_.report / unit)), unit
 

@@ -12,6 +12,7 @@ from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan, walking
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.estimator import COUNT, Absent, Estimator, Out, Rule
+from lowdim.models.base.places import given_places
 from lowdim.models.base.results import Certificate, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.parameters import check_q
@@ -155,10 +156,8 @@ class VarianceSelector(Estimator):
     def inverse_transform(self, Z: Any) -> Array:
         """The table's columns: those kept as they are, the others at their mean."""
         check_is_fitted(self)
-        Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
         keep = self.params_.support
-        if Z.shape[1] != keep.sum():
-            raise error("LD220", got=Z.shape[1], want=int(keep.sum()), model=type(self).__name__, missing="")
+        Z = given_places(Z, int(keep.sum()), self, gaps=True)
         out = np.tile(self.mean_, (len(Z), 1))
         out[:, keep] = Z
         return out

@@ -439,14 +439,18 @@ class KernelPCA(SpectralModel):
         -------
         X : ndarray of shape (m, d)
         """
+        from lowdim.models.base.places import decoded_within_range, given_places
+
         check_is_fitted(self)
         method = self._preimage_method(method)
-        Z = np.atleast_2d(np.asarray(Z, dtype=np.float64))
-        if Z.shape[1] != self.n_components_:
-            raise error("LD220", got=Z.shape[1], want=self.n_components_, model=type(self).__name__, missing="")
         span = self._image_span()
-        start = span.rows[np.argmin(squared_distances(Z, span.places), axis=1)]
-        return self.frame_.outward(self._preimages(span, method, n_neighbors, Z, start))
+
+        def preimages(Z: Array) -> Array:
+            start = span.rows[np.argmin(squared_distances(Z, span.places), axis=1)]
+            return self.frame_.outward(self._preimages(span, method, n_neighbors, Z, start))
+
+        rows: Array = decoded_within_range(preimages, given_places(Z, self.n_components_, self))
+        return rows
 
     def reconstruct(
         self,

@@ -21,13 +21,22 @@ from lowdim.sources.files.parquet import take_rows
 from lowdim.sources.files.spool import RowSpool
 from lowdim.sources.source import tile_rows
 from lowdim.table import cells as cell
-from lowdim.table.detect import LOOK_BYTES, guess_encoding
+from lowdim.table.detect import LOOK_BYTES, LOOK_WIDE, guess_encoding
 from lowdim.table.notes import Notes
 from lowdim.table.open_file import Raw
 from lowdim.table.options import ReadingOptions
 from lowdim.table.read import name_columns, parse_columns
 from lowdim.table.roles import Place, assign_roles, check_names
-from lowdim.table.text_file import RecordScan, ragged_error, read_text, respaced, split_records, tokenise, whole_records
+from lowdim.table.text_file import (
+    MANY_FIELDS,
+    RecordScan,
+    ragged_error,
+    read_text,
+    respaced,
+    split_records,
+    tokenise,
+    whole_records,
+)
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error, warn
 
@@ -161,6 +170,14 @@ def parse(text: bytes, form: CsvForm, line: int) -> list[Any]:
 
 
 def _quickly(text: bytes, form: CsvForm) -> list[Any]:
+    import pyarrow as pa
+
+    if form.width >= MANY_FIELDS:
+        table = tokenise(text.replace(b"\r\n", b"\n"), form.sep, form.width, len(text) + 2)
+        plain = cell.plain_columns({j: table.column(j) for j in form.positions}, ())
+        if len(plain) < len(form.positions):
+            raise pa.ArrowInvalid("some column is not plain")
+        return [pa.array(plain[j].values, mask=plain[j].gap) for j in form.positions]
     numbers = (form.positions, form.decimal)
     table = tokenise(text, form.sep, form.width, len(text) + 2, threads=False, numbers=numbers)
     return [column.combine_chunks() for column in table.columns]
@@ -207,7 +224,10 @@ def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None,
 
 def beginning_of(path: Path, reading: ReadingOptions) -> tuple[Raw, int]:
     """The first rows of a text file, and how many lines stand before them."""
-    name, head = protect_terminal(path.name), whole_records(piece(path, 0, LOOK_BYTES))
+    name = protect_terminal(path.name)
+    head = whole_records(piece(path, 0, LOOK_BYTES))
+    if len(head) == LOOK_BYTES or head.count(b"\n") < 2:  # long lines
+        head = whole_records(piece(path, 0, LOOK_WIDE))
     encoding = reading.encoding or guess_encoding(head)
     if encoding not in BYTEWISE:
         raise error(
@@ -279,8 +299,10 @@ def _fixed(head: Raw, sample: Raw, columns: tuple[str, ...] | None, weight: str 
     if columns:
         used = [c for name in reading.columns for c in roles if c.name == name]
     else:
-        left_out([c.name for c in roles if c not in used and c.role != "weight"], head.name)
-    slow = {c.name: not cell.text_cells("", 0, cell.as_text(sample.cells[c.position - 1]), ())[1] for c in used}
+        here = {c.name for c in used}
+        left_out([c.name for c in roles if c.name not in here and c.role != "weight"], head.name)
+    plain = cell.plain_columns({c.position - 1: sample.cells[c.position - 1] for c in used}, ())
+    slow = {c.name: c.position - 1 not in plain and not _reads_at_once(sample.cells[c.position - 1]) for c in used}
     if decimal == "," and slow:  # a decimal comma is read quickly too
         slow = dict.fromkeys(slow, False)
     return CsvForm(
@@ -293,6 +315,10 @@ def _fixed(head: Raw, sample: Raw, columns: tuple[str, ...] | None, weight: str 
         tuple(c.name for c in used),
         tuple(slow.values()),
     )
+
+
+def _reads_at_once(column: Any) -> bool:
+    return cell.text_cells("", 0, cell.as_text(column), ())[1]
 
 
 # where records begin: one look at the bytes, so that any block can be read by itself --------------------
