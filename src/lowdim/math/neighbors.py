@@ -16,9 +16,7 @@ TREE_DIMENSIONS = 10  # up to so many a k-d tree beats brute force (docs/measure
 BLOCK_PAIRS = 2**22  # distances worked on at once, 32 MB
 WIDTH_ROWS = 1000  # rows whose distances set the width of a Gaussian kernel by the median heuristic
 SPARE_CANDIDATES = 8  # candidates beyond k whose distances are computed again from differences: products cancel
-TIED_DISTANCES = (
-    1e-10  # two distances closer than this share of them are equal: rounding must not choose between neighbours
-)
+TIED_DISTANCES = 1e-10  # closer than this share of them, distances are equal: rounding must not choose neighbours
 
 
 class Neighbours(NamedTuple):

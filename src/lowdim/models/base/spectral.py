@@ -75,7 +75,6 @@ class SpectralModel(Estimator):
     n_parameters_ = bic = aic = Absent("a graph of the rows is no number to count", "field_score, or judge_map")
     sample = Absent(NO_DENSITY, "ProbabilisticPCA().sample; sample_field draws from the random field over these rows")
     score_samples = Absent(NO_DENSITY, "ProbabilisticPCA, or lowdim.embedding_score for a map as a whole")
-    score = Absent(NO_DENSITY, "ProbabilisticPCA, or lowdim.embedding_score for a map as a whole")
     _laws_broken: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("merge_any_order", "weights_repeat_rows"), "it is solved over pairs of rows, not by sums"),
         **dict.fromkeys(("objective_never_falls", "score_is_objective", "sample_then_fit"), NO_DENSITY),
@@ -347,6 +346,12 @@ class SpectralModel(Estimator):
             raise error("LD240", model=name, verb="spread_labels", why="its field is made of covariances", fix=fix)
         node = vars(self).get("node_", np.arange(L.shape[0]))
         return spread_labels(L, np.asarray(node), labels, name)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The share of the ten nearest rows of each row of X that are among its ten nearest on the map; 1 is best."""
+        from lowdim.models.base.scores import neighbours_kept
+
+        return neighbours_kept(self, X)
 
     def field_score(self, X: Any) -> float:
         """Log density of the training table, columns centred, under N(0, s K + t I), s and t at their best.

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, walk
@@ -107,7 +108,6 @@ class DualPPCA(LinearGaussian):
     )
     get_covariance = Absent(_why, "ProbabilisticPCA")
     get_precision = Absent(_why, "ProbabilisticPCA")
-    score = Absent(_why, "objective_, or ProbabilisticPCA")
     sample = Absent("the positions are parameters without a distribution", "ProbabilisticPCA")
     partial_fit = Absent("every row is a parameter", "fit, or ProbabilisticPCA().partial_fit")
     _laws_broken: ClassVar[dict[str, str]] = {
@@ -295,6 +295,13 @@ class DualPPCA(LinearGaussian):
         return params.T * float(self.frame_.report[0])
 
     # what it says ----------------------------------------------------------------------------------
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
+        """Minus the mean squared error of the seen cells as `reconstruct` makes them; never worse with more axes."""
+        from lowdim.models.base.scores import minus_squared_error
+
+        check_is_fitted(self)
+        return minus_squared_error(self, X, sample_weight)
+
     def _attributes(self, params: DualPPCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         unit = float(frame.report[0])  # positions are lengths in the table's units, loadings have none
         return {

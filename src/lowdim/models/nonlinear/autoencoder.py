@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, one_blas_thread, recalled
 from lowdim.engine.monitor import Fit, Monitor
@@ -198,7 +199,6 @@ class Autoencoder(LatentModel):
         "random_state": Rule(is_seed, SEED_WORDS),
     }
     n_parameters_ = bic = aic = Absent("it has no density, or in the variational form a bound", "DensityNetwork")
-    score = VariationalVerb(NO_AUTOENCODER_DENSITY, FOR_A_DENSITY)
     score_samples = VariationalVerb(NO_AUTOENCODER_DENSITY, FOR_A_DENSITY)
     sample = VariationalVerb(NO_AUTOENCODER_DENSITY, "variational=True")
     posterior = VariationalVerb("it places a row at one point", "transform, or variational=True")
@@ -372,6 +372,15 @@ class Autoencoder(LatentModel):
         return one * float(self.frame_.report[0]) if len(params.encoder) == 1 and params.psi == 0.0 else one
 
     # what a fit leaves ----------------------------------------------------------------------------------
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
+        """Minus the mean squared error of the seen cells as `reconstruct` makes them; if variational, the bound."""
+        from lowdim.models.base.scores import minus_squared_error
+
+        if self.variational is True:
+            return super().score(X, y, sample_weight=sample_weight, run=run)
+        check_is_fitted(self)
+        return minus_squared_error(self, X, sample_weight)
+
     def _attributes(self, params: AutoencoderParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         common = {"mean_": frame.outward(params.mean), "n_components_": params.decoder[0][0].shape[0]}
         if isinstance(fit.stats, Spectrum):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, one_blas_thread, walk
 from lowdim.engine.monitor import Fit
@@ -111,7 +112,6 @@ class ICA(LatentModel):
     _objective_name = "negentropy of the sources (by log cosh)"
     _why = "sources without noise: rows off their plane have no density, and the sources' own shapes are not fitted"
     n_parameters_ = bic = aic = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
-    score = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
     score_samples = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
     sample = Absent(_why, "ProbabilisticPCA().sample")
     prior = Absent("it has no density of sources", "ProbabilisticPCA")
@@ -235,6 +235,13 @@ class ICA(LatentModel):
 
     def _axes(self, params: ICAParams) -> Array:
         return np.eye(len(params.U))
+
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
+        """Minus the mean squared error of the seen cells as `reconstruct` makes them; never worse with more axes."""
+        from lowdim.models.base.scores import minus_squared_error
+
+        check_is_fitted(self)
+        return minus_squared_error(self, X, sample_weight)
 
     def _attributes(self, params: ICAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         with np.errstate(over="ignore"):

@@ -79,7 +79,6 @@ class VarianceSelector(Estimator):
     _objective_name = "minus the error of squared distances"
     _why = "it chooses columns and models no rows"
     n_parameters_ = bic = aic = Absent(_why, "ProbabilisticPCA, or error_ for the distances lost")
-    score = Absent(_why, "ProbabilisticPCA, or error_ for the distances lost")
     score_samples = Absent(_why, "ProbabilisticPCA")
     sample = Absent(_why, "ProbabilisticPCA().sample")
     predict_cells = Absent(_why, "ProbabilisticPCA")
@@ -161,6 +160,13 @@ class VarianceSelector(Estimator):
         out = np.tile(self.mean_, (len(Z), 1))
         out[:, keep] = Z
         return out
+
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
+        """Minus the mean squared error of the seen cells as `reconstruct` makes them; never worse with more axes."""
+        from lowdim.models.base.scores import minus_squared_error
+
+        check_is_fitted(self)
+        return minus_squared_error(self, X, sample_weight)
 
     def reconstruct(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """The table with the other columns at their mean, gaps of the kept ones too."""
