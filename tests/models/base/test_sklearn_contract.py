@@ -138,7 +138,11 @@ def checks():
             title = getattr(check, "func", check).__name__
             why = EXPECTED.get(name, {}).get(title)
             how = "".join(f"-{value}" for value in getattr(check, "keywords", {}).values())
-            marks = [pytest.mark.xfail(reason=why, raises=(ValueError, AssertionError, TypeError))] if why else []
+            marks = (
+                [pytest.mark.xfail(reason=why, raises=(ValueError, AssertionError, TypeError), strict=True)]
+                if why
+                else []
+            )
             marks += [pytest.mark.drill] if name in VARIANTS else []
             yield pytest.param(estimator, check, id=f"{name}-{title}{how}", marks=marks)
 
