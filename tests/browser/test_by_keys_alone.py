@@ -72,6 +72,6 @@ def test_from_a_wrong_value_to_the_same_numbers(chrome, odd):
     assert "Row 5 with magnesium at 1000 is unlike what the model expects" in page.live
     page.key("Tab", 9)
     page.settled_key("h")
-    assert re.search(r"Row 5 without magnesium is ordinary \(p 0\.\d+\)\.", page.live)
+    assert re.search(r"Row 5 without magnesium is ordinary \(p (0\.\d+|1)\)\.", page.live)
     done = in_process(*shlex.split(page.text(".again code"))[1:], "--json", cwd=subjects.folder())
     assert json.loads(done.out)["card"]["p"] == pytest.approx(page.numbers["p"], rel=1e-9)

@@ -77,8 +77,8 @@ def test_fill_and_apply_write_every_format(lowdim, cells, tmp_path, ending):
         told = json.loads(placed.out)
         assert placed.code == 0 and told["rows"] == 900 and told["gaps"] == 0 and told["level"] == 0.95
         made = pq.read_table(told["wrote"][0])
-        assert made.column_names == ["axis1", "axis1_sd", "seen", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p"]
-        assert made.num_rows == 900 and told["outside"] == int(false_discovery(made["D2_p"].to_numpy(), 0.05).sum()) > 0
+        assert made.column_names == ["axis1", "axis1_sd", "seen", "p", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p"]
+        assert made.num_rows == 900 and told["outside"] == int(false_discovery(made["p"].to_numpy(), 0.05).sum()) > 0
 
 
 def test_json_and_plan(lowdim, cells):

@@ -30,7 +30,7 @@ def test_of_a_larger_table_the_oddest_rows_are(monkeypatch):
     monkeypatch.setattr(touch, "EXACT_TOUCHED_CELLS", 0)
     monkeypatch.setattr(touch, "MOST_TOUCHED_CELLS", 10 * analysis.table.d)
     facts = json.loads(touch.touch_data(analysis))
-    rows = np.sort(np.argsort(analysis.odd.D2.p, kind="stable")[:10])
+    rows = np.sort(np.argsort(analysis.odd.p, kind="stable")[:10])
     assert facts["names"] == [analysis.table.row_names[i] for i in rows] and facts["of"] == analysis.table.n
     X = numbers(facts["rows"]) / numbers(facts["scale"]) + numbers(facts["shift"])
     np.testing.assert_allclose(X, analysis.table.X[rows], atol=1e-6 * np.nanstd(analysis.table.X))

@@ -29,7 +29,7 @@ import numpy as np
 from lowdim.jobs.forms import form_of
 from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.subject import Subject
-from lowdim.judge.rows.null_law import GAUSSIAN_DOF
+from lowdim.judge.rows.null_law import GAUSSIAN_DOF, facts_of_law
 from lowdim.judge.rows.place_card import of_seen
 from lowdim.math.linalg import Array
 from lowdim.math.rotate import procrustes
@@ -119,7 +119,7 @@ class Answers:
             "axes": self._axes,
             "method": {"name": s.entry.name, "title": s.entry.title},
             "model": exported(s.model, s.unit),
-            "law": None if law is None else {"scale": law.scale, "dof": law.dof, "gaussian": GAUSSIAN_DOF},
+            "law": None if law is None else {**facts_of_law(law), "gaussian": GAUSSIAN_DOF},
             "names": None if numbered or t.n > ROWS_AT_ONCE else list(names),
             "numbered": numbered,
             "counted": bool((t.rows == np.arange(t.n)).all()),

@@ -39,7 +39,8 @@ MODULE = (
 )
 REPORT_CORE = ("laws.js", "posterior.js", "words.js", "row_card.js", "report_row.js")  # what hide-a-cell needs, offline
 TIES = re.compile(r"^import [^;]*;\n|^export (?!default)", re.MULTILINE)
-REMARKS = re.compile(r"/\*\*[\s\S]*?\*/ ?|^\s*//.*\n|^\s*\n|^ +", re.MULTILINE)
+REMARKS = re.compile(r"/\*\*[\s\S]*?\*/ ?|^\s*//.*\n|(?<=[;,{]) // .*$|^\s*\n|^ +", re.MULTILINE)
+OPEN_LINES = re.compile(r"(?<=[,;({])\n|\n(?=[.?:)}])")  # that a script goes on after
 
 
 def web_file(name: str) -> str:
@@ -55,4 +56,4 @@ def joined(names: tuple[str, ...] = MODULE, *, remarks: bool = True) -> str:
     True
     """
     text = "\n".join(TIES.sub("", web_file(name)) for name in names)
-    return text if remarks else re.sub(r"\n\s*\n", "\n", REMARKS.sub("", text))
+    return text if remarks else OPEN_LINES.sub("", re.sub(r"\n\s*\n", "\n", REMARKS.sub("", text)))

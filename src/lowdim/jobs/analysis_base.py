@@ -214,8 +214,10 @@ class Analysis:
 
     @cached_property
     def law_of_new_rows(self) -> RowLaw:
-        """Which distances are ordinary, for rows that come later."""
-        return self.map.law_of_new_rows(self.table.X, self.held, self.odd.judged.law)
+        """Which rows and cells are ordinary, for rows that come later: the table's own law."""
+        from lowdim.judge.rows.bulk import law_of_later_rows
+
+        return law_of_later_rows(self.odd.judged.law)
 
     @property
     def _source(self) -> ArraySource:

@@ -23,7 +23,8 @@ from lowdim.judge.fills.filled_table import Fills, column_lines
 from lowdim.judge.fills.fills import FILL_SAMPLE, fill
 from lowdim.judge.fills.models import TRIAL_TOL
 from lowdim.judge.maps.table_map import TableMap
-from lowdim.judge.rows.null_law import RowLaw
+from lowdim.judge.rows.bulk import model_law
+from lowdim.judge.rows.null_law import RowLaw, row_p_values
 from lowdim.judge.rows.odd_rows import (
     JudgedRows,
     OddRow,
@@ -31,8 +32,8 @@ from lowdim.judge.rows.odd_rows import (
     check_level,
     judge_block,
     laws,
-    model_law,
     odd_row,
+    without_culprit,
 )
 from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
@@ -416,7 +417,7 @@ def _lacking(got: int, names: Sequence[str], absent: Sequence[str]) -> LowdimErr
 def placed_columns(q: int) -> tuple[str, ...]:
     """The columns of a file of placed rows."""
     axes = [f"axis{k + 1}" for k in range(q)]
-    return (*axes, *(f"{axis}_sd" for axis in axes), "seen", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
+    return (*axes, *(f"{axis}_sd" for axis in axes), "seen", "p", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
 
 
 def place_stream(
@@ -430,9 +431,9 @@ def place_stream(
 ) -> PlacedStream:
     """Place every row of a source on a map: positions, their standard deviations, distances and p-values to a file.
 
-    No more than a few tiles are in memory. Columns of the file: axis1, ..., axis1_sd, ..., seen (cells), then D2,
-    T2 and Q each with its p-value; a row with no more cells than dimensions has no Q: 0 with p = 1. `law` is that of
-    `place`.
+    No more than a few tiles are in memory. Columns of the file: axis1, ..., axis1_sd, ..., seen (cells), p of the row,
+    then D2, T2 and Q each with its own p-value; a row with no more cells than dimensions has no Q: 0 with p = 1. `law`
+    is that of `place`.
     """
     check_level(odd_level, "odd_level")
     if source.n == 0:
@@ -453,7 +454,7 @@ def place_stream(
 
 
 class _Rows(NamedTuple):
-    """Of some rows: where they stand, their distances, and p of the whole distance."""
+    """Of some rows: where they stand, their distances, and the p of each."""
 
     at: NDArray[np.intp]
     distances: RowDistances
@@ -462,18 +463,20 @@ class _Rows(NamedTuple):
 
 
 def _place(model: LinearGaussian, g: FramedGaussian, law: RowLaw, block: Block) -> tuple[Array, _Rows]:
-    where, distances = model.block_posterior(block), judge_block(g, block)
+    where, distances = model.block_posterior(block), judge_block(g, block, law)
     D2, T2, Q = laws(distances, law)
-    table = np.column_stack(
-        [where.mean, where.std, distances.seen, *(part for each in (D2, T2, Q) for part in (each.value, each.p))]
-    )
+    p = row_p_values(D2.p, distances.cell_p, distances.seen)
+    columns = [distances.seen, p, *(part for each in (D2, T2, Q) for part in (each.value, each.p))]
+    table = np.column_stack([where.mean, where.std, *columns])
     gaps = 0 if block.mask is None else int((~block.mask).any(axis=1).sum())
-    listed = np.lexsort((-distances.D2, D2.p))[:LISTED_ROWS]
-    return table, _Rows(listed, _take(distances, listed), D2.p, gaps)
+    listed = np.lexsort((-distances.D2, p))[:LISTED_ROWS]
+    mask = np.ones(block.x[listed].shape, dtype=bool) if block.mask is None else block.mask[listed]
+    looked = without_culprit(_take(distances, listed), g, block.x[listed], mask, law)
+    return table, _Rows(listed, looked, p, gaps)
 
 
 def _take(distances: RowDistances, rows: NDArray[np.intp]) -> RowDistances:
-    return RowDistances._make(part[rows] for part in distances)
+    return RowDistances._make(part[rows] if len(part) else part for part in distances)
 
 
 class _Judging:
@@ -500,7 +503,7 @@ class _Judging:
         judged = JudgedRows(f, self.columns, scale, names, law=self.law)
         picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
         odd = tuple(
-            odd_row(k, judged, laws(f, self.law), rate)._replace(row=int(best.at[k]), p_row=float(best.p[k]))
+            odd_row(k, judged, laws(f, self.law), rate)._replace(row=int(best.at[k]), p=float(best.p[k]))
             for k in picked
         )
         return PlacedStream(n, self.gaps, _below(counts, rate), outside, odd_level, odd, out)
@@ -535,7 +538,7 @@ def place_answers(
                 raise _lacking(len(names) - len(absent), names, absent)
             table, p = _placed_piece(map, law, X)
             if sink is None:
-                sink = stack.enter_context(as_sink(out, n, placed_columns((table.shape[1] - 7) // 2)))
+                sink = stack.enter_context(as_sink(out, n, placed_columns((table.shape[1] - 8) // 2)))
             sink.write(start, table)
             counts.update(_by_figures(p))
             gaps += int(np.isnan(X).any(axis=1).sum())
@@ -550,7 +553,7 @@ def _placed_piece(map: TableMap, law: RowLaw, X: Array) -> tuple[Array, Array]:
     """What is written of some rows, and p of each."""
     where, found = map.positions(X), map.odd_rows(X, None, law=law)
     parts = (part for each in (found.D2, found.T2, found.Q) for part in (each.value, each.p))
-    return np.column_stack([where.mean, where.std, found.seen, *parts]), found.D2.p
+    return np.column_stack([where.mean, where.std, found.seen, found.p, *parts]), found.p
 
 
 class _Kept(NamedTuple):
@@ -574,7 +577,7 @@ class _Kept(NamedTuple):
         picked = [k for k in range(len(self.p)) if self.p[k] <= limit and found.seen[k] > 0]
         three = found.D2, found.T2, found.Q
         rows = (odd_row(k, found.judged, three, rate) for k in picked)
-        return tuple(r._replace(row=int(self.at[r.row]), p_row=float(self.p[r.row])) for r in rows)
+        return tuple(r._replace(row=int(self.at[r.row]), p=float(self.p[r.row])) for r in rows)
 
 
 def _by_figures(p: Array) -> dict[int, int]:

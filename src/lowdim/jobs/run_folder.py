@@ -172,14 +172,9 @@ class SavedRun:
     @property
     def law_of_new_rows(self) -> RowLaw | None:
         """Which distances are ordinary, for rows that come later; None in a run of an older lowdim."""
-        from lowdim.judge.rows.null_law import RowLaw
+        from lowdim.judge.rows.null_law import law_of_facts
 
-        try:
-            known = RowLaw(**{key: float(value) for key, value in self.facts["apply"]["law"].items()})
-        except (AttributeError, KeyError, TypeError, ValueError):
-            return None
-        sizes = np.array([known.scale, known.dof, known.spread])
-        return known if (sizes > 0.0).all() and np.isfinite([*sizes, known.middle]).all() else None
+        return law_of_facts(self.facts.get("apply", {}).get("law"))
 
     @cached_property
     def drawn(self) -> DrawnRows:
@@ -451,9 +446,10 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
 
 def _apply_facts(analysis: Analysis | Partial, model: MapModel) -> dict[str, Any]:
     """What new rows need beside the model: half widths of fills that hold what they claim, a column each, and the law
-    of an ordinary row's distance."""
+    of ordinary rows and cells."""
     from lowdim.judge.fills.calibration import map_calibration
-    from lowdim.judge.rows.odd_rows import law_of_new_rows
+    from lowdim.judge.rows.bulk import law_of_new_rows
+    from lowdim.judge.rows.null_law import facts_of_law
     from lowdim.sources.arrays import ArraySource
 
     t = analysis.table
@@ -467,7 +463,7 @@ def _apply_facts(analysis: Analysis | Partial, model: MapModel) -> dict[str, Any
         calibration = map_calibration(model, rows, level=analysis.settings.level, fill_dims=dims)
         law = law_of_new_rows(model, rows, held=held.cell_mask(t.n, t.d), far=held.row_mask(t.n))
     return {
-        "law": {key: value for key, value in law._asdict().items() if key in ("scale", "dof") or law.is_mixed},
+        "law": facts_of_law(law),
         "level": calibration.level,
         "half_widths": [float(f"{c:.6g}") for c in calibration.half],
         "fill_dimensions": calibration.fill_dims,
@@ -508,12 +504,13 @@ def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
 
 
 def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> str:
-    """One line a row: position, standard deviations, the distances and their p-values."""
+    """One line a row: position, standard deviations, the p of the row, and the distances each with its own."""
     q = p.mean.shape[1]
     header = [
         "row",
         *(f"axis{k + 1}" for k in range(q)),
         *(f"axis{k + 1}_sd" for k in range(q)),
+        "p",
         "D2",
         "D2_p",
         "T2",
@@ -523,7 +520,7 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
     ]
     defined = odd.Q.dof > 0  # a row with no more cells than dimensions has no Q: an empty cell, not a 0
     off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
-    laws = [odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
+    laws = [odd.p, odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
     numbers = np.column_stack([p.mean, p.std, *laws]).tolist()
     return csv_table(header, [[name, *line] for name, line in zip(row_names, numbers, strict=True)])
 
@@ -551,7 +548,7 @@ def odd_table(odd: OddRows) -> str:
     """One line an odd row."""
     return csv_table(
         ["row", "seen", "p", "D2", "D2_p", "column", "value", "expected", "sd", "surprise", "reason"],
-        [[r.name, r.seen, r.p_row, r.D2, r.p, r.column, *_said(r), r.sd, r.surprise, r.reason] for r in odd.rows],
+        [[r.name, r.seen, r.p, r.D2, r.p_D2, r.column, *_said(r), r.sd, r.surprise, r.reason] for r in odd.rows],
     )
 
 

@@ -47,6 +47,7 @@ PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a l
 STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "AxisCard": "judge.axes",
     "CellAnswers": "judge.rows.answers",
+    "CellLaws": "judge.rows.null_law",
     "JudgedAnswers": "judge.rows.answers",
     "RawFills": "judge.fills.fills",
     "ColumnFill": "judge.fills.calibration",
@@ -133,7 +134,7 @@ class SavedAnalysis(Analysis):
         from lowdim.judge.rows.odd_rows import JudgedRows, OddRows
 
         fields, mixed = unpacked(stored), self.run.facts.get("mixed")
-        law = RowLaw(fields.get("law_scale", 1.0), fields.get("law_dof", GAUSSIAN_DOF))
+        law = RowLaw(fields.get("law_scale", 1.0), fields.get("law_dof", GAUSSIAN_DOF), cells=fields.pop("cells", None))
         rows, scale, answers = fields.pop("rows_judged"), fields.pop("scale"), fields.pop("answers", None)
         names = self.run.names if mixed is None else tuple(c["name"] for c in mixed)
         scales = self.run.scales if mixed is None else self._logs_of_columns
@@ -278,6 +279,7 @@ def save_parts(analysis: Analysis | Partial, folder: Path) -> None:
         judged = fields.pop("judged")
         parts["odd"] = {**fields, "rows_judged": judged.rows, "scale": judged.scale}
         parts["odd"] |= {} if judged.answers is None else {"answers": judged.answers}
+        parts["odd"] |= {} if judged.law.cells is None else {"cells": judged.law.cells}
     if analysis.fills is not None:
         names = ("columns", "level", "n_components", "held", "tried", "skill", "hidden", "bare", "how")
         parts["fills"] = {name: getattr(analysis.fills, name) for name in names}
@@ -361,5 +363,7 @@ def unpacked(value: Any) -> Any:
 
 def _record(name: str, fields: dict[str, Any]) -> Any:
     """A record of this name; fields that it had in an older version and has no longer are left out."""
+    if name == "OddRow" and "p_row" in fields:  # `p` was that of D2
+        fields = {**fields, "p": fields["p_row"], "p_D2": fields["p"]}
     kind = getattr(import_module(f"lowdim.{STORED_RECORDS[name]}"), name)
     return kind(**{key: value for key, value in fields.items() if key in kind._fields})

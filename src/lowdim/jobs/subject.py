@@ -18,9 +18,9 @@ from lowdim.jobs.mixed_model import measured_and_labels
 from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.judge.mixed.mixed_map import MixedMap
+from lowdim.judge.rows.bulk import model_law
 from lowdim.judge.rows.contrast import GroupCard, set_apart
 from lowdim.judge.rows.null_law import RowLaw
-from lowdim.judge.rows.odd_rows import model_law
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
 from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
 from lowdim.math.linalg import Array

@@ -112,7 +112,7 @@ def odd(analysis: Analysis, rows: bool) -> Section:
         "Odd rows",
         ("row", "cells seen", "p", "D2", "p of D2", "column", "value", "expected", "sd", "why"),
         (
-            (r.name, r.seen, r.p_row, r.D2, r.p, r.column, *(r.words or (r.value, r.expected)), r.sd, r.reason)
+            (r.name, r.seen, r.p, r.D2, r.p_D2, r.column, *(r.words or (r.value, r.expected)), r.sd, r.reason)
             for r in o.rows
         ),
         most=50,

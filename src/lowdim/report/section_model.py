@@ -32,9 +32,9 @@ def the_map(analysis: Analysis, rows: bool) -> Section:
     read = (
         (
             "Each point is a row; its ellipse holds that row's position with 90% probability given its gaps. Rows with "
-            "gaps are hollow. The dashed curve is the T2 limit: it holds 95% of complete rows. The strip below says "
-            "what the map leaves out. Rest on a point to see which row it is, or step through the rows with the arrow "
-            "keys."
+            "gaps are hollow. The dashed curve is the T2 limit: by the law of ordinary rows, which their bulk "
+            "sets, it holds 95% of complete ones. The strip below says what the map leaves out. Rest on a point to see "
+            "which row it is, or step through the rows with the arrow keys."
         )
         if rows
         else "Each cell's shade is its number of rows; empty cells hold fewer than five."

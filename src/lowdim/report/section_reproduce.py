@@ -130,6 +130,7 @@ def downloads(analysis: Analysis) -> tuple[Download, ...]:
         **{f"axis{k + 1}": p.mean[:, k] for k in range(q)},
         **{f"sd{k + 1}": sd[:, k] for k in range(known)},
         "seen": o.seen,
+        "p": o.p,
         "T2": o.T2.value,
         "T2_p": o.T2.p,
         "Q": o.Q.value,

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.explorer.answers import columns_of, packed
 from lowdim.explorer.module import REPORT_CORE, joined
-from lowdim.judge.rows.null_law import GAUSSIAN_DOF
+from lowdim.judge.rows.null_law import GAUSSIAN_DOF, facts_of_law
 from lowdim.models.exported import exported
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def touch_data(analysis: Analysis) -> str:
     if t.X.size > EXACT_TOUCHED_CELLS:
         spread = np.nanstd(t.X, axis=0)
         kind, shift, scale = "f4", np.nanmean(t.X, axis=0), 1.0 / np.where(spread > 0.0, spread, 1.0)
-        rows = np.sort(np.argsort(analysis.odd.D2.p, kind="stable")[: max(MOST_TOUCHED_CELLS // t.d, 1)])
+        rows = np.sort(np.argsort(analysis.odd.p, kind="stable")[: max(MOST_TOUCHED_CELLS // t.d, 1)])
     first = analysis.odd.rows[0].row if analysis.odd.rows else int(rows[0])
     facts = {
         "model": {key: value for key, value in model.items() if key not in DECODING_ONLY},
-        "law": {"scale": law.scale, "dof": law.dof, "gaussian": GAUSSIAN_DOF},
+        "law": {**facts_of_law(law), "gaussian": GAUSSIAN_DOF},
         "columns": [{key: value for key, value in c.items() if key != "shown"} for c in columns_of(t)],
         "axes": analysis.dims,
         "names": [t.row_names[i] for i in rows],

@@ -75,13 +75,16 @@ def test_one_row_in_full_agrees_with_the_judge(made):
     table, map = made
     found = judge_mixed_rows(map, table.X, row_names=table.row_names)
     card = explain_mixed_row(map, table.X, 7, law=found.judged.law)
-    assert pytest.approx(found.D2.value[7]) == card.D2 and card.p == pytest.approx(found.D2.p[7])
+    assert pytest.approx(found.D2.value[7]) == card.D2
+    assert (card.p, card.p_D2) == pytest.approx((found.p[7], found.D2.p[7]))
     assert card.hide and card.p_after >= 0.05
     worst = next(r for r in found.rows if r.row == 7)
     hidden = explain_mixed_row(map, table.X, 7, law=found.judged.law, hidden=[worst.column])
     assert hidden.seen == card.seen - 1 and hidden.D2 < card.D2
     left = found.judged.answers.left[7]
-    assert pytest.approx(left) == hidden.D2
+    assert pytest.approx(left) == hidden.D2 and hidden.p == pytest.approx(worst.p_hidden)
+    later = judge_mixed_rows(map, table.X, row_names=table.row_names, law=found.judged.law)
+    assert np.array_equal(later.p, found.p) and later.rows == found.rows
     changed = explain_mixed_row(map, table.X, 7, law=found.judged.law, edited={worst.column: round(worst.expected)})
     assert changed.D2 < card.D2 and "with" in changed.sentence
 

@@ -10,7 +10,8 @@ from scipy import stats
 
 from lowdim import PPCA
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.rows.odd_rows import judge_rows, odd_rows, row_p_values
+from lowdim.judge.rows.null_law import row_p_values
+from lowdim.judge.rows.odd_rows import judge_rows, odd_rows
 from lowdim.judge.rows.row_card import explain_row
 from lowdim.judge.verdicts import because
 from lowdim.table.read import read
@@ -136,9 +137,9 @@ def test_every_p_is_that_of_what_it_stands_beside(table):
     assert lines[2].split()[:5] == ["row", "cells", "p", "total", "D2"]
     listed = [line for line in lines[3:] if re.match(r" *\d+ +\d+/", line)]
     for r, line in zip(found.rows, listed, strict=True):
-        assert (r.p, r.p_row) == (found.D2.p[r.row], p[r.row])
-        assert line.split()[2:6] == [p_value(r.p_row), f"{r.D2:.1f}", "p", p_value(r.p)]
-    assert any(r.p != r.p_row for r in found.rows)
+        assert (r.p_D2, r.p) == (found.D2.p[r.row], p[r.row])
+        assert line.split()[2:6] == [p_value(r.p), f"{r.D2:.1f}", "p", p_value(r.p_D2)]
+    assert any(r.p_D2 != r.p for r in found.rows)
 
 
 def test_what_the_rest_says_ends_at_what_a_column_can_be():

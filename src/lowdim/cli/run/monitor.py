@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.new_rows import placed, source_of
+from lowdim.cli.new_rows import placed
 from lowdim.cli.options import stem, table_options
 from lowdim.cli.say import print_json, say
 
@@ -25,20 +25,18 @@ def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: b
     """Control charts: the run's rows are the history, the rows of NEW are watched."""
     import numpy as np
 
-    from lowdim.judge.rows.odd_rows import judge_rows
     from lowdim.plot.analysis.control import control
 
     opened, rows = placed(run, new, flags)
-    old = opened.analysis.odd if opened.facts.get("mixed") else judge_rows(opened.model, source_of(opened))
+    old = opened.analysis.odd
     both = [
         np.concatenate([getattr(getattr(o, law), part) for o in (old, rows.odd)])
         for law in ("T2", "Q")
         for part in ("value", "dof")
     ]
     watched = np.arange(len(both[0])) >= opened.table.n
-    chart = control(
-        both[0], both[1], both[2], both[3], new=watched, row_names=[*opened.table.row_names, *rows.row_names]
-    )
+    names = [*opened.table.row_names, *rows.row_names]
+    chart = control(both[0], both[1], both[2], both[3], new=watched, row_names=names, law=rows.odd.judged.law)
     out = out or f"{stem(new)}.control.svg"
     chart.save(out)
     if as_json:

@@ -4,6 +4,7 @@
 const TINY = 1e-300,
   CLOSE = 1e-16,
   MOST_TERMS = 2000;
+const IMPOSSIBLE_P = 1e-9; // of a cell: how much smaller another's is says nothing
 const LOG_ROOT_TWO_PI = 0.91893853320467274178;
 
 /** log Gamma(x), x > 0. @param {number} x @returns {number} */
@@ -85,13 +86,17 @@ export const fUpper = (m, n, x) => (x <= 0 ? 1 : betaLower(n / 2, m / 2, n / (n 
 /** P(|t(n)| > |x|). @param {number} n @param {number} x */
 export const tTwoSided = (n, x) => betaLower(n / 2, 0.5, n / (n + x * x), (x * x) / (n + x * x));
 
-/** The law of a squared distance on k cells: D2 / (k scale) ~ F(k, dof). */
+/** @typedef {{surprise: Float64Array, seen: number, D2: number | null}} Far */
+
+/** The law of a squared distance on k cells, D2 / (k scale) ~ F(k, dof), and of each column's cells given the others. */
 export class RowLaw {
-  /** @param {{scale: number, dof: number, gaussian: number}} law */
-  constructor({scale, dof, gaussian}) {
+  /** @param {{scale: number, dof: number, gaussian: number, cells?: {scale: number[], dof: number[],
+   *   counts: [number, number[], number[]][]}}} law */
+  constructor({scale, dof, gaussian, cells}) {
     this.scale = scale;
     this.dof = dof;
     this.gaussian = gaussian;
+    this.cells = cells ?? null;
   }
 
   /** Upper tail; without cells it is 1. @param {number} D2 @param {number} k @returns {number} */
@@ -100,4 +105,51 @@ export class RowLaw {
     const x = Math.max(D2, 0) / this.scale;
     return this.dof >= this.gaussian ? chi2Upper(k, x) : fUpper(k, this.dof, x / k);
   }
+
+  /** The row with each level where it counts as being. @param {Float64Array} row */
+  counted(row) {
+    if (!this.cells) return row;
+    const x = Float64Array.from(row);
+    for (const [j, values, places] of this.cells.counts) x[j] = interpolated(row[j], values, places);
+    return x;
+  }
+
+  /** The p of a row: of its distance or of its least likely cell, each counted as often as was looked.
+   * @param {Far} judged @returns {number} */
+  rowP({surprise, seen, D2}) {
+    const far = this.p(D2 ?? 0, seen),
+      p = surprise.map((s, j) => this.cellP(s, j, D2 ?? 0, seen));
+    return this.cells ? Math.min(1, 2 * Math.min(far, Math.max(seen, 1) * Math.min(...p))) : far;
+  }
+
+  /** How much each cell is to blame, the least likely before all others, then by size. @param {Far} judged */
+  doubtful({surprise, seen, D2}) {
+    const size = surprise.map(s => (Number.isNaN(s) ? -1 : Math.abs(s)));
+    if (!this.cells) return size;
+    const p = surprise.map((s, j) => (size[j] < 0 ? 2 : this.cellP(s, j, D2 ?? 0, seen))),
+      least = Math.max(Math.min(...p), IMPOSSIBLE_P);
+    return size.map((s, j) => (p[j] <= least ? s + 1 + Math.max(...size) : s));
+  }
+
+  /** p of one cell given the others of its row; 1 at a gap. @param {number} surprise @param {number} j
+   * @param {number} D2 @param {number} seen @returns {number} */
+  cellP(surprise, j, D2, seen) {
+    const dof = this.cells?.dof[j] ?? 0,
+      more = this.dof + Math.max(seen, 1) - 1;
+    if (Number.isNaN(surprise) || !(dof > 0)) return 1;
+    const s2 = surprise ** 2 / this.scale,
+      rest = Math.max(D2 / this.scale - s2, 0);
+    return tTwoSided(Math.min(dof, more), Math.sqrt((s2 * more) / (this.dof + rest)) / (this.cells?.scale[j] ?? 1));
+  }
+}
+
+/** On the lines between places; beyond them, so much farther. @param {number} x @param {number[]} values
+ * @param {number[]} places */
+function interpolated(x, values, places) {
+  const last = values.length - 1;
+  if (Number.isNaN(x)) return x;
+  if (x <= values[0]) return places[0] + x - values[0];
+  if (x >= values[last]) return places[last] + x - values[last];
+  const k = values.findIndex(v => v > x) - 1;
+  return places[k] + ((places[k + 1] - places[k]) * (x - values[k])) / (values[k + 1] - values[k]);
 }

@@ -6,10 +6,11 @@ import {counted, el, expectation, figures, named, observed, pValue, signed} from
  *   most: number | null}} Column */
 /** @typedef {{column: string, value: number | null, expected: number, sd: number, low: number, high: number,
  *   surprise: number | null, at: number | null, says: [number, number, number], limit: number}} Cell */
-/** @typedef {{name: string, cells: Cell[], seen: number, D2: number | null, p: number | null, T2: number | null,
- *   pT2: number | null, dof: number, Q: number | null, pQ: number | null, hide: string[], pAfter: number | null,
+/** @typedef {{name: string, cells: Cell[], seen: number, D2: number | null, p: number | null, pD2: number | null,
+ *   T2: number | null, pT2: number | null, dof: number, Q: number | null, pQ: number | null, hide: string[], pAfter: number | null,
  *   sentence: string, z: number[], cov: number[], logDensity: number | null}} Card */
 
+const FEW_CELLS = 5; // that a sentence names to hide
 const ONE_BY_ONE = 10; // cells of a row that are hidden singly to make it ordinary
 const ODD_RATE = 0.05;
 export const HALF_90 = 1.6448536269514722; // of a band that holds 90 %
@@ -43,12 +44,12 @@ export function touchedRow(columns, row, hidden, edited) {
  * @param {Float64Array} row @param {Set<number>} hidden @param {Map<number, number>} edited @returns {Card} */
 export function rowCard(model, law, columns, name, row, hidden, edited) {
   const x = touchedRow(columns, row, hidden, edited),
-    judged = model.surprise(x),
+    judged = model.surprise(law ? law.counted(x) : x),
     place = model.place(x);
   const cells = columns.map((column, j) => cellOf(column, x[j], judged.expected[j], judged.sd[j], judged.surprise[j]));
   const {seen, rank: dof, D2, T2} = judged,
     off = D2 !== null && seen > dof;
-  const p = law && D2 !== null ? law.p(D2, seen) : null;
+  const p = law && D2 !== null ? law.rowP(judged) : null;
   const found = law && D2 !== null ? ordinary(model, law, x) : {hide: [], p: null};
   const hide = found.hide.map(j => columns[j].name);
   return {
@@ -61,6 +62,7 @@ export function rowCard(model, law, columns, name, row, hidden, edited) {
     T2,
     hide,
     pAfter: found.p,
+    pD2: law && D2 !== null ? law.p(D2, seen) : null,
     pT2: law && T2 !== null ? law.p(T2, dof) : null,
     Q: off ? judged.Q : null,
     pQ: off && law ? law.p(judged.Q ?? 0, seen - dof) : null,
@@ -94,18 +96,19 @@ function cellOf(column, x, expected, sd, surprise) {
   };
 }
 
-/** Cells hidden one after the other, the most surprising first, until the row is ordinary.
+/** Cells hidden one after the other, the least likely first, until the row is ordinary.
  * @param {Model} model @param {import("./laws.js").RowLaw} law @param {Float64Array} row */
 export function ordinary(model, law, row) {
   const x = Float64Array.from(row),
     hide = /** @type {number[]} */ ([]);
   for (;;) {
-    const judged = model.surprise(x),
-      p = law.p(judged.D2 ?? 0, judged.seen);
-    if (p >= ODD_RATE) return {hide, p};
-    const order = Array.from(x.keys())
-      .filter(j => !Number.isNaN(x[j]))
-      .sort((a, b) => Math.abs(judged.surprise[b]) - Math.abs(judged.surprise[a]) || a - b);
+    const judged = model.surprise(law.counted(x)),
+      p = law.rowP(judged);
+    if (p >= ODD_RATE || !judged.seen) return {hide, p};
+    const blame = law.doubtful(judged),
+      order = Array.from(x.keys())
+        .filter(j => !Number.isNaN(x[j]))
+        .sort((a, b) => blame[b] - blame[a] || a - b);
     const more = hide.length < ONE_BY_ONE ? 1 : Math.min(Math.floor(hide.length / 3), judged.seen);
     order.slice(0, more).forEach(j => {
       hide.push(j);
@@ -133,11 +136,14 @@ function sentenceOf(name, cells, hide, p, after, logDensity) {
   const says =
     `${worst.column} is ${observed(worst.value ?? 0, worst.sd)}; the rest of the row says ` +
     `${expectation(worst)}, sd ${figures(worst.sd, 2)}`;
+  const odd = `Row ${name} is unlike what the model expects (p ${pValue(p)}): `,
+    seen = cells.filter(c => c.value !== null).length;
+  if (hide.length > FEW_CELLS || (hide.length === seen && seen > 1)) {
+    const many = hide.length === seen ? `all ${seen}` : `${hide.length} of ${seen}`;
+    return `${odd}many cells disagree, most of all ${says}. No few make it odd: ${many} would have to be hidden.`;
+  }
   const which = hide.length === 1 ? "that cell" : `these ${hide.length} cells: ${hide.join(", ")}`;
-  return (
-    `Row ${name} is unlike what the model expects (p ${pValue(p)}): ${says}. ` +
-    `Hide ${which}, and the row is ordinary (p ${pValue(after ?? 0)}).`
-  );
+  return `${odd}${says}. Hide ${which}, and the row is ordinary (p ${pValue(after ?? 0)}).`;
 }
 
 /** 'total D2 53.4 on 9 cells, p 2e-8; ...' @param {Card} card */
@@ -148,7 +154,7 @@ export function lawWords(card) {
       ? "Q is not defined: no more seen cells than dimensions"
       : `off map Q ${card.Q.toFixed(1)} on ${card.seen - card.dof}, p ${pValue(card.pQ ?? 1)}`;
   return (
-    `total D2 ${card.D2.toFixed(1)} on ${counted(card.seen, "cell")}, p ${pValue(card.p)}; ` +
+    `total D2 ${card.D2.toFixed(1)} on ${counted(card.seen, "cell")}, p ${pValue(card.pD2 ?? 1)}; ` +
     `within map T2 ${(card.T2 ?? 0).toFixed(1)} on ${card.dof}, p ${pValue(card.pT2 ?? 1)}; ${off}`
   );
 }

@@ -112,7 +112,7 @@ export function rowScreen(app) {
       ...(card.D2 === null
         ? [el("p", {class: "quiet"}, `${lawWords(card)}${rank(card.logDensity)}`)]
         : [
-            gauge("D2", "in all", card.D2, card.seen, card.p),
+            gauge("D2", "in all", card.D2, card.seen, card.pD2),
             gauge("T2", "within the map", card.T2, card.dof, card.pT2),
             gauge("Q", "off the map", card.Q, card.seen - card.dof, card.pQ),
           ]),

@@ -13,8 +13,9 @@ from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.maps.table_map import NumberFills, ellipse_size
 from lowdim.judge.robust import without_held
+from lowdim.judge.rows.bulk import model_law
 from lowdim.judge.rows.null_law import RowLaw
-from lowdim.judge.rows.odd_rows import OddRows, judge_rows, law_of_new_rows, model_law
+from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
 from lowdim.judge.rows.row_card import RowCard, explain_row
 from lowdim.judge.rows.surprise import all_surprises
@@ -105,10 +106,6 @@ class GaussianMap:
     def at(self, place: Array, rows: MappedRows) -> PlaceCard:
         """What lives at a place, and the rows about it."""
         return explain_place(self.model, place, rows, self.names, self.scales, np.ones(len(self.names)))
-
-    def law_of_new_rows(self, X: Array, held: HeldOut, law: RowLaw) -> RowLaw:
-        """Which distances are ordinary for rows that come later."""
-        return law_of_new_rows(self.model, self.source(X), held=held.cell_mask(*X.shape), far=held.row_mask(len(X)))
 
     @property
     def plain_law(self) -> RowLaw:

@@ -131,10 +131,6 @@ class TableMap(Protocol):
         ...
 
     # new rows
-    def law_of_new_rows(self, X: Array, held: HeldOut, law: RowLaw) -> RowLaw:
-        """Which distances are ordinary for rows that come later, where `law` is that of the table's own rows X."""
-        ...
-
     @property
     def plain_law(self) -> RowLaw:
         """The same where nothing is known but the model."""

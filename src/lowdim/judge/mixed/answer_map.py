@@ -32,7 +32,7 @@ from lowdim.judge.mixed.mixed_cells import (
     tail_scores,
 )
 from lowdim.judge.mixed.mixed_map import MixedMap, logs_of, numbers_of_columns, rows_fitted
-from lowdim.judge.mixed.mixed_rows import judge_mixed_rows, law_of_later_rows
+from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
 from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard
@@ -119,10 +119,6 @@ class AnswerMap(MixedMap):
     def at(self, place: Array, rows: MappedRows) -> PlaceCard:
         """What lives at a place, and the rows about it."""
         return explain_mixed_place(self, place, rows)
-
-    def law_of_new_rows(self, X: Array, held: HeldOut, law: RowLaw) -> RowLaw:
-        """The law of the table's own rows, but for its tail."""
-        return law_of_later_rows(law)
 
     @property
     def plain_law(self) -> RowLaw:

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from lowdim.judge.maps.table_map import NumberFills
 from lowdim.judge.mixed.mixed_map import MixedMap
-from lowdim.judge.mixed.mixed_rows import answers_of, mixed_distances, rows_p
+from lowdim.judge.mixed.mixed_rows import answers_of, mixed_distances, one_p, rows_p
 from lowdim.judge.rows.answers import CellAnswers
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import check_level, in_own_units, row_name
@@ -190,14 +190,15 @@ def explain_mixed_row(
     told = map.given_others(x)
     far = mixed_distances(told, law)
     seen, dof = int(far.seen[0]), int(far.rank[0])
-    p = float(rows_p(map, x, far, law)[0])
+    p, p_D2 = float(one_p(map, x, told, law)[0]), float(rows_p(map, x, far, law)[0])
     p_T2, p_Q = (float(law.p_value(value, np.array(k))[0]) for value, k in ((far.T2, dof), (far.Q, seen - dof)))
     cells, (hide, after) = _row_cells(map, x, told), _ordinary(map, x, 1.0 - odd_level, law)
     name = row_name(row, row_names)
     off, p_off = (float(far.Q[0]), p_Q) if seen > dof else (None, None)
     words = row_sentence(as_touched(name, hidden, edited or {}), cells, hide, p, after)
     return RowCard(
-        *(row, name, cells, float(far.D2[0]), p, float(far.T2[0]), p_T2, dof, off, p_off, seen, hide, after, words)
+        *(row, name, cells, float(far.D2[0]), p, float(far.T2[0]), p_T2, dof, off, p_off, seen, hide, after, words),
+        p_D2,
     )
 
 
@@ -265,8 +266,7 @@ def _ordinary(map: MixedMap, x: Array, rate: float, law: RowLaw) -> tuple[tuple[
     hidden: list[int] = []
     while True:
         told = map.given_others(x)
-        far = mixed_distances(told, law)
-        p = float(rows_p(map, x, far, law)[0])
+        p = float(one_p(map, x, told, law)[0])
         if p >= rate or not told.seen.any():
             return tuple(map.columns[k] for k in hidden), p
         more = 1 if len(hidden) < ONE_BY_ONE else max(len(hidden) // 3, 1)

@@ -28,24 +28,26 @@ from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, mixed_map
 from lowdim.judge.quantified import quantified
 from lowdim.judge.rows.answers import CellAnswers, JudgedAnswers
 from lowdim.judge.rows.null_law import (
+    GAUSSIAN_DOF,
     GAUSSIAN_LAW,
-    JUDGING_DOF,
     LEAST_ROWS_OF_LAW,
     UPPER_ROWS,
     UPPER_SHARE,
+    CellLaws,
     RowLaw,
     most_dof,
+    row_p_values,
     t_law,
 )
 from lowdim.judge.rows.odd_rows import (
     LEAST_IN_GROUP,
+    LOOKED_AGAIN,
     MOST_IN_GROUPS,
     JudgedRows,
     OddRows,
     RowDistances,
     laws,
     picked,
-    row_p_values,
 )
 from lowdim.judge.rows.surprise import RANK_SHARE
 from lowdim.math.linalg import Array, Mask, unpack
@@ -54,7 +56,6 @@ from lowdim.models.mixed.given_others import GivenOthers
 from lowdim.table.table import Table
 
 LEAST_SPREAD, MOST_SPREAD = 0.1, 30.0  # of a row's standardised surprise
-LOOKED_AGAIN = 0.25  # rows with a smaller p are looked at with their least likely cell hidden
 
 
 class MixedDistances(NamedTuple):
@@ -81,22 +82,32 @@ def mixed_distances(told: GivenOthers, law: RowLaw) -> MixedDistances:
     return MixedDistances(T2 + Q, T2, Q, rank, seen)
 
 
-def tempered_p(told: GivenOthers, levelled: Mask) -> Array:
-    """p of every cell, by the law of its column's cells; 1 at gaps."""
-    p = told.p.copy()
-    for j in range(p.shape[1]):
+def mixed_cell_laws(told: GivenOthers, levelled: Mask) -> CellLaws:
+    """The law of each column's cells: of levels the power of their p, of others a t; few cells have the model's own."""
+    d = told.p.shape[1]
+    laws = CellLaws(np.ones(d), np.full(d, GAUSSIAN_DOF), levelled.astype(np.float64))
+    for j in range(d):
         own = told.seen[:, j]
         many = int(own.sum())
         if many < LEAST_ROWS_OF_LAW:
+            laws.power[j] = 1.0
             continue
         share = max(UPPER_SHARE, UPPER_ROWS / many)
         if levelled[j]:
-            low = float(np.quantile(p[own, j], share))
-            p[:, j] **= min(1.0, np.log(share) / np.log(low)) if low < share else 1.0
+            low = float(np.quantile(told.p[own, j], share))
+            laws.power[j] = min(1.0, np.log(share) / np.log(low)) if low < share else 1.0
         else:
-            scale, dof = t_law(np.abs(told.surprise[own, j]))
-            p[:, j] = np.where(own, 2.0 * stdtr(dof, -np.abs(told.surprise[:, j]) / scale), 1.0)
-    return p
+            laws.scale[j], laws.dof[j] = t_law(np.abs(told.surprise[own, j]))
+    return laws
+
+
+def mixed_cell_p(told: GivenOthers, law: RowLaw) -> Array:
+    """p of every cell, by the law of its column's cells; 1 at gaps."""
+    if law.cells is None:
+        return told.p
+    scale, dof, power, _ = law.cells
+    student = np.where(told.seen, 2.0 * stdtr(dof, -np.abs(told.surprise) / scale), 1.0)
+    return np.where(power > 0.0, told.p ** np.where(power > 0.0, power, 1.0), student)
 
 
 def judge_mixed_rows(
@@ -107,15 +118,16 @@ def judge_mixed_rows(
     Rows that are not those of the fit are judged by a `law` of the fit: they may be odd all together.
     """
     told = map.given_others(X)
-    own = law is None and len(X) >= LEAST_ROWS_OF_LAW
-    law = law_of_rows(told) if own else law or GAUSSIAN_LAW
-    far, p = mixed_distances(told, law), tempered_p(told, levelled(map)) if own else told.p
+    if law is None:
+        law = law_of_rows(told, levelled(map)) if len(X) >= LEAST_ROWS_OF_LAW else GAUSSIAN_LAW
+    far, p = mixed_distances(told, law), mixed_cell_p(told, law)
     least = np.where(told.seen, p, 2.0)
     tied = least <= least.min(axis=1, keepdims=True)
     worst = np.argmax(np.where(tied, np.abs(told.surprise), -1.0), axis=1)
     at = np.arange(len(X)), worst
-    cell_p = np.minimum(least.min(axis=1), 1.0)
-    look = row_p_values(law.p_value(far.D2, far.seen), cell_p, far.seen) < LOOKED_AGAIN
+    cell_p = np.zeros(0) if law.cells is None else np.minimum(least.min(axis=1), 1.0)
+    D2_p = rows_p(map, X, far, law)
+    left, p_hidden = _without_worst(map, X, far.D2, worst, row_p_values(D2_p, cell_p, far.seen), law)
     values = map.codes(X)
     rows = RowDistances(
         *far[:3],
@@ -126,14 +138,14 @@ def judge_mixed_rows(
         np.nan_to_num(values[at]) - told.mean[at],
         told.sd[at],
         np.nan_to_num(values[at]),
-        cell_p if own else np.zeros(0),
+        cell_p,
+        p_hidden,
     )
-    left = _without_worst(map, X, far.D2, worst, look, law)
     usual = law.middle, law.spread
     answers = JudgedAnswers(answers_of(map), left, told.likeliest[at], told.likeliest_share[at], usual)
     judged = JudgedRows(rows, map.columns, np.ones(len(map.columns)), row_names, map.column_scales, law, answers)
     D2, T2, Q = laws(rows, law)
-    return _with_groups(picked(D2._replace(p=rows_p(map, X, far, law)), T2, Q, judged, odd_level), X)
+    return _with_groups(picked(D2._replace(p=D2_p), T2, Q, judged, odd_level), X)
 
 
 def rows_p(map: MixedMap, X: Array, far: MixedDistances, law: RowLaw) -> Array:
@@ -143,7 +155,14 @@ def rows_p(map: MixedMap, X: Array, far: MixedDistances, law: RowLaw) -> Array:
     return np.maximum(p, np.exp(map.model.score_samples(map.source(X)))) if levelled(map).all() else p
 
 
-def law_of_rows(told: GivenOthers) -> RowLaw:
+def one_p(map: MixedMap, X: Array, told: GivenOthers, law: RowLaw) -> Array:
+    """The p of each row: of its distance or of its least likely cell."""
+    far = mixed_distances(told, law)
+    cell = np.zeros(0) if law.cells is None else mixed_cell_p(told, law).min(axis=1)
+    return row_p_values(rows_p(map, X, far, law), cell, far.seen)
+
+
+def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
     """What the bulk of the rows says is ordinary: its surprise has this middle, and so wide a spread that as many rows
     as should lie beyond an upper quantile of their law.
 
@@ -158,7 +177,7 @@ def law_of_rows(told: GivenOthers) -> RowLaw:
         far = mixed_distances(told, law)
         beyond = float((law.p_value(far.D2, far.seen) < share).mean())
         low, high = (0.5 * (low + high), high) if beyond > share else (low, 0.5 * (low + high))
-    return law
+    return law._replace(cells=mixed_cell_laws(told, levelled))
 
 
 def odd_mixed_rows(table: Table, dims: int | str, odd_level: float, seed: int) -> OddRows:
@@ -181,15 +200,18 @@ def answers_of(map: MixedMap) -> tuple[CellAnswers, ...]:
     return tuple(CellAnswers(kind, tuple(str(x) for x in own)) for kind, own in zip(kinds, labels, strict=True))
 
 
-def _without_worst(map: MixedMap, X: Array, D2: Array, worst: NDArray[np.intp], look: Mask, law: RowLaw) -> Array:
-    """D2 of the rows that are looked at, with the least likely cell hidden; of others as it is."""
-    left, rows = D2.copy(), np.flatnonzero(look)
+def _without_worst(
+    map: MixedMap, X: Array, D2: Array, worst: NDArray[np.intp], p: Array, law: RowLaw
+) -> tuple[Array, Array]:
+    """D2 and p of the rows that are looked at, with the least likely cell hidden; of others as they are."""
+    left, p, rows = D2.copy(), p.copy(), np.flatnonzero(p < LOOKED_AGAIN)
     if len(rows):
         hidden = X[rows].copy()
         for i, k in enumerate(worst[rows]):
             hidden[i, list(map.numbers[k])] = np.nan
-        left[rows] = mixed_distances(map.given_others(hidden), law).D2
-    return left
+        told = map.given_others(hidden)
+        left[rows], p[rows] = mixed_distances(told, law).D2, one_p(map, hidden, told, law)
+    return left, p
 
 
 def _with_groups(found: OddRows, X: Array) -> OddRows:
@@ -201,9 +223,3 @@ def _with_groups(found: OddRows, X: Array) -> OddRows:
     Z = np.where(mask, (X - centre) / spread, 0.0)
     groups = similar_groups(Z, mask, np.flatnonzero(found.odd)[:MOST_IN_GROUPS])
     return found._replace(groups=tuple(tuple(int(k) for k in group) for group in groups))
-
-
-def law_of_later_rows(law: RowLaw) -> RowLaw:
-    """The law of the bulk of a map's own rows, by which rows that come later are judged: a row may be beyond any
-    experience, also where no law fits the bulk."""
-    return law._replace(dof=max(law.dof, JUDGING_DOF))

@@ -8,6 +8,9 @@ as for a multivariate t, with c and nu, and c_j and nu_j of each column, from th
 Gaussian table gives nu without end and chi-square laws, a heavy-tailed one its own. Columns of a few levels are not
 measured in standard deviations: a level is no farther from the middle than its share of the rows says.
 
+A row has one p: of its distance or of its least likely cell, each counted as often as was looked. The law that a table
+sets is kept whole, so that its own rows, a row that is touched and rows that come later are judged alike.
+
 Reference: K. L. Lange, R. J. A. Little and J. M. G. Taylor (1989), Robust statistical modeling using the t
 distribution, Journal of the American Statistical Association 84, 881-896.
 """
@@ -19,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, fdtrc, fdtri, ndtri, stdtr, stdtrit
+from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.outlying import own_tails
@@ -41,6 +44,19 @@ IMPOSSIBLE_SHARE = 0.02  # of some cells, as many as the heaviest tail would hav
 FEW_SHARE = 0.015  # of the rows, or of rows with such cells: the quantile that sets a tail is beyond them
 
 
+LEVEL_KNOTS = 200  # values of a column of levels whose places are kept; between them they lie on lines
+AS_IT_IS = np.zeros((2, 0))  # of a column whose values count as they are
+
+
+class CellLaws(NamedTuple):
+    """How unlikely a cell is given the others of its row, column by column: w / scale ~ t(dof)."""
+
+    scale: Array
+    dof: Array  # 0: no cell of the column is unlikely by itself
+    power: Array = np.zeros(0)  # of a mixed map's levels: that of their p; 0 of other columns
+    counts: tuple[Array, ...] = ()  # of columns of levels 2 x k: values, and where each counts as being
+
+
 class RowLaw(NamedTuple):
     """D2 / (k scale) ~ F(k, dof)."""
 
@@ -48,11 +64,22 @@ class RowLaw(NamedTuple):
     dof: float = GAUSSIAN_DOF
     middle: float = 0.0  # of a mixed map: what a row's standardised surprise usually is,
     spread: float = 1.0  # and by how much it differs between rows
+    cells: CellLaws | None = None  # none where rows are too few to say, or of an older version
 
     def p_value(self, D2: Array, seen: NDArray[Any]) -> Array:
         """Upper tail; a row without cells has p = 1."""
         k, D2 = np.maximum(seen, 1).astype(np.float64), np.maximum(D2, 0.0) / self.scale
         return np.where(seen > 0, chdtrc(k, D2) if self.dof >= GAUSSIAN_DOF else fdtrc(k, self.dof, D2 / k), 1.0)
+
+    def limit(self, dof: NDArray[Any], level: float) -> Array:
+        """What a share `level` of distances on so many cells are below."""
+        k = np.maximum(dof, 1).astype(np.float64)
+        gaussian = self.dof >= GAUSSIAN_DOF
+        return np.asarray(self.scale * (chdtri(k, 1.0 - level) if gaussian else k * fdtri(k, self.dof, level)))
+
+    def counted(self, X: Array) -> Array:
+        """Rows with each level where it counts as being."""
+        return X if self.cells is None else as_counted(X, self.cells.counts)
 
     @property
     def is_mixed(self) -> bool:
@@ -66,6 +93,42 @@ class RowLaw(NamedTuple):
 
 
 GAUSSIAN_LAW = RowLaw()
+USUAL_LAW = {"scale": 1.0, "dof": GAUSSIAN_DOF, "middle": 0.0, "spread": 1.0}
+
+
+def facts_of_law(law: RowLaw) -> dict[str, Any]:
+    """A law as plain values."""
+    known: dict[str, Any] = {"scale": law.scale, "dof": law.dof}
+    known |= {"middle": law.middle, "spread": law.spread} if law.is_mixed else {}
+    if law.cells is not None:
+        columns = {name: getattr(law.cells, name).tolist() for name in ("scale", "dof", "power")}
+        places = [[j, *own.tolist()] for j, own in enumerate(law.cells.counts) if own.size]
+        known["cells"] = {**columns, "counts": places}
+    return known
+
+
+def law_of_facts(facts: Any) -> RowLaw | None:
+    """The law of `facts_of_law`; None where they are not one."""
+    try:
+        cells = facts.get("cells")
+        scale, dof, middle, spread = (float(facts.get(key, usual)) for key, usual in USUAL_LAW.items())
+        known = RowLaw(scale, dof, middle, spread)
+        sizes = np.array([known.scale, known.dof, known.spread])
+        fine = (sizes > 0.0).all() and np.isfinite([*sizes, known.middle]).all()
+        found = None if cells is None else _cells_of_facts(cells)
+        return known._replace(cells=found) if fine and (found is None) == (cells is None) else None
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+        return None
+
+
+def _cells_of_facts(facts: Any) -> CellLaws | None:
+    scale, dof, power = (np.array(facts[name], dtype=np.float64) for name in ("scale", "dof", "power"))
+    counts = [AS_IT_IS] * len(scale)
+    for j, values, places in facts["counts"]:
+        counts[j] = np.array([values, places], dtype=np.float64)
+    parts = (scale, dof, power, *counts)
+    fine = len(dof) == len(scale) and all(np.isfinite(part).all() for part in parts) and (scale > 0.0).all()
+    return CellLaws(scale, dof, power, tuple(counts)) if fine else None
 
 
 def row_law(D2: Array, seen: NDArray[Any], beyond: float = UPPER_SHARE) -> RowLaw:
@@ -102,20 +165,41 @@ def most_dof(n: int) -> float:
     return GAUSSIAN_DOF if n >= MANY_ROWS else DOF_A_ROW * n
 
 
-def cell_p_values(surprise: Array, D2: Array, mask: Mask, law: RowLaw, bulk: Mask) -> Array:
-    """Two-sided p of every seen cell given the rest of its row, by a t law of its column; 1 at gaps.
+def row_p_values(distance: Array, cell: Array, seen: NDArray[np.intp]) -> Array:
+    """One p a row: of its distance or of its least likely cell, each counted as often as was looked (Bonferroni)."""
+    if len(cell) < len(distance):
+        return distance
+    return np.minimum(1.0, 2.0 * np.minimum(distance, np.maximum(seen, 1) * cell))
 
-    `bulk` marks the cells that set the columns' laws.
-    """
-    s2, seen = surprise**2 / law.scale, mask.sum(axis=1)[:, None]
-    rest = np.maximum(D2[:, None] / law.scale - s2, 0.0)
-    w = np.sqrt(s2 / ((law.dof + rest) / (law.dof + np.maximum(seen, 1) - 1.0)))
+
+def cell_laws(
+    surprise: Array, D2: Array, mask: Mask, law: RowLaw, bulk: Mask, counts: tuple[Array, ...] = ()
+) -> CellLaws:
+    """A t law of each column's surprises; `bulk` marks the cells that set it, `counts` the columns of levels."""
+    w = _student_surprises(surprise, D2, mask, law)
     scales, dofs = _column_laws(w, bulk)
     if len(w) < MANY_ROWS:  # too few for a tail of each column
         dofs = np.full(len(dofs), t_law((w / scales)[bulk])[1])
-    most = np.minimum(dofs, [most_dof(many) for many in bulk.sum(axis=0).tolist()])
-    tails = np.minimum(most, law.dof + np.maximum(seen, 1) - 1.0)
-    return np.where(mask, 2.0 * stdtr(tails, -w / scales), 1.0)
+    dofs = np.minimum(dofs, [most_dof(many) for many in bulk.sum(axis=0).tolist()])
+    dofs[[j for j, places in enumerate(counts) if places.size]] = 0.0  # judged by their shares already
+    return CellLaws(scales, dofs, counts=counts)
+
+
+def cell_p_values(surprise: Array, D2: Array, mask: Mask, law: RowLaw) -> Array:
+    """Two-sided p of every seen cell given the rest of its row, by the law of its column; 1 at gaps."""
+    cells = law.cells
+    assert cells is not None
+    w = _student_surprises(surprise, D2, mask, law)
+    judged = mask & (cells.dof > 0.0)
+    tails = np.minimum(cells.dof, law.dof + np.maximum(mask.sum(axis=1)[:, None], 1) - 1.0)
+    return np.where(judged, 2.0 * stdtr(np.where(judged, tails, 1.0), -w / cells.scale), 1.0)
+
+
+def _student_surprises(surprise: Array, D2: Array, mask: Mask, law: RowLaw) -> Array:
+    """w: a surprise beside how far the rest of its row is."""
+    s2, seen = surprise**2 / law.scale, mask.sum(axis=1)[:, None]
+    rest = np.maximum(D2[:, None] / law.scale - s2, 0.0)
+    return np.asarray(np.sqrt(s2 / ((law.dof + rest) / (law.dof + np.maximum(seen, 1) - 1.0))))
 
 
 def _column_laws(w: Array, bulk: Mask) -> tuple[Array, Array]:
@@ -208,15 +292,36 @@ def tempered_levels(X: Array, mask: Mask) -> tuple[Array, Mask]:
     >>> round(float((T[0, 0] - T.mean()) / yes.std()), 2), bool(levels[0])
     (2.56, True)
     """
-    out, levels = X.copy(), np.zeros(X.shape[1], dtype=bool)
+    counts = level_counts(X, mask)
+    return as_counted(X, counts), np.array([places.size > 0 for places in counts], dtype=bool)
+
+
+def level_counts(X: Array, mask: Mask) -> tuple[Array, ...]:
+    """Where the values of columns of levels and of long tails count as being, by their shares; nothing of others."""
     if len(X) < LEAST_ROWS_OF_LAW:
-        return out, levels
+        return tuple([AS_IT_IS] * X.shape[1])
     levels = own_tails(X, mask) & mask.any(axis=0)
-    for j in np.flatnonzero(levels):
-        x = X[mask[:, j], j]
-        ordered, mean, sd = np.sort(x), x.mean(), x.std()
-        above = 1.0 - np.searchsorted(ordered, x, side="left") / len(x)
-        below = np.searchsorted(ordered, x, side="right") / len(x)
-        limit = -sd * ndtri(np.minimum(np.where(x > mean, above, below), 1.0) / 2.0)
-        out[mask[:, j], j] = mean + np.clip(x - mean, -limit, limit)
-    return out, levels
+    return tuple(_places(X[mask[:, j], j]) if levels[j] else AS_IT_IS for j in range(X.shape[1]))
+
+
+def _places(x: Array) -> Array:
+    values, many = np.unique(x, return_counts=True)
+    upto, mean, sd = np.cumsum(many), x.mean(), x.std()
+    share = np.where(values > mean, len(x) - upto + many, upto) / len(x)
+    limit = -sd * ndtri(np.minimum(share, 1.0) / 2.0)
+    knots = np.unique(np.linspace(0, len(values) - 1, min(len(values), LEVEL_KNOTS)).round().astype(np.intp))
+    return np.stack([values, mean + np.clip(values - mean, -limit, limit)])[:, knots]
+
+
+def as_counted(X: Array, counts: tuple[Array, ...]) -> Array:
+    """Each value where it counts as being; beyond all that were seen, so much farther out as it is beyond.
+
+    >>> as_counted(np.array([[0.0], [1.0], [5.0]]), (np.array([[0.0, 1.0], [0.0, 0.4]]),)).ravel().tolist()
+    [0.0, 0.4, 4.4]
+    """
+    out = X.copy()
+    for j, places in enumerate(counts):
+        if places.size:
+            x, (values, counted) = X[:, j], places
+            out[:, j] = np.interp(x, values, counted) + (x - np.clip(x, values[0], values[-1]))
+    return out

@@ -26,24 +26,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from lowdim.engine.fold import Run, walk
 from lowdim.judge.rows.answers import JudgedAnswers
-from lowdim.judge.rows.null_law import (
-    GAUSSIAN_LAW,
-    JUDGING_DOF,
-    LEAST_ROWS_OF_LAW,
-    TAIL_ROWS,
-    RowLaw,
-    cell_p_values,
-    row_law,
-    tempered_levels,
-    wrong_cells,
-    wrong_rows,
-)
+from lowdim.judge.rows.bulk import beside_kept, law_of_table, p_of_rows
+from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw, cell_p_values, row_p_values
 from lowdim.judge.rows.surprise import distances, surprises
-from lowdim.math.gaussian import posterior
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.outlying import robust_units, similar_groups
 from lowdim.models.base.results import LARGEST
@@ -65,6 +53,7 @@ if TYPE_CHECKING:
 P_NOTE = "p: of the row's distance D2 or of its least likely cell, whichever is rarer; the others are of one distance."
 LISTED_ROWS = 20  # odd rows that a notebook lists
 IMPOSSIBLE_P = 1e-9  # of a cell: how much smaller another's is says nothing
+LOOKED_AGAIN = 0.25  # rows with a smaller p are looked at with their least likely cell hidden
 UNJUDGED_ROWS = 5  # listed where no law fits the bulk
 LEAST_IN_GROUP, MOST_IN_GROUPS = 3, 2000  # odd rows that make a group; odd rows that are looked at for groups
 
@@ -84,7 +73,7 @@ class OddRow(NamedTuple):
     name: str
     seen: int
     D2: float
-    p: float  # of D2
+    p_D2: float
     T2: float
     p_T2: float
     Q: float | None
@@ -96,7 +85,7 @@ class OddRow(NamedTuple):
     surprise: float  # (value - expected) / sd
     p_hidden: float  # p of the row with that cell hidden
     reason: str
-    p_row: float = 1.0  # by which it was picked: of its distance or of its least likely cell
+    p: float = 1.0  # by which it was picked: of its distance or of its least likely cell
     limit: int = 0  # 1 where the rest of the row says more than the column can be, -1 where less
     words: tuple[str, ...] = ()  # of a cell that holds an answer: what it is called, and what the rest of the row says
 
@@ -114,7 +103,8 @@ class RowDistances(NamedTuple):
     shift: Array  # (P r)_j / P_jj of the culprit: value minus expected
     sd: Array
     value: Array  # of the culprit, in the table's units
-    cell_p: Array = np.zeros(0)  # p of the culprit given the rest of its row; none in files of older versions
+    cell_p: Array = np.zeros(0)  # p of the least likely cell given the rest; none where the law has none of cells
+    p_hidden: Array = np.zeros(0)  # p of the row without the culprit; none in files of older versions
 
 
 class JudgedRows(NamedTuple):
@@ -148,6 +138,11 @@ class OddRows(NamedTuple):
     unjudged: tuple[OddRow, ...] = ()  # the farthest rows where no law fits the bulk
     groups: tuple[tuple[int, ...], ...] = ()  # positions of odd rows that lie together, the largest group first
 
+    @property
+    def p(self) -> Array:
+        """The p of every row: of its distance D2 or of its least likely cell, whichever is rarer."""
+        return row_p_values(self.D2.p, self.judged.rows.cell_p, self.seen)
+
     def at(self, odd_level: float) -> OddRows:
         """The same rows judged at another level: 1 - odd_level is the false discovery rate."""
         found = picked(self.D2, self.T2, self.Q, self.judged, odd_level)
@@ -163,7 +158,7 @@ class OddRows(NamedTuple):
     def _repr_html_(self) -> str:
         """The odd rows with their reasons as a small static table."""
         shown = (self.rows or self.unjudged)[:LISTED_ROWS]
-        listed = ((r.name, f"{r.seen} of {self.columns}", p_value(r.p_row), f"{r.D2:.1f}", r.reason) for r in shown)
+        listed = ((r.name, f"{r.seen} of {self.columns}", p_value(r.p), f"{r.D2:.1f}", r.reason) for r in shown)
         more = len(self.rows) - LISTED_ROWS
         return card(
             f"{self.sentence}.",
@@ -193,8 +188,8 @@ class OddRows(NamedTuple):
             off = "not defined" if r.Q is None or r.p_Q is None else f"{r.Q:.1f} p {p_value(r.p_Q)}"
             first, *rest = r.reason.split("; ")
             lines.append(
-                f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {p_value(r.p_row):<6} "
-                f"{f'{r.D2:.1f} p {p_value(r.p)}':<14} {f'{r.T2:.1f} p {p_value(r.p_T2)}':<14} {off:<14} {first}"
+                f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {p_value(r.p):<6} "
+                f"{f'{r.D2:.1f} p {p_value(r.p_D2)}':<14} {f'{r.T2:.1f} p {p_value(r.p_T2)}':<14} {off:<14} {first}"
             )
             lines += [" " * 66 + part for part in rest]
         if listed:
@@ -204,20 +199,20 @@ class OddRows(NamedTuple):
         return "\n".join(lines)
 
 
-def judge_block(g: FramedGaussian, raw: Block) -> RowDistances:
-    """The distances of every row of a block in the table's units."""
-    block = g.inward(raw)
+def judge_block(g: FramedGaussian, raw: Block, law: RowLaw = GAUSSIAN_LAW) -> RowDistances:
+    """The distances of every row of a block in the table's units, and its least likely cell by the law's columns."""
+    counted = raw._replace(x=law.counted(raw.x))
+    block = g.inward(counted)
     D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
     shift, sd = surprises(latent, block.mask, g.W, g.psi)
-    size = np.abs(shift) / sd
-    seen = np.full(block.rows, block.x.shape[1]) if block.mask is None else block.mask.sum(axis=1)
-    if block.mask is not None:
-        size = np.where(block.mask, size, -1.0)
-    worst = np.argmax(size, axis=1)
+    mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
+    seen, surprise = mask.sum(axis=1), shift / sd
+    worst = np.argmax(doubtful(surprise, D2, mask, law), axis=1)
     at = np.arange(block.rows), worst
     rank = np.minimum(rank, seen)
-    off, far = np.where(seen > rank, Q, 0.0), shift[at] / sd[at]
-    return RowDistances(D2, T2, off, rank, seen, worst, far, shift[at], sd[at], raw.x[at], 2.0 * ndtr(-np.abs(far)))
+    off, moved = np.where(seen > rank, Q, 0.0), shift + (raw.x - counted.x) * g.frame.scale  # beside it as it is
+    least = np.zeros(0) if law.cells is None else cell_p_values(surprise, D2, mask, law).min(axis=1)
+    return RowDistances(D2, T2, off, rank, seen, worst, surprise[at], moved[at], sd[at], raw.x[at], least)
 
 
 def laws(rows: RowDistances, law: RowLaw = GAUSSIAN_LAW) -> tuple[Law, Law, Law]:
@@ -343,111 +338,64 @@ def judge_rows(
     if source.n == 0:
         raise error("LD160", n=0, least=1)
     x, seen = gather(source)
-    mask = np.ones(x.shape, dtype=bool) if seen is None else seen
-    kept, inside = _not_held(mask, held, far)
-    own = law is None and len(x) >= LEAST_ROWS_OF_LAW
-    tempered, levels = tempered_levels(x, mask) if own else (x, np.zeros(source.d, dtype=bool))
-    table = ArraySource(tempered, None if seen is None else mask, columns=source.columns)
-    parts = [part for _, part in walk(partial(judge_block, g), table, Run())]
+    mask = kept = np.ones(x.shape, dtype=bool) if seen is None else seen
+    if law is None:
+        law, kept = law_of_table(model, x, mask, held, far)
+    table = ArraySource(x, None if seen is None else mask, columns=source.columns)
+    parts = [part for _, part in walk(partial(judge_block, g, law=law), table, Run())]
     rows = RowDistances(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
-    if own:
-        rows, law = by_the_bulk(rows, g, (x, tempered, mask), kept, inside, levels)
-    else:
-        rows = rows._replace(cell_p=np.zeros(0))
-    law = law or model_law(model)
+    rows = without_culprit(_by_kept_cells(rows, g, x, mask, kept, law), g, x, mask, law)
     judged = JudgedRows(rows, source.columns, g.frame.scale, row_names, scales, law)
     found = picked(*laws(rows, law), judged, odd_level)
     if int(found.odd.sum()) < LEAST_IN_GROUP:
         return found
-    centre, spread = robust_units(tempered, mask)
-    groups = similar_groups((tempered - centre) / spread, mask, np.flatnonzero(found.odd)[:MOST_IN_GROUPS])
+    counted = law.counted(x)
+    centre, spread = robust_units(counted, mask)
+    groups = similar_groups((counted - centre) / spread, mask, np.flatnonzero(found.odd)[:MOST_IN_GROUPS])
     return found._replace(groups=tuple(tuple(int(k) for k in group) for group in groups))
 
 
-def model_law(model: LinearGaussian) -> RowLaw:
-    """The law of a row's distance that a model assumes: chi-square, or F where its rows are Student's."""
-    return RowLaw(1.0, float(getattr(model, "dof_", GAUSSIAN_LAW.dof)))
+def _by_kept_cells(
+    rows: RowDistances, g: FramedGaussian, x: Array, mask: Mask, kept: Mask, law: RowLaw
+) -> RowDistances:
+    """Where some cells of a row are held to be wrong, its least likely cell is that beside the others alone."""
+    own = np.flatnonzero((mask & ~kept).any(axis=1))
+    if not len(own) or law.cells is None:
+        return rows
+    x, mask, kept = x[own], mask[own], kept[own]
+    counted = law.counted(x)
+    cells = g.inward(Block(np.where(mask, counted, 0.0), mask)).x
+    D2, _, shift, sd = beside_kept(g, cells, mask, kept)
+    worst = np.argmax(doubtful(shift / sd, D2, mask, law), axis=1)
+    at = np.arange(len(own)), worst
+    moved = shift + (x - counted) * g.frame.scale
+    parts = {"culprit": worst, "surprise": (shift / sd)[at], "shift": moved[at], "sd": sd[at], "value": x[at]}
+    out = {name: getattr(rows, name).copy() for name in parts}
+    for name, part in parts.items():
+        out[name][own] = part
+    return rows._replace(**out)
 
 
-def law_of_new_rows(model: LinearGaussian, X: Any, *, held: Mask | None = None, far: Mask | None = None) -> RowLaw:
-    """The law of the bulk of a model's own rows, by which rows that come later are judged.
-
-    Their levels are taken as they are, because a later table has no shares of its own to temper them by; and where
-    no law fits the bulk, the heaviest tail that still judges is taken: a row may be beyond any experience.
-    """
-    x, seen = gather(model.arrange(X))
-    if len(x) < LEAST_ROWS_OF_LAW:
-        return model_law(model)
-    mask, g = np.ones(x.shape, dtype=bool) if seen is None else seen, framed_gaussian(model)
-    law = bulk_of(g, g.inward(Block(np.where(mask, x, 0.0), mask)).x, mask, *_not_held(mask, held, far)).law
-    return law._replace(dof=max(law.dof, JUDGING_DOF))
-
-
-def _not_held(mask: Mask, held: Mask | None, far: Mask | None) -> tuple[Mask, Mask]:
-    """The seen cells and the rows that a fit held nothing against."""
-    return mask if held is None else mask & ~held, np.ones(len(mask), dtype=bool) if far is None else ~far
-
-
-class Bulk(NamedTuple):
-    """What the bulk of a table says is ordinary, and every cell beside what the kept others of its row say."""
-
-    law: RowLaw
-    cells: Mask  # that set it
-    D2: Array
-    shift: Array
-    sd: Array
-
-
-def bulk_of(g: FramedGaussian, x: Array, mask: Mask, kept: Mask, inside: Mask) -> Bulk:
-    """The law that the kept cells of the rows inside set, or all cells where so few cannot tell wrong ones from a tail.
-
-    x is in the model's units.
-    """
-    if len(x) < TAIL_ROWS:
-        kept = mask
-    if not kept.all() or not inside.all():
-        shift, sd = beside_kept(g, x, mask, kept)[2:]
-        kept = mask & ~wrong_cells(shift / sd, mask & inside[:, None], mask & ~kept)
-    D2, seen, shift, sd = beside_kept(g, x, mask, kept)
-    inside = ~wrong_rows(D2, seen, ~inside)
-    return Bulk(row_law(D2[inside], seen[inside]), kept & inside[:, None], D2, shift, sd)
-
-
-def by_the_bulk(
-    rows: RowDistances, g: FramedGaussian, table: tuple[Array, Array, Mask], kept: Mask, inside: Mask, levels: Mask
-) -> tuple[RowDistances, RowLaw]:
-    """The law that the kept cells of the rows inside set, and of each row the cell least likely by its column's law.
-
-    `table` is the table as it is, with its levels tempered, and its mask.
-    """
-    x, tempered, mask = table
-    cells = g.inward(Block(np.where(mask, tempered, 0.0), mask)).x
-    law, bulk, D2, shift, sd = bulk_of(g, cells, mask, kept, inside)
-    p = cell_p_values(shift / sd, D2, mask, law, bulk)
-    p[:, levels] = 1.0  # judged by their shares already
-    size = np.where(mask, np.abs(shift) / sd, -1.0)
-    # cells that are all but impossible are so by one of them: hiding the largest leaves the least
+def doubtful(surprise: Array, D2: Array, mask: Mask, law: RowLaw) -> Array:
+    """How much each cell is to blame, by which they are hidden: the least likely by its column's law before all others,
+    then by size; of those that are all but impossible the farthest, for these are so by one of them."""
+    size = np.where(mask, np.abs(surprise), -1.0)
+    if law.cells is None:
+        return size
+    p = np.where(mask, cell_p_values(surprise, D2, mask, law), 2.0)
     unlikely = p <= np.maximum(p.min(axis=1, keepdims=True), IMPOSSIBLE_P)
-    worst = np.argmax(np.where(unlikely, size, -2.0), axis=1)
-    at = np.arange(len(x)), worst
-    moved = shift + (x - tempered) * g.frame.scale  # beside the value as it is
-    return rows._replace(
-        culprit=worst,
-        surprise=shift[at] / sd[at],
-        shift=moved[at],
-        sd=sd[at],
-        value=x[at],
-        cell_p=p.min(axis=1),
-    ), law
+    return np.where(unlikely & mask, size + 1.0 + size.max(axis=1, keepdims=True), size)
 
 
-def beside_kept(g: FramedGaussian, x: Array, mask: Mask, kept: Mask) -> tuple[Array, NDArray[np.intp], Array, Array]:
-    """D2 of the kept cells, their number, and every seen cell beside what the (other) kept ones say: shift and sd."""
-    latent = posterior(np.where(kept, x, 0.0), kept, g.W, g.mu, g.psi)
-    D2 = (latent.residual**2) @ (1.0 / g.psi) + (latent.mean**2).sum(axis=1)
-    shift, sd = surprises(latent, kept, g.W, g.psi)
-    shift = np.where(kept, shift, np.where(mask, x - g.mu - latent.mean @ g.W.T, 0.0))
-    return D2, kept.sum(axis=1), shift, sd
+def without_culprit(rows: RowDistances, g: FramedGaussian, x: Array, mask: Mask, law: RowLaw) -> RowDistances:
+    """What the p of each row is when its least likely cell is hidden; of rows that nobody asks about, their own."""
+    p = row_p_values(law.p_value(rows.D2, rows.seen), rows.cell_p, rows.seen)
+    look = np.flatnonzero(p < LOOKED_AGAIN)
+    left = mask[look]
+    left[np.arange(len(look)), rows.culprit[look]] = False
+    cells = g.inward(Block(np.where(left, law.counted(x[look]), 0.0), left)).x
+    p[look] = p_of_rows(g, cells, left, law)
+    return rows._replace(p_hidden=p)
 
 
 def farthest_held(
@@ -475,18 +423,11 @@ def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> Od
     odd = false_discovery(p, rate) & (seen > 0) & law.judges
     order = [int(k) for k in np.lexsort((-D2.value, p))]  # far rows may share p = 0
     listed = [k for k in order if odd[k]] if law.judges else order[:UNJUDGED_ROWS]
-    rows = tuple(odd_row(k, judged, (D2, T2, Q), rate)._replace(p_row=float(p[k])) for k in listed)
+    rows = tuple(odd_row(k, judged, (D2, T2, Q), rate)._replace(p=float(p[k])) for k in listed)
     cards, few = (rows, ()) if law.judges else ((), rows)
     below, expected = int((p < rate).sum()), rate * float((seen > 0).sum())
     parts = (D2, T2, Q, seen, len(judged.columns), odd_level, odd, cards, below, expected, judged)
     return OddRows(*parts, law.scale, law.dof, few)
-
-
-def row_p_values(distance: Array, cell: Array, seen: NDArray[np.intp]) -> Array:
-    """One p a row: of its distance or of its least likely cell, each counted as often as was looked (Bonferroni)."""
-    if len(cell) < len(distance):
-        return distance
-    return np.minimum(1.0, 2.0 * np.minimum(distance, np.maximum(seen, 1) * cell))
 
 
 def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
@@ -497,7 +438,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     shift, sd, surprise = float(rows.shift[k]) / unit, float(rows.sd[k]) / unit, float(rows.surprise[k])
     value, expected, sd, limit = in_own_units(judged.scales, j, value, value - shift, sd)
     told = () if judged.answers is None else judged.answers.told(k, j, value)
-    p_hidden = float(judged.law.p_value(np.array(_left(k, judged)), np.array(seen - 1)))
+    p_hidden = _p_hidden(k, judged)
     defined = bool(Q.dof[k] > 0)
     p_Q = float(Q.p[k]) if defined else None
     if far_out(p_hidden, p_Q, rate):
@@ -531,12 +472,14 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     )
 
 
-def _left(k: int, judged: JudgedRows) -> float:
-    """The distance of a row without the cell that is blamed."""
-    if judged.answers is not None:
-        return float(judged.answers.left[k])
-    surprise = float(judged.rows.surprise[k])
-    return max(float(min(judged.rows.D2[k], LARGEST)) - min(surprise * surprise, LARGEST), 0.0)
+def _p_hidden(k: int, judged: JudgedRows) -> float:
+    """The p of a row without the cell that is blamed; in a file of an older version, that of its distance."""
+    rows = judged.rows
+    if len(rows.p_hidden):
+        return float(rows.p_hidden[k])
+    left = max(float(min(rows.D2[k], LARGEST)) - min(float(rows.surprise[k]) ** 2, LARGEST), 0.0)
+    left = left if judged.answers is None else float(judged.answers.left[k])
+    return float(judged.law.p_value(np.array(left), np.array(int(rows.seen[k]) - 1)))
 
 
 def in_own_units(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lowdim.judge.rows.bulk import beside_kept, p_of_rows
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
-from lowdim.judge.rows.odd_rows import check_level, disagrees, expectation, in_own_units, row_name
+from lowdim.judge.rows.odd_rows import P_NOTE, check_level, disagrees, doubtful, expectation, in_own_units, row_name
 from lowdim.judge.rows.surprise import distances, surprises
 from lowdim.math.gaussian import Latent
 from lowdim.math.linalg import Array
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from lowdim.table.kinds.scales import ColumnScales
 
 LISTED_CELLS = 30  # cells of a row that a notebook lists
+FEW_CELLS = 5  # that a sentence names to hide
 ONE_BY_ONE = 10  # cells of a row that are hidden singly to make it ordinary
 
 
@@ -59,7 +61,7 @@ class RowFill(NamedTuple):
 
 
 class RowCard(NamedTuple):
-    """One row in full."""
+    """One row in full; `p` is that by which the list of odd rows picks, the others are of one distance."""
 
     row: int
     name: str
@@ -75,6 +77,7 @@ class RowCard(NamedTuple):
     hide: tuple[str, ...]  # cells that, hidden one after the other, make the row ordinary
     p_after: float
     sentence: str
+    p_D2: float = 1.0
     fills: tuple[RowFill, ...] = ()  # of its gaps, where there is an analysis that has them
 
     def __repr__(self) -> str:
@@ -102,13 +105,13 @@ class RowCard(NamedTuple):
             else f"off map Q {self.Q:.1f} on {self.seen - self.dof_T2}, p {p_value(self.p_Q)}"
         )
         return (
-            f"total D2 {self.D2:.1f} on {self.seen} cells, p {p_value(self.p)};  "
+            f"total D2 {self.D2:.1f} on {self.seen} cells, p {p_value(self.p_D2)};  "
             f"within map T2 {self.T2:.1f} on {self.dof_T2}, p {p_value(self.p_T2)};  {off}"
         )
 
     def text(self) -> str:
         """The table of `lowdim explain --row`."""
-        lines = [self.sentence, self._laws, ""]
+        lines = [self.sentence, self._laws, *([P_NOTE] if self.p != self.p_D2 else []), ""]
         wide = max(6, *(len(c.column) for c in self.cells))
         lines.append(f"  {'column':<{wide}} {'value':>10} {'the rest says':>22} {'surprise':>10}")
         for c in self.cells:
@@ -137,7 +140,7 @@ def explain_row(
 ) -> RowCard:
     """Every cell of one row beside what its other cells say, and a small set that makes the row ordinary.
 
-    The set is found greedily: hide the most surprising cell, look again, until p >= 1 - odd_level. `hidden` cells count
+    The set is found greedily: hide the least likely cell, look again, until p >= 1 - odd_level. `hidden` cells count
     as gaps, `edited` ones have other values (in the table's own units); X was divided by `unit` before the fit.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -156,18 +159,20 @@ def explain_row(
     g = framed_gaussian(model)
     g = g._replace(frame=g.frame._replace(shift=g.frame.shift * unit, scale=g.frame.scale / unit))
     raw = touched(source.block_of(slice(row, row + 1), row), source.columns, hidden, edited or {}, scales)
-    block = g.inward(raw)
+    block = g.inward(raw._replace(x=law.counted(raw.x)))
     assert block.mask is not None
     D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
     cells = _cells(g, raw, block, latent, source.columns, scales)
+    p = float(p_of_rows(g, block.x, block.mask, law)[0])
     seen = int(block.mask.sum())
     dof = int(min(rank[0], seen))
-    p, p_T2, p_Q = (float(law.p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
+    p_D2, p_T2, p_Q = (float(law.p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
     found, after = _ordinary(block, g, 1.0 - odd_level, law)
     name, hide = row_name(row, row_names), tuple(source.columns[j] for j in found)
     off, p_off = (float(Q[0]), p_Q) if seen > dof else (None, None)
     words = row_sentence(as_touched(name, hidden, edited or {}), cells, hide, p, after)
-    return RowCard(row, name, cells, float(D2[0]), p, float(T2[0]), p_T2, dof, off, p_off, seen, hide, after, words)
+    far = float(D2[0]), p, float(T2[0]), p_T2, dof, off, p_off
+    return RowCard(row, name, cells, *far, seen, hide, after, words, p_D2)
 
 
 def touched(
@@ -230,21 +235,19 @@ def _cells(
 
 
 def _ordinary(block: Block, g: FramedGaussian, rate: float, law: RowLaw) -> tuple[list[int], float]:
-    """Cells hidden one after the other, the most surprising first, until the row is ordinary; and its p then.
+    """Cells hidden one after the other, the least likely first, until the row is ordinary; and its p then.
 
     Beyond the first ten a third is added at a time: nobody reads so many, and a wide row has thousands.
     """
     hidden: list[int] = []
     assert block.mask is not None
     while True:
-        D2, _, _, _, latent = distances(block, g.W, g.mu, g.psi)
-        p = float(law.p_value(D2, block.mask.sum(axis=1))[0])
-        if p >= rate:
+        p = float(p_of_rows(g, block.x, block.mask, law)[0])
+        if p >= rate or not block.mask.any():
             return hidden, p
-        shift, sd = surprises(latent, block.mask, g.W, g.psi)
-        surprise = np.where(block.mask, np.abs(shift) / sd, -1.0)[0]
+        D2, _, shift, sd = beside_kept(g, block.x, block.mask, block.mask)
         more = 1 if len(hidden) < ONE_BY_ONE else min(len(hidden) // 3, int(block.mask.sum()))
-        worst = np.argsort(-surprise, kind="stable")[:more]
+        worst = np.argsort(-doubtful(shift / sd, D2, block.mask, law)[0], kind="stable")[:more]
         hidden += worst.tolist()
         mask = block.mask.copy()
         mask[0, worst] = False
@@ -257,6 +260,11 @@ def row_sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p
     worst = next(c for c in cells if c.column == hide[0])
     assert worst.value is not None
     says = disagrees(worst.column, worst.value, worst.expected, worst.sd, worst.limit, worst.told)
+    odd = f"Row {name} is unlike what the model expects (p {p_value(p)}): "
+    seen = sum(c.value is not None for c in cells)
+    if len(hide) > FEW_CELLS or len(hide) == seen > 1:
+        many = f"all {seen}" if len(hide) == seen else f"{len(hide)} of {seen}"
+        return f"{odd}many cells disagree, most of all {says}. No few make it odd: {many} would have to be hidden."
     which = "that cell" if len(hide) == 1 else f"these {len(hide)} cells: {', '.join(hide)}"
     then = f"Hide {which}, and the row is ordinary (p {p_value(after)})"
-    return f"Row {name} is unlike what the model expects (p {p_value(p)}): {says}. {then}."
+    return f"{odd}{says}. {then}."

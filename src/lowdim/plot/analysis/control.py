@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri
 
+from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
@@ -39,10 +39,10 @@ class LimitedDistance(NamedTuple):
     beyond: NDArray[np.bool_]
 
 
-def with_limits(value: Any, dof: Any, level: float, order: NDArray[np.intp]) -> LimitedDistance:
-    """Chi-square limits for each row's own degrees of freedom; a row without any has no value and no limit."""
+def with_limits(value: Any, dof: Any, level: float, order: NDArray[np.intp], law: RowLaw) -> LimitedDistance:
+    """Limits by the law for each row's own degrees of freedom; a row without any has no value and no limit."""
     value, dof = np.asarray(value, dtype=float)[order], np.asarray(dof, dtype=float)[order]
-    limit = np.where(dof > 0, chdtri(np.maximum(dof, 1.0), 1.0 - level), np.nan)
+    limit = np.where(dof > 0, law.limit(dof, level), np.nan)
     value = np.where(dof > 0, value, np.nan)
     return LimitedDistance(value, limit, np.nan_to_num(value) > np.nan_to_num(limit, nan=np.inf))
 
@@ -86,6 +86,7 @@ def control_of(
         new=new,
         level=level,
         order_name=order_name,
+        law=rows.judged.law,
     )
 
 
@@ -101,11 +102,13 @@ def control(
     level: float = 0.99,
     row_names: Sequence[object] | None = None,
     order_name: str = "",
+    law: RowLaw = GAUSSIAN_LAW,
 ) -> Plot:
-    """T2 and Q over time or row order, each row beside the chi-square limit of its own degrees of freedom.
+    """T2 and Q over time or row order, each row beside the limit of its own degrees of freedom.
 
-    A row with gaps has fewer degrees of freedom, so its limit is lower: the limit steps. `order` holds times
-    (any numbers, or datetime64) and `new` is True for rows that the model was not fitted to.
+    The limit is that of the `law` of ordinary rows: chi-square, or what the bulk of a table says. A row with gaps has
+    fewer degrees of freedom, so its limit is lower: the limit steps. `order` holds times (any numbers, or datetime64)
+    and `new` is True for rows that the model was not fitted to.
 
     >>> seen = control([1.0, 20.0, 2.0], [2, 2, 2], [3.0, 2.0, 1.0], [4, 4, 3], level=0.99)
     >>> seen.data["T2_limit"].round(2).tolist(), seen.data["T2_beyond"].tolist()
@@ -115,7 +118,7 @@ def control(
     rows = np.arange(n) if order is None else np.argsort(np.asarray(order), kind="stable")
     names = [str(k + 1) for k in range(n)] if row_names is None else [str(name) for name in row_names]
     is_new = np.zeros(n, dtype=bool) if new is None else np.asarray(new, dtype=bool)
-    within, off = with_limits(T2, T2_dof, level, rows), with_limits(Q, Q_dof, level, rows)
+    within, off = (with_limits(*d, level, rows, law) for d in ((T2, T2_dof), (Q, Q_dof)))
     figure, axes = draw.canvas(6.4, 4.6, rows=2, sharex=True)
     for ax, distance, label in zip(axes, (within, off), ("within the map (T²)", "off the map (Q)"), strict=True):
         _trail(ax, distance, [names[r] for r in rows], is_new[rows])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
 from lowdim.math.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.plot import base as draw
@@ -132,6 +133,7 @@ def map_of(
         color=None if color is None else column_groups(analysis.table, color),
         named=rows_named(names, labels, odd, MOST_NAMED_ROWS),
         t2_level=t2_level,
+        law=analysis.odd.judged.law,
         join=join,
         pictures=None
         if shape is None  # the table is not read again for nothing
@@ -222,6 +224,7 @@ def map_rows(
     odd_rows: Sequence[int] | None = None,
     named: Sequence[int] | None = None,
     t2_level: float = T2_LEVEL,
+    law: RowLaw = GAUSSIAN_LAW,
     spread: Array | None = None,
     join: bool = False,
     pictures: RowPictures | None = None,
@@ -229,8 +232,9 @@ def map_rows(
     """Rows on two axes; each ellipse is where 90% of that row's position lies, given its gaps.
 
     A row's ellipse has half-axes sqrt(chi2_2(0.9) v), v the eigenvalues of its 2 x 2 posterior covariance S.
-    The dashed T2 limit is z' B^-1 z = chi2_2(t2_level): B is the covariance of complete rows' positions,
-    I - S of the best known row unless `spread` gives it (for principal components: diag(explained_variance_)).
+    The dashed T2 limit is z' B^-1 z = r, which a share t2_level of rows are below by the `law` of ordinary rows
+    (chi-square with 2 degrees of freedom, or what the bulk of a table says); B is the covariance of complete rows'
+    positions, I - S of the best known row unless `spread` gives it (of principal components diag(explained_variance_)).
     `shares` are the axes' shares of the variation; what is missing to 1 is noise. `color` are kinds or numbers,
     one a row; `gap_rows` is True for rows with gaps; the rows at `named` (else the odd ones) are named. Of more
     than 3,000 rows a density is drawn, or, where they are coloured, 3,000 of them spread over the table.
@@ -245,7 +249,7 @@ def map_rows(
     cov = posterior.cov[:, [a, b]][:, :, [a, b]]
     gap = np.zeros(n, dtype=bool) if gap_rows is None else np.asarray(gap_rows, dtype=bool)
     odd = np.array([] if odd_rows is None else odd_rows, dtype=int)
-    (half, angle), (limit, turn) = ellipses(cov), _limit(cov, spread, (a, b), t2_level)
+    (half, angle), (limit, turn) = ellipses(cov), _limit(cov, spread, (a, b), float(law.limit(np.array(2), t2_level)))
     kinds = groups(color, n)
     figure, ax, strip = _frame()
     around, dots = _with_ellipse(gap, odd, half, n), _dots(n, odd, color is not None)
@@ -299,13 +303,17 @@ def _drawn_words(n: int, dots: NDArray[np.intp], around: NDArray[np.int_]) -> st
 
 def ellipses(cov: Array, level: float = ELLIPSE_LEVEL) -> tuple[Array, Array]:
     """Half-axes (longer first) and the angle of the longer one, of 2 x 2 covariances at a level."""
+    return _at_reach(cov, -2.0 * np.log1p(-level))  # the quantile of chi-square with 2 degrees of freedom
+
+
+def _at_reach(cov: Array, reach: float) -> tuple[Array, Array]:
+    """The same where the squared distance is `reach`."""
     values, U = np.linalg.eigh(cov)
-    reach = -2.0 * np.log1p(-level)  # the quantile of chi-square with 2 degrees of freedom
     half = np.sqrt(reach * np.maximum(values[:, ::-1], 0.0))
     return half, np.arctan2(U[:, 1, 1], U[:, 0, 1])
 
 
-def _limit(cov: Array, spread: Array | None, axes: tuple[int, int], level: float) -> tuple[Array, float]:
+def _limit(cov: Array, spread: Array | None, axes: tuple[int, int], reach: float) -> tuple[Array, float]:
     """Half-axes and angle of the T2 limit in the plane of two axes."""
     if spread is None:
         best = int(np.argmin(np.trace(cov, axis1=1, axis2=2)))
@@ -313,7 +321,7 @@ def _limit(cov: Array, spread: Array | None, axes: tuple[int, int], level: float
     else:
         full = np.asarray(spread, dtype=np.float64)
         B = (np.diag(full) if full.ndim == 1 else full)[np.ix_(axes, axes)]
-    half, angle = ellipses(B[None], level)
+    half, angle = _at_reach(B[None], reach)
     return half[0], float(angle[0])
 
 
