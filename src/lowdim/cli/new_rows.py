@@ -23,11 +23,17 @@ def source_of(run: SavedRun) -> ArraySource:
     return ArraySource(run.table.X, columns=run.names)
 
 
+NO_PLACE = "has no measured number and was left out (LD121): it has no place on the map"
+NO_PLACES = "have no measured number and were left out (LD121): they have no place on the map"
+
+
 def positions(table: Table, words: list[str], flag: str) -> list[int]:
     """Rows by name, else by number as the file counts them from 1."""
     by_name = {name: k for k, name in reversed(list(enumerate(table.row_names)))}
     by_number = {str(r + 1): k for k, r in enumerate(table.rows.tolist())}
     unknown = [word for word in words if word not in by_name and word not in by_number]
+    if unknown and unknown[0].isdigit() and int(unknown[0]) - 1 in table.left_rows:
+        raise click.BadParameter(f"row {unknown[0]} {NO_PLACE}", param_hint=flag)
     if unknown:
         raise click.BadParameter(
             f"there is no row '{unknown[0][:40]}'; rows are counted from 1 to {table.shape[0]}"

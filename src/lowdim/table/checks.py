@@ -148,10 +148,10 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
         one = len(lost) == 1
         notes.add(
             "LD121.table",
-            f"{place.name}, counted in {place.unit}s",
+            place.name,
             what=count(len(lost), "row") + (" is" if one else " are"),
             was="was" if one else "were",
-            rows=listing(lost),
+            rows=f"{place.unit}{'' if one else 's'} {listing(lost)}",
         )
         work = work._replace(X=work.X[rows], rows=work.rows[rows])
     return work
@@ -491,9 +491,9 @@ def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
         one = len(again) == 1
         notes.add(
             "LD191",
-            f"counted in {place.unit}s",
+            "",
             what=f"{count(len(again), 'row')} repeat{'s' * one}",
-            rows=listing(place.lines[work.rows[again]]),
+            rows=f"{place.unit}{'' if one else 's'} {listing(place.lines[work.rows[again]])}",
         )
 
 

@@ -90,3 +90,17 @@ def test_explain_names_the_fills_of_a_row(lowdim, made):
     assert told[0]["column"] == f"x{j + 1}" and told[0]["fill"] == fills.filled[i, j]
     assert [told[0]["lower"], told[0]["upper"]] == [fills.lower[i, j], fills.upper[i, j]]
     assert "Its gaps as the run fills them: x" in lowdim("explain", made / "small.run", "--row", str(i + 1)).out
+
+
+def test_a_row_that_was_left_out_is_said_to_be_so_by_explain_and_fill(lowdim, tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(40, 1)) * np.ones(4) + 0.3 * rng.normal(size=(40, 4)), 3)
+    lines = ["a,b,c,d", *(",".join(map(str, row)) for row in X)]
+    lines[7] = ",,,"
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    assert lowdim("fit", "t.csv", "--budget", "1s").code == 0
+    words = "ow 7 has no measured number and was left out (LD121): it has no place on the map"
+    said = lowdim("explain", "t.run", "--row", "7")
+    assert said.code == 2 and words in said.err
+    assert words in lowdim("fill", "t.csv", "-o", "o.csv").out
+    assert "left out: line 8" in lowdim("check", "t.csv").err

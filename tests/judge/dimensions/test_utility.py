@@ -60,6 +60,9 @@ def test_what_is_useful_is_not_what_is_shared():
     shared, useful = ld.choose_dimension(X), ld.choose_dimension(X, y=np.array(["no", "yes"])[kind])
     assert shared.q <= 1 < useful.q and shared.utility is None
     assert useful.judges[0].name == "utility" and useful.judges[1:] == shared.judges
+    beyond = useful._replace(rows=useful.rows[: useful.q])
+    assert f"\n >{useful.q} " in useful.text() and f"\n >{useful.q} " in beyond.text()
+    assert f"{useful.q}: {useful.utility.scores[useful.q]:.0%} (chosen)" in useful.text()
     assert "of the classes of left-out rows" in useful.sentence and useful.text().startswith("Dimensions: ")
 
 

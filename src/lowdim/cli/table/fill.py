@@ -9,6 +9,7 @@ import click
 
 from lowdim.cli.analysing import command_line, open_table
 from lowdim.cli.command import command
+from lowdim.cli.new_rows import NO_PLACE, NO_PLACES
 from lowdim.cli.options import CHECKPOINT, FILL_BUDGET, LEVEL, SEED, STREAM, Request, stem, with_request
 from lowdim.cli.progress import Stages
 from lowdim.cli.say import message_log, print_json, say, show_messages
@@ -337,7 +338,6 @@ def fill_lines(to: Output, fills: Fills) -> list[str]:
 
 def left_words(table: Table) -> list[str]:
     """What OUT still has as gaps, or only a part of."""
-    from lowdim.judge.mixed_table import mixed_table
     from lowdim.table.describe import gaps_of
     from lowdim.text.format import count, listing
 
@@ -347,16 +347,24 @@ def left_words(table: Table) -> list[str]:
     lines = (
         [f"Left as they are, being neither numbers nor labels that repeat: gaps in {listing(still)}."] if still else []
     )
-    empty = table.shape[0] - table.n
-    if empty:
-        mixed = mixed_table(table)
-        some = any(len(mixed.left_gaps(j)) for j in mixed.words_with_gaps)
-        what = "got labels at the most" if some else f"{'is' if empty == 1 else 'are'} left as "
-        rest = "" if some else "it is" if empty == 1 else "they are"
-        lines.append(f"{count(empty, 'row')} without any number {what}{rest}.")
+    if len(table.left_rows):
+        lines.append(no_place_words(table))
     if table.guess.skipped:
         lines.append(f"Not written again: {count(table.guess.skipped, 'line')} before the table.")
     return lines
+
+
+def no_place_words(table: Table) -> str:
+    """What becomes of rows without a measured number, in the words of `explain`."""
+    from lowdim.judge.mixed_table import mixed_table
+    from lowdim.text.format import listing
+
+    one, mixed = len(table.left_rows) == 1, mixed_table(table)
+    rows = f"Row{'' if one else 's'} {listing(table.left_rows + 1)} {NO_PLACE if one else NO_PLACES}"
+    some = any(len(mixed.left_gaps(j)) for j in mixed.words_with_gaps)
+    its = "its" if one else "their"
+    how = f"{its} labels are filled from {its} other labels, or from what rows hold in general"
+    return f"{rows}; {how if some else f'{its} gaps are left'}."
 
 
 def map_dims(table: Table, file: str) -> int | None:
