@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from lowdim.models.ratings.factorization import MatrixFactorization
 from lowdim.models.ratings.predictions import Evaluation, Recommended
 from lowdim.sources.ratings import Ratings, as_ids, as_ratings, is_triples, look_up, triple_table
 from lowdim.storage.model_file import load
+from lowdim.table.kinds.single import name_words
 from lowdim.table.kinds.whole_table import rating_names
 from lowdim.text.csv_table import csv_table
 from lowdim.text.format import count
@@ -27,6 +29,7 @@ LEAST_HELD = 10  # ratings held out, from which an error can be said
 MOST_DIMENSIONS = 10  # that are offered where none is asked for; those not needed are switched off
 ENDS = 5  # items at each end of a taste that are named
 MODEL = "model.lowdim"
+NAME_WORDS = {"name", "title", "label"}
 
 
 class HeldOutRatings(NamedTuple):
@@ -46,6 +49,11 @@ class Rated(NamedTuple):
     items: int
     model: MatrixFactorization
     held: HeldOutRatings | None  # None where there are too few
+    names: Mapping[str, str] = {}  # of items by their ids, where a file of items has them
+
+    def called(self, item: Any) -> str:
+        """An item by its name, or by its id."""
+        return self.names.get(str(item), str(item))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -71,25 +79,30 @@ class Rated(NamedTuple):
     def _liked(self) -> tuple[str, ...]:
         if self.items < 2:
             return ()
-        names = ", ".join(str(line[0]) for line in self.liked()[:ENDS])
+        names = in_a_row([line[0] for line in self.liked()[:ENDS]])
         return (f"Rated highest by a typical user, doubt counted against an item: {names}.",)
 
-    def liked(self, most: int = 20) -> list[tuple[Any, float, float]]:
-        """Items that a typical user rates highest: id, mean and sd of the mean; one sd is taken off in their order."""
+    def liked(self, most: int = 20) -> list[tuple[str, float, float]]:
+        """Items that a typical user rates highest, mean and sd of the mean; one sd is taken off in their order."""
         m = self.model
         mean, sd = m.mean_ + m.item_bias_, m.item_bias_std_
         order = np.argsort(-(mean - sd), kind="stable")[:most]
-        return [(item_ids(m)[i], float(mean[i]), float(sd[i])) for i in order]
+        return [(self.called(item_ids(m)[i]), float(mean[i]), float(sd[i])) for i in order]
 
-    def tastes(self) -> list[tuple[int, list[Any], list[Any]]]:
+    def tastes(self) -> list[tuple[int, list[str], list[str]]]:
         """Each taste that is needed, and the items at its two ends, doubt counted as in `liked`."""
         m, ids = self.model, item_ids(self.model)
         found = []
         for k in np.flatnonzero(m.kept_):
             w, sd = m.item_factors_[:, k], m.item_factors_std_[:, k]
             low, high = np.argsort(w + sd, kind="stable")[:ENDS], np.argsort(-(w - sd), kind="stable")[:ENDS]
-            found.append((int(k) + 1, [ids[i] for i in high], [ids[i] for i in low]))
+            found.append((int(k) + 1, *([self.called(ids[i]) for i in end] for end in (high, low))))
         return found
+
+
+def in_a_row(names: list[str]) -> str:
+    """Names one after the other, told apart also where they have commas."""
+    return ("; " if any("," in name for name in names) else ", ").join(names)
 
 
 NO_TASTES = "No taste tells users apart: items' and users' means say all that these ratings say."
@@ -102,6 +115,7 @@ def learn_ratings(
     dims: int | str = "auto",
     duplicates: str = "error",
     random_state: int = 0,
+    items: Any = None,
     run: Run | None = None,
 ) -> Rated:
     """Learn users and items from a list of ratings: what `lowdim ratings FILE` does.
@@ -118,6 +132,8 @@ def learn_ratings(
         What several ratings of one pair mean.
     random_state : int, default 0
         Seed of the ratings that are held out.
+    items : path or data frame, optional
+        What the items are called: ids in its first column, names in the one called title or name, else in the second.
     run : Run, optional
         How to run.
 
@@ -138,13 +154,25 @@ def learn_ratings(
     """
     name = Path(table).name if isinstance(table, str | PathLike) else "The table"
     q = MOST_DIMENSIONS if dims == "auto" else int(dims)
+    names = {} if items is None else item_names(items)
     ratings = as_ratings(_three(table, columns), duplicates=duplicates)
     low, high = (float(end(ratings.matrix.data)) for end in (np.min, np.max)) if ratings.matrix.nnz else (0.0, 1.0)
     how: dict[str, Any] = {"min_rating": low, "max_rating": high} if low < high else {}
     fitting: dict[str, Any] = {} if run is None else {"run": run}
     model = MatrixFactorization(q, **how).fit(ratings, **fitting)
     held = _held_out(ratings, q, how, random_state, fitting)
-    return Rated(name, int(ratings.matrix.nnz), ratings.n, ratings.d, model, held)
+    return Rated(name, int(ratings.matrix.nnz), ratings.n, ratings.d, model, held, names)
+
+
+def item_names(table: Any) -> dict[str, str]:
+    """What items are called, by their ids: a table of ids and names."""
+    whole = triple_table(table)
+    heads = [str(name) for name in whole.column_names]
+    named = [k for k, head in enumerate(heads) if k and set(name_words(head)) & NAME_WORDS]
+    if len(heads) < 2:
+        raise error("LD270", d=len(heads), names=", ".join(heads))
+    ids, names = (whole.column(k).to_pylist() for k in (0, named[0] if named else 1))
+    return {str(one): str(name) for one, name in zip(ids, names, strict=True) if name not in (None, "")}
 
 
 def _three(table: Any, columns: tuple[str, str, str] | None) -> Any:

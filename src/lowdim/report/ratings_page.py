@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from lowdim.jobs.rated import in_a_row
 from lowdim.report import render, time_of_day
 from lowdim.report.page_parts import Grid, grid
 
@@ -26,13 +27,13 @@ class RatingsPage(NamedTuple):
 
 def ratings_page(rated: Rated, found: Mapping[str, Recommended]) -> RatingsPage:
     """The page's content."""
-    tastes = [(f"taste {k}", ", ".join(map(str, more)), ", ".join(map(str, less))) for k, more, less in rated.tastes()]
+    tastes = [(f"taste {k}", in_a_row(more), in_a_row(less)) for k, more, less in rated.tastes()]
     grids = [
         grid("Rated highest by a typical user", ("item", "mean", "sd"), rated.liked()),
         grid("What each taste tells apart", ("taste", "items at one end", "at the other"), tastes),
     ]
     for user, best in found.items():
-        rows = zip(map(str, best.items.tolist()), best.mean.tolist(), best.std.tolist(), strict=True)
+        rows = zip(map(rated.called, best.items.tolist()), best.mean.tolist(), best.std.tolist(), strict=True)
         grids.append(grid(f"Recommended to {user}", ("item", "rating expected", "sd of a rating"), rows))
     shown = tuple(one for one in grids if one.rows)
     return RatingsPage(f"What the ratings of {rated.name} say", rated.sentences, shown, rated.model.certificate_.text())

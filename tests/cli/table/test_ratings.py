@@ -86,3 +86,20 @@ def test_too_few_ratings_say_so():
     X = np.array([[1.0, 2.0, np.nan], [2.0, np.nan, 4.0], [np.nan, 3.0, 5.0]])
     found = learn_ratings(X, dims=0)
     assert found.held is None and "too few ratings" in found.sentences[1] and "No taste" in found.sentences[2]
+
+
+def test_items_are_called_by_their_names_and_ids_have_no_commas(lowdim):
+    write_ratings(lowdim.folder / "r.csv")
+    text = (lowdim.folder / "r.csv").read_text().split("\n")
+    far = [line.replace(",1", ",71", 1) for line in text[1:]]
+    (lowdim.folder / "r.csv").write_text("\n".join([text[0], *far]))
+    items = [f"{i + 7100},{1990 + i},Film {chr(65 + i)}" for i in range(25)]
+    (lowdim.folder / "items.csv").write_text("\n".join(["movieId,year,title", *items]) + "\n")
+    said = lowdim("ratings", "r.csv", "--dims", 1, "--user", "3", "--items", "items.csv", "--quiet")
+    assert said.code == 0 and "Film " in said.out and " 71" not in said.out
+    page = (lowdim.folder / "r.ratings" / "report.html").read_text()
+    assert "Film A" in page and "7,1" not in page
+    again = lowdim("ratings", "r.ratings", "--user", "3", "--items", "items.csv")
+    assert "Film " in again.out and "Film " not in lowdim("ratings", "r.ratings", "--user", "3").out
+    lowdim("ratings", "r.csv", "--dims", 1, "--quiet")
+    assert ">7,1" not in (lowdim.folder / "r.ratings" / "report.html").read_text()

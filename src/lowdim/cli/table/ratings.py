@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ REPORT = "report.html"
 @click.argument("file")
 @click.option("-o", "--out", help="Folder to write [default: NAME.ratings].")
 @click.option("--columns", metavar="USER,ITEM,RATING", help="The three columns, where their names do not say it.")
+@click.option("--items", metavar="FILE", help="What the items are called: ids in the first column, and names.")
 @click.option("--user", "users", multiple=True, metavar="ID", help="Recommend to this user; may be given again.")
 @click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Items recommended.")
 @click.option(
@@ -44,6 +46,7 @@ def ratings_command(
     file: str,
     out: str | None,
     columns: str | None,
+    items: str | None,
     users: tuple[str, ...],
     top: int,
     duplicates: str,
@@ -56,18 +59,19 @@ def ratings_command(
 
     FILE may be a folder that was written before: nothing is fitted then, and --user says whom to recommend to.
     """
-    from lowdim.jobs.rated import learn_ratings, load_rated, save_rated
+    from lowdim.jobs.rated import item_names, learn_ratings, load_rated, save_rated
 
     if Path(file).is_dir() and (Path(file) / "model.lowdim").exists():
         model = load_rated(file)
         if not users:
             raise click.UsageError("--user says whom to recommend to; a file of ratings is what is learnt from")
         found = recommended(model, users, top)
-        return print_json(recommended=found) if as_json else say(listed(found))
+        names = {} if items is None else item_names(items)
+        return print_json(recommended=found) if as_json else say(listed(found, names))
     three = _three(columns)
     with Stages(message_log().quiet) as stages:
         stages.now = "ratings"
-        rated = learn_ratings(file, columns=three, dims=dims, duplicates=duplicates, random_state=seed)
+        rated = learn_ratings(file, columns=three, dims=dims, duplicates=duplicates, random_state=seed, items=items)
         stages("ratings", f"{rated.ratings:,} learnt, {rated.model.n_iter_} sweeps")
     found = recommended(rated.model, users, top)
     folder = save_rated(rated, out or f"{stem(file)}.ratings")
@@ -95,15 +99,15 @@ def recommended(model: MatrixFactorization, users: tuple[str, ...], top: int) ->
     return {user: recommend(model, user, top) for user in users}
 
 
-def listed(found: dict[str, Recommended]) -> str:
+def listed(found: dict[str, Recommended], names: Mapping[str, str]) -> str:
     """Recommendations as text: the item, the rating expected, and the sd of a rating."""
     lines: list[str] = []
     for user, best in found.items():
-        wide = max([4, *(len(str(item)) for item in best.items)])
+        called = [names.get(str(item), str(item)) for item in best.items.tolist()]
+        wide = max([4, *map(len, called)])
         lines.append(f"Recommended to {user} (rating expected, +- sd of one):")
         lines += [
-            f"  {item!s:<{wide}}  {m:.2f} +- {s:.2f}"
-            for item, m, s in zip(best.items.tolist(), best.mean, best.std, strict=True)
+            f"  {item:<{wide}}  {m:.2f} +- {s:.2f}" for item, m, s in zip(called, best.mean, best.std, strict=True)
         ]
     return "\n".join(lines)
 
@@ -121,7 +125,7 @@ def tell(rated: Rated, found: dict[str, Recommended], folder: Path, *, as_json: 
         return print_json(**facts)
     say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(rated.sentences, 1)))
     if found:
-        say(listed(found) + "\n")
+        say(listed(found, rated.names) + "\n")
     say(f"Folder  {folder}/   model.lowdim users.csv items.csv {REPORT}\nNext    lowdim ratings {folder} --user ID")
     return None
 
