@@ -8,6 +8,7 @@ import pytest
 
 from lowdim.jobs.analysis import analyse
 from lowdim.judge.dimensions.jury import DimensionRow, Jury
+from lowdim.judge.dimensions.text import NO_GROUPS
 from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.verdicts import because, dimension_sentence, held_sentence, odd_sentence, second_axis, trust_strip
 from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -26,7 +27,7 @@ def analysis(q: int, detectable: int, asked: int | str = "auto") -> SimpleNamesp
         (1, 1, "One dimension carries 90% of what the columns share."),
         (2, 3, "Two dimensions carry 96% of what the columns share; one more can be told from noise."),
         (3, 3, "Three dimensions carry all that the columns share."),
-        (0, 0, "No shared structure found: the columns vary each for itself."),
+        (0, 0, f"No shared structure found: {NO_GROUPS}"),
     ],
 )
 def test_the_first_sentence(q, detectable, want):

@@ -254,7 +254,8 @@ def _stages(
     so_far.report("fills", fills.progress, fills=fills)
     resampled = do.refits(model)
     cards, steady = do.axes(resampled, posterior.mean), resampled.stability()
-    so_far.report("axes", f"{len(cards)} axes, {len(resampled.W)} resamplings: {steady.verdict}", last=True)
+    told = f"{count(len(cards), 'axis', 'axes')}, {len(resampled.W)} resamplings: {steady.verdict}" if cards else "none"
+    so_far.report("axes", told, last=True)
     return Analysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of, held)
 
 

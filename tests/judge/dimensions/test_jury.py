@@ -6,7 +6,7 @@ import pytest
 import lowdim as ld
 from lowdim.judge.dimensions.evidence import jury_table
 from lowdim.judge.dimensions.jury import DimensionRow, Jury, choose_dimension, most_possible
-from lowdim.judge.dimensions.text import in_words, sentence
+from lowdim.judge.dimensions.text import NO_GROUPS, in_words, sentence
 from tests.conftest import need
 from tests.judge.simulated import noise, rank_two, seeds_gaussian, uneven, with_gaps
 
@@ -269,7 +269,7 @@ def jury(q: int, detectable: int, *skill: float) -> Jury:
         (
             jury(0, 0, 0.0, -0.1),
             "no shared structure found",
-            "No shared structure found: the columns vary each for itself.",
+            f"No shared structure found: {NO_GROUPS}",
         ),
         (
             jury(1, 1, 0.0, 0.04, 0.03),

@@ -15,6 +15,7 @@ BAR_LENGTH = 12  # the longest bar of hashes stands for all variance
 LISTED_SCORES = 12  # numbers of dimensions whose worth for an answer is listed, beside the chosen one
 LITTLE_SKILL = 0.1  # share of left-out cells that two dimensions predict, below which they sum nothing up
 NOTHING_SHARED = "no shared structure found"
+NO_GROUPS = "no column tells of another along a straight line (groups of rows are looked for by lowdim fit -m gmm)."
 
 
 def number(k: int) -> str:
@@ -42,7 +43,7 @@ def sentence(jury: Jury) -> str:
 def in_words(jury: Jury) -> str:
     """'Two dimensions carry 97% of what the columns share; three more can be told from noise.'"""
     if jury.q == 0:
-        return "No shared structure found: the columns vary each for itself."
+        return f"{NOTHING_SHARED[0].upper()}{NOTHING_SHARED[1:]}: {NO_GROUPS}"
     if not jury.rows:
         return f"Your table has {count(jury.q, 'dimension')}: nothing is left to call noise."
     head = f"{number(jury.q).capitalize()} dimension{' carries' if jury.q == 1 else 's carry'} {share_carried(jury)}"
