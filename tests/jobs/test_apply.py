@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, analyse, read
-from lowdim.jobs.apply import place, rescaled
+from lowdim.jobs.apply import _sizes, place, rescaled
 from lowdim.jobs.run_folder import placed_fills
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.text.messages import LowdimError
@@ -181,3 +181,14 @@ def test_a_column_is_called_rescaled_from_thirty_times(times, called):
 def test_a_column_around_zero_or_without_cells_is_not_called_rescaled():
     X = np.array([[1000.0, np.nan], [1000.0, np.nan]])
     assert rescaled(X, np.array([0.0, 1.0]), ("a", "b")) == ()
+
+
+def test_sizes_of_ellipses_in_words():
+    larger = ([1.01], [1.4, 2.2], [1.0, 1.02, 1.01], [1.0, 1.2, 2.6], [1.2] * 1200)
+    assert [_sizes(np.array(parts)) for parts in larger] == [
+        "1 has gaps: its ellipse is hardly larger.",
+        "2 have gaps: their ellipses are 1.4x and 2.2x larger.",
+        "3 have gaps: their ellipses are hardly larger.",
+        "3 have gaps: their ellipses are up to 2.6x larger.",
+        "1,200 have gaps: their ellipses are 1.2x larger.",
+    ]

@@ -40,7 +40,7 @@ def test_answers_get_their_likelihood_from_their_role(made):
     assert isinstance(found.model, MixedFactorAnalysis) and set(found.model.likelihoods_) == {"yes/no"}
     own = found.model.posterior(found.mixed.source(found.table.X))
     assert np.array_equal(found.posterior.mean, own.mean) and np.array_equal(found.posterior.packed, own.packed)
-    assert found.axes[0].sentence.startswith("Axis 1 is yes on v")
+    assert found.axes[0].sentence.startswith("Axis 1 is 'y' on v")
     assert 0 < sum(found.shares) < 1 and found.noise_share == pytest.approx(1 - sum(found.shares))
     assert np.abs(found.loadings).max() < 1 and found.loadings.shape == (8, 2)
     assert not len(found.held.cells) and "Mixed factor analysis" in repr(found)
@@ -86,7 +86,7 @@ def test_a_row_and_a_place_are_told_in_words(made):
     found, folder, _ = made
     row = subject(load_run(folder))
     card = row.explain(3, hidden=["v1"], edited={"v2": "n"})
-    assert card.cells[1].words()[0] == "gap" and card.cells[2].words()[0] == "no"
+    assert card.cells[1].words()[0] == "gap" and card.cells[2].words()[0] == "n"
     assert pytest.approx(found.explain(3, hidden=["v1"], edited={"v2": "n"}).D2) == card.D2
     place = row.at([0.5, 0.0])
     assert [c.column for c in place.cells] == list(found.table.names)

@@ -109,7 +109,7 @@ class PlacedRows(NamedTuple):
         """How many were placed, how many have gaps, how many are odd."""
         n = len(self.X)
         gaps = np.isnan(self.X).any(axis=1)
-        text = f"{n} row{'' if n == 1 else 's'} placed."
+        text = f"{count(n, 'row')} placed."
         if gaps.any() and self.posterior.mean.shape[1]:
             text += f" {_sizes(self.larger[gaps])}"
         k = len(self.odd.rows)
@@ -118,19 +118,20 @@ class PlacedRows(NamedTuple):
         first = self.odd.rows[0]
         rate = f"{100 * (1 - self.odd.odd_level):.3g}% false discovery rate"
         return (
-            f"{text}\n{k} row{' is' if k == 1 else 's are'} outside the table's experience ({rate}): "
+            f"{text}\n{count(k, 'row')} {'is' if k == 1 else 'are'} outside the table's experience ({rate}): "
             f"{'' if k == 1 else 'first of all '}row {first.name}, because {because(first)}."
         )
 
 
 def _sizes(larger: Array) -> str:
     """'2 have gaps: their ellipses are 1.4x and 2.2x larger.'"""
-    if len(larger) == 1:
-        return f"1 has gaps: its ellipse is {larger[0]:.1f}x larger."
-    if len(larger) == 2:
-        return f"2 have gaps: their ellipses are {larger[0]:.1f}x and {larger[1]:.1f}x larger."
+    head = "1 has gaps: its ellipse is" if len(larger) == 1 else f"{len(larger):,} have gaps: their ellipses are"
     low, high = f"{larger.min():.1f}x", f"{larger.max():.1f}x"
-    return f"{len(larger)} have gaps: their ellipses are {low}{'' if low == high else f' to {high}'} larger."
+    if high == "1.0x":
+        return f"{head} hardly larger."
+    if len(larger) == 2:
+        return f"{head} {larger[0]:.1f}x and {larger[1]:.1f}x larger."
+    return f"{head} {f'up to {high}' if low == '1.0x' else low if low == high else f'{low} to {high}'} larger."
 
 
 def place(

@@ -96,7 +96,8 @@ class Rated(NamedTuple):
         for k in np.flatnonzero(m.kept_):
             w, sd = m.item_factors_[:, k], m.item_factors_std_[:, k]
             low, high = np.argsort(w + sd, kind="stable")[:ENDS], np.argsort(-(w - sd), kind="stable")[:ENDS]
-            found.append((int(k) + 1, *([self.called(ids[i]) for i in end] for end in (high, low))))
+            more, less = ([self.called(ids[i]) for i in end] for end in (high, low))
+            found.append((int(k) + 1, more, less))
         return found
 
 

@@ -1,11 +1,10 @@
-"""Axes of answers in words: "yes on V5 and V4 against V8", where columns were taken as zeros and ones."""
+"""Axes of answers in words: "'y' on V5 and V4 against V8", where columns were taken as zeros and ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from lowdim.judge.axes import AxisCard, Loading, sentence
-from lowdim.judge.rows.answers import FULL_WORDS
 from lowdim.table.table import Table
 
 
@@ -18,7 +17,7 @@ def in_answers(card: AxisCard, table: Table) -> AxisCard:
     >>> table = read(frame)
     >>> top = tuple(Loading(f"V{k}=y", v, v, v) for k, v in ((5, 0.9), (4, 0.8), (0, -0.7)))
     >>> in_answers(AxisCard(1, 0.5, top, top, (), (), (), (), 0.9, 10, ""), table).sentence
-    'Axis 1 is yes on V5 and V4 against V0 (50% of variation).'
+    "Axis 1 is 'y' on V5 and V4 against V0 (50% of variation)."
     """
     answers = {
         c.name: (c.name_in_file, c.answers[1])
@@ -48,6 +47,7 @@ def _told(loadings: Sequence[Loading], answers: dict[str, tuple[str, str]], firs
     for answer, own in by_answer.items():
         *many, last = (answers[c.column][0] for c in own)
         names = f"{', '.join(many)} and {last}" if many else last
-        words = f"{FULL_WORDS.get(answer.lower(), answer)} on {names}" if first else names
+        word = answer if len(answer) > 1 else f"'{answer}'"
+        words = f"{word} on {names}" if first else names
         told.append(own[0]._replace(column=words, low=min(c.low for c in own), high=max(c.high for c in own)))
     return [*told, *(c for c in loadings if c.column not in answers)]

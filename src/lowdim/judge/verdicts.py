@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from scipy.special import bdtr
-
 from lowdim.judge.dimensions.text import in_words
+from lowdim.judge.fills.calibration import width_word
 from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
 from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.text.format import count
 
 ROWS_PER_DIMENSION = 3.0  # rows a dimension needs to be useful
-COVERAGE_BAND = 0.05  # a coverage further out than chance allows at this level is called out
 
 
 class TrustCheck(NamedTuple):
@@ -66,7 +64,7 @@ def fill_sentence(fills: Any) -> str:
 def odd_sentence(odd: Any) -> str:
     rate = 100 * (1 - odd.odd_level)
     below = f"{count(odd.below, 'row')} {'has' if odd.below == 1 else 'have'} p < {1 - odd.odd_level:.2g}"
-    chance = f"{below}; about {odd.expected:.0f} expected by chance"
+    chance = f"{below}; about {odd.expected:,.0f} expected by chance"
     if odd.unjudged:
         first = odd.unjudged[0]
         return (
@@ -136,7 +134,7 @@ def trust_strip(analysis: Any) -> tuple[TrustCheck, ...]:
     gaps, fills, steady = analysis.gaps, analysis.fills, analysis.stability
     enough = n >= ROWS_PER_DIMENSION * max(q, 1) and n >= 3 * analysis.table.d / 2
     random = None if gaps.gaps == 0 else not gaps.depends
-    covered = bdtr(fills.held, fills.tried, fills.level) >= COVERAGE_BAND / 2 if fills.tried else None
+    covered = "narrow" not in width_word(fills.held, fills.tried, fills.level) if fills.tried else None
     return (
         TrustCheck(
             "enough rows",

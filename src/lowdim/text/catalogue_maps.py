@@ -123,7 +123,7 @@ MAP_MESSAGES: dict[str, Entry] = {
     ),
     "LD434": Entry(
         TableError,
-        "{count} row(s) have no edge to any row of the map",
+        "Rows without an edge to any row of the map: {count}",
         "a row is placed by its neighbours among the rows of fit",
         "give each row at least one edge to those rows",
     ),
@@ -147,7 +147,7 @@ MAP_MESSAGES: dict[str, Entry] = {
     ),
     "LD438": Entry(
         ModelWarning,
-        "Under heat weights of width {width:.4g}, {count} row(s) are joined to none",
+        "Rows joined to none under heat weights of width {width:.4g}: {count}",
         "they lie too far from their neighbours, all of which then count alike",
         "a larger width, weights='binary', or look at these rows: they may be errors",
     ),

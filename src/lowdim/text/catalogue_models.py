@@ -155,7 +155,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
     ),
     "LD215": Entry(
         OptionError,
-        "The plot '{name}' needs at least {least} dimension(s), and there are {q}",
+        "The plot '{name}' needs {least} or more dimensions, and there are {q}",
         "the table has too little shared structure for it",
         "ask for more dims, or choose another plot",
     ),
@@ -381,7 +381,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
     ),
     "LD297": Entry(
         TableError,
-        "{count} row(s) of the map have no place: NaN, infinite or no coordinates",
+        "Rows of the map that have no place: {count} (NaN, infinite or no coordinates)",
         "distances need finite numbers",
         "leave these rows out of both, the table and the map",
     ),

@@ -143,7 +143,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD160": Entry(
         TableError,
-        "The table has {n} row(s) (n_samples={n}); at least {least} are needed",
+        "The table has too few rows (n_samples={n}); at least {least} are needed",
         "variation cannot be seen in fewer",
         "rows and columns swapped? pass X.T",
     ),
@@ -617,7 +617,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "{what} {has} few levels, as codes, grades and yes/no answers have, and {was} set aside as {a}: {names}",
         "codes are no distances; labels shape no axis, they colour the map and explain groups",
-        Fix("they are measured:  ", propose(use=None)),
+        Fix("measured after all:  ", propose(use=None)),
         "changed",
         about="Columns of numbers with few levels were set aside as labels",
     ),
@@ -654,10 +654,10 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD187": Entry(
         TableWarning,
-        "{what} {takes} few levels from {low} to {high} and {was} taken as measured, on an ordered scale: {names}",
-        "they are what this table has to measure with; fills are levels, and where most columns are such a map "
-        "learns its steps",
-        Fix("one of them is only a code:  ", propose(label=None)),
+        "{what} {takes} few levels and {was} taken as measured, on an ordered scale: {names}",
+        "nothing else says as much in this table; fills are levels, and where most columns are such a map learns "
+        "its steps",
+        Fix("what is only a code:  ", propose(label=None)),
         about="Items of a few levels were taken as measured",
     ),
     "LD188": Entry(
@@ -680,7 +680,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "{what} {is_} zero but in one group of rows each, and {was} set aside as {a}: {names}",
         "such columns say to which group a row belongs, as a regression wants it told",
-        Fix("they are measured:  ", propose(use=None)),
+        Fix("measured after all:  ", propose(use=None)),
         "changed",
         about="Columns that are each zero but in one group of rows were set aside",
     ),
@@ -768,7 +768,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "{what} an earlier row: {rows}",
         "a row that is there twice counts twice",
-        "remove them unless they were measured twice",
+        "leave out what was not measured twice",
         about="Rows that repeat an earlier row",
     ),
 }

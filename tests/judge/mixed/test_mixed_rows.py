@@ -102,7 +102,7 @@ def test_words_are_said_as_words():
     map = mixed_map(fit_mixed_map(table, 2, 0), table.names)
     assert map.columns == tuple(f"v{j}" for j in range(8)) and table.names[0] == "v0=y"
     card = explain_mixed_row(map, table.X, 0, law=judge_mixed_rows(map, table.X).judged.law)
-    assert {c.words()[0] for c in card.cells} <= {"yes", "no", "gap"}
+    assert {c.words()[0] for c in card.cells} <= {"y", "n", "gap"}
     assert all("%" in c.words()[1] for c in card.cells)
     edited = explain_mixed_row(map, table.X, 0, law=judge_mixed_rows(map, table.X).judged.law, edited={"v1": "y"})
     assert edited.cells[1].value == 1.0

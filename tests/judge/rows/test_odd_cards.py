@@ -156,3 +156,15 @@ def test_what_the_rest_says_ends_at_what_a_column_can_be():
     assert (price.expected, price.limit) == (pytest.approx(most), 1) and 0 < price.sd < most
     assert price.words()[1].startswith(f"{figures_by_sd(most, price.sd)} or more")
     assert all(r.expected <= 1.5 * frame[r.column].max() for r in found.rows)
+
+
+def test_a_row_in_which_many_cells_disagree_names_no_few():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 1)) * np.ones(12) + 0.1 * rng.standard_normal((80, 12))
+    X[3] = 3.0 * np.resize([1.0, -1.0, 0.0], 12)
+    card = explain_row(PPCA(1).fit(X[4:]), X, 3)
+    assert len(card.hide) > 5 and "many cells disagree, most of all c" in card.sentence
+    assert f"No few make it odd: {len(card.hide)} of 12 would have to be hidden." in card.sentence
+    X[3] = X[4]
+    X[3, :2] += [4.0, -4.0]
+    assert "Hide these 2 cells: c" in explain_row(PPCA(1).fit(X[4:]), X, 3).sentence

@@ -158,3 +158,12 @@ def test_shares_of_bubble_wrap_are_those_of_a_mixture():
         )
     two = 1 / (1 + np.exp(-(16**2) * (np.linspace(0, 1, 100_001) - 0.5)))  # a logistic function of slope s^2
     assert data["between"][2] == pytest.approx(((two > 0.05) & (two < 0.95)).mean(), abs=1e-4)
+
+
+def test_the_last_step_comes_near_the_top_also_with_little_noise():
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal(200)
+    for noise in (0.05, 0.5):
+        made = em_bound(ld.read(np.column_stack([z, 2 * z]) + noise * rng.standard_normal((200, 2)))).data
+        top = made["weight"][np.argmax(made["log_likelihood"])]
+        assert abs(top - made["step"][-1]) <= 0.6 * abs(top - made["step"][0]) + 1e-9 or made["step"][0] > 0.8 * top

@@ -191,11 +191,11 @@ class Fills(NamedTuple):
         if gaps == 0:
             return words or NO_GAPS
         if self.tried == 0:
-            return f"{gaps} gaps filled; too few cells are seen to check the intervals. {words}".rstrip()
+            return f"{count(gaps, 'gap')} filled; too few cells are seen to check the intervals. {words}".rstrip()
         word = width_word(self.held, self.tried, self.level)
         text = (
-            f"{gaps} gap{'' if gaps == 1 else 's'} filled; our {100 * self.level:.3g}% intervals held "
-            f"{100 * self.held / self.tried:.0f}% of {self.tried} cells hidden on purpose{word and ': ' + word}."
+            f"{count(gaps, 'gap')} filled; our {100 * self.level:.3g}% intervals held "
+            f"{100 * self.held / self.tried:.0f}% of {self.tried:,} cells hidden on purpose{word and ': ' + word}."
         )
         return f"{text} {words}".rstrip()
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from lowdim.math.linalg import Array
 from lowdim.text.format import figures
 
-FULL_WORDS = {"y": "yes", "n": "no", "t": "true", "f": "false"}
-
 
 class CellAnswers(NamedTuple):
     """What the cells of a column of a mixed map are: answers with names, levels, or numbers."""
@@ -17,18 +15,14 @@ class CellAnswers(NamedTuple):
     labels: tuple[str, ...] = ()
 
     def word(self, value: float) -> str:
-        """An answer as a person says it."""
-        if not self.labels:
-            return figures(value, 4)
-        full = all(label.lower() in FULL_WORDS for label in self.labels)
-        label = self.labels[int(value)]
-        return FULL_WORDS[label.lower()] if full else label
+        """An answer as the file has it: its columns, fills and messages have the same word."""
+        return self.labels[int(value)] if self.labels else figures(value, 4)
 
     def told(self, value: float, likeliest: float, chance: float) -> tuple[str, ...]:
         """The answer, and what the rest of its row says; nothing where numbers say more.
 
         >>> CellAnswers("yes/no", ("n", "y")).told(1.0, 0.0, 0.973)
-        ('yes', 'no (97%)')
+        ('y', 'n (97%)')
         """
         if self.kind not in ("yes/no", "label"):
             return ()

@@ -39,7 +39,7 @@ from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import gather
-from lowdim.text.format import clip, figures, figures_by_sd, observed, p_value
+from lowdim.text.format import clip, count, figures, figures_by_sd, observed, p_value
 from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
@@ -173,10 +173,10 @@ class OddRows(NamedTuple):
         if self.unjudged:
             return f"No row is judged: no law fits the bulk of the rows (the farthest are {_names(self.unjudged)})"
         k, rate = len(self.rows), f"{100 * (1 - self.odd_level):.3g}%"
-        head = f"{k or 'No'} odd row{'' if k == 1 else 's'} at {rate} false discovery rate"
-        have = f"{self.below} row{' has' if self.below == 1 else 's have'} p < {1 - self.odd_level:.3g}"
+        head = f"{count(k, 'odd row') if k else 'No odd rows'} at {rate} false discovery rate"
+        have = f"{count(self.below, 'row')} {'has' if self.below == 1 else 'have'} p < {1 - self.odd_level:.3g}"
         together = f", {len(self.groups[0])} of them together" if self.groups else ""
-        return f"{head}{together} ({have}; about {self.expected:.0f} expected by chance)"
+        return f"{head}{together} ({have}; about {self.expected:,.0f} expected by chance)"
 
     def text(self, *, most: int = 20) -> str:
         """The table of `lowdim odd`."""

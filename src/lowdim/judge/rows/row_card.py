@@ -18,7 +18,7 @@ from lowdim.math.gaussian import Latent
 from lowdim.math.linalg import Array
 from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.source import Block
-from lowdim.text.format import figures, listing, observed, p_value
+from lowdim.text.format import count, figures, listing, observed, p_value
 from lowdim.text.messages import error
 from lowdim.text.notebook import card
 
@@ -105,7 +105,7 @@ class RowCard(NamedTuple):
             else f"off map Q {self.Q:.1f} on {self.seen - self.dof_T2}, p {p_value(self.p_Q)}"
         )
         return (
-            f"total D2 {self.D2:.1f} on {self.seen} cells, p {p_value(self.p_D2)};  "
+            f"total D2 {self.D2:.1f} on {count(self.seen, 'cell')}, p {p_value(self.p_D2)};  "
             f"within map T2 {self.T2:.1f} on {self.dof_T2}, p {p_value(self.p_T2)};  {off}"
         )
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, betaincinv
 
+from lowdim.judge.fills.calibration import width_word
 from lowdim.math.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
@@ -417,8 +418,7 @@ def _calibration_words(
     claim = f"{100 * level:.3g}%"
     if total == 0:
         return "Too few cells to check the intervals", "No cell could be hidden, so the intervals are not checked."
-    low, high = (float(binomial(t, total, level)) for t in (0.025, 0.975))
-    word = "as claimed" if low <= inside <= high else "a little narrow" if inside < low else "a little wide"
+    word = width_word(int(inside), int(total), level) or "as claimed"
     title = f"{claim} intervals held {draw.percent(inside / total)} of {total:,.0f} hidden cells: {word}"
     bad = np.flatnonzero(outside)
     if not len(bad):

@@ -186,6 +186,9 @@ def _words(both: list[Array], names: Sequence[str], labels: tuple[str, str], sho
     unused = (
         f"{idle} of {W.shape[1]} axes {'is' if idle == 1 else 'are'} switched off" if idle else ("every axis is in use")
     )
-    second = f" {draw.short(labels[1])} uses {used[1]} of {both[1].shape[1]}." if len(both) > 1 else ""
     at = f"({draw.quoted(names[int(r)])} on axis {c + 1})"
-    return title, f"The largest entry is {draw.number(W[r, c])} {at}; {unused}.{second}"
+    if len(both) == 1:
+        return title, f"The largest entry is {draw.number(W[r, c])} {at}; {unused}."
+    first, second = (draw.short(label) for label in labels)
+    uses = f"{second} uses {used[1]} of {both[1].shape[1]}"
+    return title, f"By {first} the largest entry is {draw.number(W[r, c])} {at} and {unused}; {uses}."

@@ -220,17 +220,21 @@ def _note_items(items: list[Column], notes: Notes) -> None:
     for c in items:
         if not c.encoded:
             by_range.setdefault((c.levels[0], c.levels[-1]), []).append(c.name)
-    for (low, high), names in by_range.items():
-        notes.add(
-            "LD187",
-            what=count(len(names), "column"),
-            takes="takes" if len(names) == 1 else "take",
-            was="was" if len(names) == 1 else "were",
-            low=all_digits(low),
-            high=all_digits(high),
-            names=listing(names, NAMED_ASIDE),
-            label=names[-1:],
-        )
+    if not by_range:
+        return
+    every = [name for names in by_range.values() for name in names]
+    ranges = [
+        f"{listing(names, NAMED_ASIDE)} ({all_digits(low)} to {all_digits(high)})"
+        for (low, high), names in by_range.items()
+    ]
+    notes.add(
+        "LD187",
+        what=count(len(every), "column"),
+        takes="takes" if len(every) == 1 else "take",
+        was="was" if len(every) == 1 else "were",
+        names=listing(ranges, join="; "),
+        label=every[-1:],
+    )
 
 
 # words --------------------------------------------------------------------------------------------------
