@@ -66,7 +66,7 @@ def test_far_rows_count_nothing_and_the_model_is_that_of_the_others():
     assert (fit.weights[fit.far_rows] == 0.0).all() and fit.far_rows[far].all()
     others = RobustPPCA(2).fit(np.where(fit.held_cells, np.nan, X)[~fit.far_rows])
     np.testing.assert_allclose(fit.model.components_, others.components_, atol=1e-3)
-    assert fit.sentence.endswith("40 of these rows lie together.")
+    assert fit.sentence.endswith("all of these rows lie together.")
 
 
 @pytest.mark.parametrize(("kind", "share"), [("cluster", 0.2), ("cells", 0.1), ("scattered", 0.05)])

@@ -277,6 +277,7 @@ def numbers_wrong() -> dict[str, tuple[bytes, str]]:
         "names_only.csv": (b"a,b,c\n", ""),
         "few_rows.csv": (csv("a,b,c,d,e,f", numbers(5, 6)), ""),
         "closed.csv": (csv("sand,silt,clay,ph", [[*np.round(p, 2), r[0]] for p, r in zip(parts, a, strict=True)]), ""),
+        "total_row.csv": (csv(head, [*a, np.round(np.sum(a, axis=0), 2).tolist()]), ""),
         "repeated_rows.csv": (csv(head, [*a, a[3], a[7]]), ""),
         "weight_negative.csv": (csv(head, changed(numbers(30, 4), {(5, 3): -1})), "--weight d"),
         "strict.csv": (csv("site,a,b", [["n" if i % 2 else "s", *r[:2]] for i, r in enumerate(a)]), "--strict"),

@@ -104,7 +104,8 @@ class RobustFit(NamedTuple):
         one = len(held) == 1 and held[0].startswith("1 ")
         text = f"{' and '.join(held)} {'is' if one else 'are'} held out of the fit"
         if self.far_groups:
-            text += f"; {len(self.far_groups[0])} of these rows lie together"
+            together, far = len(self.far_groups[0]), int(self.far_rows.sum())
+            text += f"; {'all' if together == far else together} of these rows lie together"
         return text + "."
 
 

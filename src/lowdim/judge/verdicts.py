@@ -76,7 +76,7 @@ def odd_sentence(odd: Any) -> str:
     first = odd.rows[0]
     many = len(odd.rows)
     lead = f"row {first.name}" if many == 1 else f"the oddest is row {first.name}"
-    together = f", {len(odd.groups[0])} of them together" if odd.groups else ""
+    together = f", {'all' if len(odd.groups[0]) == many else len(odd.groups[0])} of them together" if odd.groups else ""
     return f"{count(many, 'odd row')}{together}: {lead}, because {because(first)} ({chance})."
 
 
@@ -106,6 +106,8 @@ def map_sentence(analysis: Any) -> str:
     if len(shares) <= 2:
         name = "2-D map shows" if len(shares) == 2 else "only axis shows"
         weaker = " and what weaker dimensions hold" if analysis.jury.detectable > len(shares) else ""
+        if f"{shown:.0f}" == "100":
+            return f"The {name} nearly all of the variation."
         return f"The {name} {shown:.0f}% of the variation; the rest is noise of single columns{weaker}."
     other = "axis 3" if len(shares) == 3 else f"axes 3-{len(shares)}"
     return f"The 2-D map shows {shown:.0f}% of the variation; read it together with {other}."

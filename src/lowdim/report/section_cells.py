@@ -162,7 +162,7 @@ def bar(c: Any) -> Bar:
     width = 50.0 * abs(size) / BAR_REACH
     value, says = c.told or (
         observed(c.value, c.sd),
-        f"{expectation(c.expected, c.sd, c.limit)} ± {figures(c.sd, 2)}",
+        f"{expectation(c.expected, c.sd, c.limit, c.value)} ± {figures(c.sd, 2)}",
     )
     return Bar(
         c.column,

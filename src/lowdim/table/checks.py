@@ -26,6 +26,7 @@ LEAST_TABLE_ROWS = 3
 WIDEST_TABLE = 20_000  # number columns
 NEARLY_EMPTY, LEAST_CELLS = 0.1, 50  # share of the rows and number of cells below which a column is nearly empty
 FULLER_COLUMNS = 3  # seen in half of the rows, from which the others are the exception
+LEAST_SUMMED, TOTAL_DIGITS = 5, 1e-5  # rows that a total is seen among, and how exactly it is one
 GAPPY_SHARE = 0.4  # share of gaps from which a column is named
 ONE_VALUE_SHARE = 0.95  # share of one value from which a column says almost nothing
 SAME_CORRELATION = 0.99995  # a correlation that prints as 1.0000
@@ -321,6 +322,7 @@ def _remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes)
     _near_copies(work, options, notes)
     _closed(work, notes)
     _repeats(work, place, notes)
+    _total_row(work, place, notes)
     quartiles = _quantiles(work.X, (0.25, 0.5, 0.75)).T
     notes_of = [_note(c, work.X[:, j], quartiles[j], work.rows) for j, c in enumerate(work.columns)]
     return work._replace(columns=[c._replace(note=note) for c, note in zip(work.columns, notes_of, strict=True)])
@@ -495,6 +497,21 @@ def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
             what=f"{count(len(again), 'row')} repeat{'s' * one}",
             rows=f"{place.unit}{'' if one else 's'} {listing(place.lines[work.rows[again]])}",
         )
+
+
+def _total_row(work: Numbers, place: Place, notes: Notes) -> None:
+    """A row that is the sum of all the others, column by column, as the last line of a sheet often is."""
+    n, d = work.X.shape
+    if n < LEAST_SUMMED or d < 2:
+        return
+    seen = ~np.isnan(work.X)
+    X = np.where(seen, work.X, 0.0)
+    size = np.abs(X).sum(axis=0)
+    close = np.abs(2.0 * X - X.sum(axis=0)) <= TOTAL_DIGITS * size
+    large = seen & (np.abs(X) > 0.1 * size)
+    row = np.flatnonzero((close | ~seen).all(axis=1) & large.any(axis=1) & (seen.sum(axis=1) > 1))
+    if len(row) == 1:
+        notes.add("LD159", f"{place.unit} {place.lines[work.rows[row[0]]]}")
 
 
 def _note(c: Column, x: Array, quartiles: Array, rows: NDArray[np.intp]) -> str:

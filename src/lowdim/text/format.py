@@ -53,13 +53,13 @@ def times_as_likely(nats: float) -> str:
 def figures(value: float, most: int = 3) -> str:
     """A number as a person writes it: so many figures, an exponent only for the very small and the very large.
 
-    >>> figures(112.3, 2), figures(53121), figures(0.00123456), figures(-1.5), figures(2.5e7), figures(0.0)
-    ('110', '53100', '0.00123', '-1.5', '2.5e+07', '0')
+    >>> figures(112.3, 2), figures(8643121), figures(0.00123456), figures(-1.5), figures(2.5e9), figures(0.0)
+    ('110', '8640000', '0.00123', '-1.5', '2.5e+09', '0')
     >>> figures(61370.2, 12)
     '61370.2'
     """
     short = f"{value:.{most}g}"
-    if not 1e-3 <= abs(float(short)) < 1e6:
+    if not 1e-3 <= abs(float(short)) < 1e9:
         return "0" if value == 0 else short
     plain = f"{Decimal(short):f}"  # not by way of a float, whose digits go on
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
@@ -173,11 +173,11 @@ def parse_size(value: object, option: str = "memory") -> int | None:
 def duration(seconds: float) -> str:
     """A time as people say it.
 
-    >>> [duration(t) for t in (0.004, 3.21, 400.0, 9000.0)]
-    ['0.01 s', '3.2 s', '7 min', '2.5 h']
+    >>> [duration(t) for t in (0.004, 3.21, 108.0, 400.0, 9000.0)]
+    ['0.01 s', '3.2 s', '110 s', '7 min', '2.5 h']
     """
     if seconds < 120:
-        return f"{max(seconds, 0.01):.2g} s"
+        return f"{figures(max(seconds, 0.01), 2)} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from lowdim import PPCA
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.rows.null_law import row_p_values
-from lowdim.judge.rows.odd_rows import judge_rows, odd_rows
+from lowdim.judge.rows.odd_rows import disagrees, judge_rows, odd_rows
 from lowdim.judge.rows.row_card import explain_row
 from lowdim.judge.verdicts import because
 from lowdim.table.read import read
@@ -168,3 +168,8 @@ def test_a_row_in_which_many_cells_disagree_names_no_few():
     X[3] = X[4]
     X[3, :2] += [4.0, -4.0]
     assert "Hide these 2 cells: c" in explain_row(PPCA(1).fit(X[4:]), X, 3).sentence
+
+
+def test_at_the_end_of_a_column_the_rest_says_still_less():
+    assert disagrees("depth", 0.0, 0.0, 34.0, -1) == "depth is 0; the rest of the row says still less, sd 34"
+    assert disagrees("depth", 9.0, 0.0, 34.0, -1) == "depth is 9; the rest of the row says 0, sd 34"

@@ -15,7 +15,7 @@ export function general(value, most) {
 export function figures(value, most = 3) {
   const short = general(value, most),
     size = Math.abs(Number(short));
-  if (!(size >= 1e-3 && size < 1e6)) return short;
+  if (!(size >= 1e-3 && size < 1e9)) return short;
   return Number(short)
     .toFixed(12)
     .replace(/\.?0+$/, "");
@@ -37,9 +37,11 @@ export function observed(value, sd) {
 }
 
 /** What the rest of a row says; beyond what the column can be, that end of it.
- * @param {{expected: number, sd: number, limit: number}} cell */
-export const expectation = ({expected, sd, limit}) =>
-  figuresBySd(expected, sd) + (limit > 0 ? " or more" : limit < 0 && expected ? " or less" : "");
+ * @param {{expected: number, sd: number, limit: number, value: number | null}} cell */
+export const expectation = ({expected, sd, limit, value}) =>
+  value !== null && limit && (value - expected) * limit >= 0
+    ? limit > 0 ? "still more" : "still less"
+    : figuresBySd(expected, sd) + (limit > 0 ? " or more" : limit < 0 && expected ? " or less" : "");
 
 /** A p-value in one or two figures. @param {number} p @returns {string} */
 export const pValue = p => (p === 0 ? "0" : p < 1e-3 ? p.toExponential(0) : general(p, 2));

@@ -28,7 +28,7 @@ from lowdim.sources.coded import Labels, in_kind
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table, frame_like
 from lowdim.text.escape import join_names
-from lowdim.text.format import count
+from lowdim.text.format import count, figures
 from lowdim.text.notebook import card
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
@@ -265,10 +265,11 @@ class Fills(NamedTuple):
     def _example(self) -> str:
         """The first fill of a number, in words; of a yes/no column with its probability."""
         i, j = np.argwhere(self.number_gaps)[0]
-        text = f"e.g. row {i + 1} {self.columns[j].column} = {self.filled[i, j]:.3g}"
+        text = f"e.g. row {i + 1} {self.columns[j].column} = {figures(float(self.filled[i, j]))}"
         if self.scales is not None and self.scales.levels[j] == (0.0, 1.0):
             return f"{text}  (probability of 1: {min(max(self.modelled[i, j], 0.0), 1.0):.2f})"
-        return f"{text}  ({self.lower[i, j]:.3g} .. {self.upper[i, j]:.3g})"
+        low, high = (figures(float(end[i, j])) for end in (self.lower, self.upper))
+        return f"{text}  ({low} .. {high})"
 
     def __repr__(self) -> str:
         """At most four lines: what, what it held, which model, and where the rest is."""

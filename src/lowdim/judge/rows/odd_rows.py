@@ -175,7 +175,8 @@ class OddRows(NamedTuple):
         k, rate = len(self.rows), f"{100 * (1 - self.odd_level):.3g}%"
         head = f"{count(k, 'odd row') if k else 'No odd rows'} at {rate} false discovery rate"
         have = f"{count(self.below, 'row')} {'has' if self.below == 1 else 'have'} p < {1 - self.odd_level:.3g}"
-        together = f", {len(self.groups[0])} of them together" if self.groups else ""
+        lie = len(self.groups[0]) if self.groups else 0
+        together = f", {'all' if lie == k else lie} of them together" if lie else ""
         return f"{head}{together} ({have}; about {self.expected:,.0f} expected by chance)"
 
     def text(self, *, most: int = 20) -> str:
@@ -445,7 +446,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         reason = f"far out on the map (T2 p {p_value(float(T2.p[k]))}), where its cells agree with each other "
         reason += f"(Q p {p_value(float(Q.p[k]))}): no single cell explains it"
     else:
-        says = f"{observed(value, sd)}, expected {expectation(expected, sd, limit)} +- {figures(sd, 2)}"
+        says = f"{observed(value, sd)}, expected {expectation(expected, sd, limit, value)} +- {figures(sd, 2)}"
         says = f"{told[0]}, expected {told[1]}" if told else says
         reason = f"{columns[j]} {says} ({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
     if not defined:
@@ -489,12 +490,14 @@ def in_own_units(
     return (value, expected, sd, 0) if scales is None else scales.told(j, value, expected, sd)
 
 
-def expectation(expected: float, sd: float, limit: int = 0) -> str:
-    """What the rest of a row says; beyond what the column can be, that end of it.
+def expectation(expected: float, sd: float, limit: int = 0, value: float | None = None) -> str:
+    """What the rest of a row says; beyond what the column can be, that end of it, where the value may be already.
 
-    >>> expectation(78.3, 6.5), expectation(2160.0, 800.0, 1), expectation(0.0, 2.0, -1)
-    ('78.3', '2160 or more', '0')
+    >>> expectation(78.3, 6.5), expectation(2160.0, 800.0, 1), expectation(0.0, 2.0, -1), expectation(0.0, 2.0, -1, 0.0)
+    ('78.3', '2160 or more', '0', 'still less')
     """
+    if value is not None and limit and (value - expected) * limit >= 0.0:
+        return "still more" if limit > 0 else "still less"
     beyond = {1: " or more", -1: " or less" if expected else ""}
     return figures_by_sd(expected, sd) + beyond.get(limit, "")
 
@@ -505,7 +508,7 @@ def disagrees(
     """'bf_cm_ratio is 121.7; the rest of the row says 78.3, sd 6.5'"""
     if words:
         return f"{column} is {words[0]}; the rest of the row says {words[1]}"
-    says = f"{expectation(expected, sd, limit)}, sd {figures(sd, 2)}"
+    says = f"{expectation(expected, sd, limit, value)}, sd {figures(sd, 2)}"
     return f"{column} is {observed(value, sd)}; the rest of the row says {says}"
 
 

@@ -46,7 +46,7 @@ class RowCell(NamedTuple):
         """Value, what the rest says, and the surprise, as a person reads them."""
         value, says = self.told or (
             "gap" if self.value is None else observed(self.value, self.sd),
-            f"{expectation(self.expected, self.sd, self.limit)} +- {figures(self.sd, 2)}",
+            f"{expectation(self.expected, self.sd, self.limit, self.value)} +- {figures(self.sd, 2)}",
         )
         return value, says, "" if self.surprise is None else f"{self.surprise:+.1f} sd"
 

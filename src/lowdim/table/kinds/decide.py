@@ -186,6 +186,8 @@ def _levels(c: Column, kind: Kind) -> str:
     ends = f"{all_digits(levels[0])} to {all_digits(levels[-1])}"
     if kind.word in DATE_PARTS:
         return f"{kind.word}, {ends}"
+    if len(levels) > MANY_LEVELS:
+        return ends
     return ", ".join(map(all_digits, levels)) if len(levels) <= SHOWN_LEVELS else f"{len(levels)} levels, {ends}"
 
 
