@@ -43,7 +43,7 @@ NOTES = """Outside what is asked:
   same rows.
 - K-means on iris and ecoli, and nonlinear factor analysis on all but glass, hold too few; Gaussian mixtures and the
   GP-LVM hold too many cells of wine. Why was not looked into.
-- Single shares of 86 to 87 % (ecoli for six models, iris and glass for others) are within a standard error or two of 87 %.
+- Single shares of 86 to 87 % (ecoli for six models, iris and glass for others) are within a standard error of 87 %.
 
 The rows were measured in several runs. A model that fills and is missing here was not measured.
 """
