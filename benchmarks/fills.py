@@ -359,7 +359,8 @@ def heading(words: list[str]) -> list[str]:
 
 
 def versus(own: list[dict], score: str, peers: tuple[str, ...]) -> tuple[str, float, float]:
-    """The best of the quick peers, ours less theirs, and the standard error over hidings."""
+    """The best of the quick peers, ours less theirs, and the standard error over the hidings that have the score."""
+    own = [one for one in own if one[score]]  # one of few labels may have hidden none
     best = min(peers, key=lambda m: np.mean([one[score][m] for one in own]))
     diff = np.array([one[score]["lowdim"] - one[score][best] for one in own])
     error = float(diff.std(ddof=1)) / len(diff) ** 0.5 if len(diff) > 1 else float("nan")
@@ -426,7 +427,7 @@ def by_table(found: list[dict], names: tuple[str, ...], scores: tuple[str, ...],
         own = [one for one in found if one["table"] == name]
         if len(own) < 2:
             continue
-        told = {score: versus(own, score, peers) for score in scores if own[0][score]}
+        told = {score: versus(own, score, peers) for score in scores if any(one[score] for one in own)}
         far = [
             f"{name}{' ' + score if len(scores) > 1 else ''} ({best} {gap:+.4f} ± {off:.4f})"
             for score, (best, gap, off) in told.items()
@@ -444,7 +445,7 @@ def mixed_lines(found: list[dict]) -> list[str]:
     for name, pattern, own in grouped(found, MIXED):
         n, d = own[0]["shape"]
         for score, words in (("log loss", "log loss"), ("wrong", "wrong"), ("error", "RMSE / spread")):
-            if not own[0][score]:
+            if not any(one[score] for one in own):
                 continue
             best, gap, off = versus(own, score, MIXED_QUICK)
             cells = [told(own, score, m, root=score == "error") for m in methods]
