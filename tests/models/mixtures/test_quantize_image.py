@@ -108,3 +108,9 @@ def test_what_is_no_image(bad):
 def test_what_is_no_number_of_colours(n):
     with pytest.raises(OptionError, match="LD210"):
         lowdim.quantize_image(picture(), n)
+
+
+def test_masked_pixels_have_no_colour():
+    image = np.ma.masked_array(np.zeros((4, 4), dtype=np.uint8), mask=np.eye(4, dtype=bool))
+    with pytest.raises(LowdimError, match=r"LD264[\s\S]*masked"):
+        quantize_image(image, 2)

@@ -97,6 +97,8 @@ def _label_bits(colours: int) -> int:
 
 def _pixels(image: Any) -> tuple[Picture, Picture]:
     """The image as an array, and its pixels as rows of channels."""
+    if np.ma.is_masked(image):  # below a mask may stand anything
+        raise error("LD264", problem="some of its pixels are masked")
     try:
         picture = np.asarray(image)
     except ValueError as problem:  # rows of different lengths
