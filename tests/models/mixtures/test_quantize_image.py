@@ -112,5 +112,5 @@ def test_what_is_no_number_of_colours(n):
 
 def test_masked_pixels_have_no_colour():
     image = np.ma.masked_array(np.zeros((4, 4), dtype=np.uint8), mask=np.eye(4, dtype=bool))
-    with pytest.raises(LowdimError, match=r"LD264[\s\S]*masked"):
-        quantize_image(image, 2)
+    with pytest.raises(lowdim.messages.LowdimError, match=r"LD264[\s\S]*masked"):
+        lowdim.quantize_image(image, 2)
