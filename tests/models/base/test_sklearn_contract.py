@@ -283,7 +283,7 @@ def test_clone_and_params(name):
 
 
 def test_absent_verbs_are_absent():
-    for verb in ("score", "score_samples", "sample", "partial_fit"):
+    for verb in ("score_samples", "sample", "partial_fit"):
         assert not hasattr(DualPPCA(), verb)
         with pytest.raises(VerbError, match=verb):
             getattr(DualPPCA(), verb)

@@ -178,7 +178,7 @@ def test_words():
     for wrong in ({"hidden": 0}, {"hidden": "rbf"}, {"hidden": ("sigmoid", 5)}, {"activation": "relu"}):
         with pytest.raises(LowdimError, match="LD210"):
             Autoencoder(1, **wrong).fit(arc(50))
-    for verb in ("sample", "score", "score_samples", "impute", "posterior"):
+    for verb in ("sample", "score_samples", "impute", "posterior"):
         with pytest.raises(VerbError, match="LD240"):
             getattr(fit, verb)
     assert not hasattr(fit, "sample") and hasattr(Autoencoder(1, variational=True), "sample")
