@@ -131,6 +131,10 @@ def unique(text: str) -> str:
     return "\n".join(dict.fromkeys(text.rstrip("\n").split("\n"))) + "\n"
 
 
+def without_last_line(text: str) -> str:
+    return "".join(text.splitlines(keepends=True)[:-1])
+
+
 def without_quote(text: str) -> str:
     """The mark that is never closed deleted, line by line."""
     return "\n".join(one.replace('"', "") if one.count('"') % 2 else one for one in text.split("\n"))
@@ -197,7 +201,8 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
             ),
         )
     ],
-    ("repeated_rows.csv", "LD191"): [Repair("remove them", edited(unique))],
+    ("repeated_rows.csv", "LD191"): [Repair("leave out what was not measured twice", edited(unique))],
+    ("total_row.csv", "LD159"): [Repair("leave that line out", edited(without_last_line))],
     ("text.parquet", "LD002"): [
         Repair("give it the ending of what it is", renamed("text.csv")),
         Repair("or write it again", saved("text.parquet", parquet())),

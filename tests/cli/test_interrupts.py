@@ -20,13 +20,18 @@ from lowdim.text.messages import LowdimError
 from tests.cli.calls import Said, child, environment, in_process
 from tests.cli.conftest import small_table, write_csv
 
-HOMES = {"dimensions": "choose_dimension", "fit": "judge_rows", "fills": "fill", "axes": "refits"}  # of the stages
+HOMES = {  # of the stages
+    "dimensions": ("jobs.analysis", "choose_dimension"),
+    "fit": ("judge.maps.gaussian_map", "judge_rows"),
+    "fills": ("jobs.analysis", "fill"),
+    "axes": ("judge.maps.gaussian_map", "refits"),
+}
 # Ctrl-C as each stage begins: from inside, so that no machine is too slow or too fast; one process for all of them
 EACH_STAGE = f"""
-import contextlib, io, json, os, signal
-import lowdim.jobs.analysis as a
+import contextlib, importlib, io, json, os, signal
 from lowdim.cli.entry import run
-for stage, home in {HOMES}.items():
+for stage, (module, home) in {HOMES}.items():
+    a = importlib.import_module(f"lowdim.{{module}}")
     real, out, err = getattr(a, home), io.StringIO(), io.StringIO()
     def stopped(*args, real=real, **kwargs):
         os.kill(os.getpid(), signal.SIGINT)

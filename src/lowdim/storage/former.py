@@ -170,6 +170,7 @@ DROPPED: dict[str, tuple[str, ...]] = {  # a record's name -> fields it no longe
 }
 OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's options of former ones
     "Autoencoder": _autoencoder_options,
+    "BayesianMixtureOfPPCA": lambda values: {"noise": "part", **values},
     "DensityNetwork": _density_network_options,
     "GPLVM": _gplvm_options,
     "GTM": _gtm_options,
