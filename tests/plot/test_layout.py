@@ -4,11 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from lowdim.plot import base as draw
 from lowdim.plot.layout import axis_box, fix_layout
+from tests.plot.svg_checks import stays_inside
 
 NAMES = ["man_proc_10", "bill_length_mm", "W", "ill", "Kohlenmonoxid", "x"]
 
@@ -54,6 +56,11 @@ def test_no_axes_with_their_labels_lie_on_others_or_leave_the_figure(figure):
     assert all(
         b.x0 >= -2.0 and b.y0 >= -2.0 and b.x1 <= figure.bbox.x1 + 2.0 and b.y1 <= figure.bbox.y1 + 2.0 for b in boxes
     )
+
+
+def test_pictures_in_dots_have_room_too():
+    """A figure is laid out by the widths of SVG; letters of a PNG are fitted to its dots, and wider."""
+    stays_inside(busy(), FigureCanvasAgg, 150)
 
 
 def test_it_is_laid_out_once_and_stays(figure):
