@@ -170,8 +170,9 @@ def update(
     if np.ndim(b.psi):  # of a column without a seen cell the noise is as it was
         psi = np.where(s.seen > 0.0, np.maximum(squares / np.maximum(s.seen, LEAST_SEEN), floor), b.psi)
         return Beliefs(w[:, :q], w[:, q], psi, V, spread, 0.5 * np.maximum(s.seen, LEAST_SEEN))
-    psi = max(float(squares.sum() / s.seen.sum()), floor)
-    return Beliefs(w[:, :q], w[:, q], psi, V, spread, 0.5 * float(s.seen.sum()))
+    seen = float(s.seen.sum())
+    psi = max(float(squares.sum() / seen), floor) if seen > 0.0 else b.psi
+    return Beliefs(w[:, :q], w[:, q], psi, V, spread, 0.5 * (seen or LEAST_SEEN))
 
 
 def _inverse(kinds: Array, A: Array, b: Beliefs, spread: Array, vague: float, of: Any) -> tuple[Array, Array]:
