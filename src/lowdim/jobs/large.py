@@ -420,6 +420,11 @@ def placed_columns(q: int) -> tuple[str, ...]:
     return (*axes, *(f"{axis}_sd" for axis in axes), "seen", "p", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
 
 
+def placed_numbers(where: Any, seen: Any, p: Array, distances: tuple[Any, Any, Any]) -> Array:
+    """What is written of some rows, in the order of `placed_columns`; `distances` are D2, T2 and Q with their laws."""
+    return np.column_stack([where.mean, where.std, seen, p, *(x for each in distances for x in (each.value, each.p))])
+
+
 def place_stream(
     model: LinearGaussian,
     source: Source,
@@ -466,8 +471,7 @@ def _place(model: LinearGaussian, g: FramedGaussian, law: RowLaw, block: Block) 
     where, distances = model.block_posterior(block), judge_block(g, block, law)
     D2, T2, Q = laws(distances, law)
     p = row_p_values(D2.p, distances.cell_p, distances.seen)
-    columns = [distances.seen, p, *(part for each in (D2, T2, Q) for part in (each.value, each.p))]
-    table = np.column_stack([where.mean, where.std, *columns])
+    table = placed_numbers(where, distances.seen, p, (D2, T2, Q))
     gaps = 0 if block.mask is None else int((~block.mask).any(axis=1).sum())
     listed = np.lexsort((-distances.D2, p))[:LISTED_ROWS]
     mask = np.ones(block.x[listed].shape, dtype=bool) if block.mask is None else block.mask[listed]
@@ -551,9 +555,8 @@ def place_answers(
 
 def _placed_piece(map: TableMap, law: RowLaw, X: Array) -> tuple[Array, Array]:
     """What is written of some rows, and p of each."""
-    where, found = map.positions(X), map.odd_rows(X, None, law=law)
-    parts = (part for each in (found.D2, found.T2, found.Q) for part in (each.value, each.p))
-    return np.column_stack([where.mean, where.std, found.seen, found.p, *parts]), found.p
+    found = map.odd_rows(X, None, law=law)
+    return placed_numbers(map.positions(X), found.seen, found.p, (found.D2, found.T2, found.Q)), found.p
 
 
 class _Kept(NamedTuple):

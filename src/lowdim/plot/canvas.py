@@ -75,9 +75,11 @@ def labels_in_place(figure: Figure) -> Iterator[None]:
     ]
     for label in labels:
         label.set_in_layout(False)
-    yield
-    for label in labels:
-        label.set_in_layout(True)
+    try:
+        yield
+    finally:
+        for label in labels:
+            label.set_in_layout(True)
 
 
 def attached(figure: Figure) -> SVGCanvas:
