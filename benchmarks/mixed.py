@@ -4,10 +4,14 @@
 
 A tenth of the seen cells is hidden, in the same places for all; `SPLITS` times, round by round over all tables until
 the minutes are over. Scores: log loss and errors of labels and yes/no, mean absolute error in levels and log loss of
-ordinal ones, error of real ones in units of their spread. Differences are paired by cell. Factor analysis and
-IterativeImputer work on zeros and ones, one column for each label but the last, and their fills, clipped and
-normalised, are their probabilities. `fill` is `lowdim.fill(frame)`, which finds kinds and dimensions by itself. R's
-mice runs where Rscript and mice are installed: 10 imputations, their shares are its probabilities.
+ordinal ones, error of real ones in units of their spread. Differences are paired by cell; in their errors all hidden
+cells of a row, of all hidings, count as one draw. `MixedFactorAnalysis` gets the kinds of columns, but finds by itself
+which labels of words are markers; its dimensions are those of `read`, or, as a contestant of its own, those of
+`DIMENSIONS` that predict a tenth of the cells it is given best. Factor analysis and IterativeImputer work on zeros and
+ones, one column for each label but the last, and their fills, clipped and normalised, are their probabilities. `fill`
+is `lowdim.fill(frame)`, which finds kinds and dimensions by itself. R's mice runs where Rscript and mice are
+installed: 10 imputations, their shares are its probabilities; it takes levels as ordered factors where a table has at
+most FEW_LEVELS of them, else as numbers (predictive mean matching).
 """
 
 from __future__ import annotations
@@ -34,6 +38,10 @@ from lowdim.text.messages import LowdimWarning
 DATA = Path(os.environ.get("LOWDIM_DATA", "../shared/data"))
 SPLITS, HIDDEN, IMPUTATIONS = 10, 0.1, 10
 LEAST = 0.01  # of a probability, for all
+OURS, CHOSEN = "MixedFactorAnalysis", "dimensions by hidden cells"
+PEERS = ("IterativeImputer of codes", "mice")
+DIMENSIONS = (1, 2, 3, 4, 5, 6, 8)
+FEW_LEVELS = 20  # polr of more takes minutes a hiding
 
 
 def read(name: str) -> tuple[pd.DataFrame, dict[str, str], int]:
@@ -99,7 +107,7 @@ class Coded:
 
 
 def losses(frame, hidden, kinds, shares, levels, values):
-    """Loss of each hidden cell by kind of score: {(column, score): array}."""
+    """Rows and losses of the hidden cells by kind of score: {(column, score): (rows, losses)}."""
     out = {}
     for name, kind in kinds.items():
         rows = np.flatnonzero(hidden[name])
@@ -107,26 +115,51 @@ def losses(frame, hidden, kinds, shares, levels, values):
         if kind in ("label", "yes/no") or (kind == "ordinal" and name in shares):
             p = shares[name][rows]
             own = np.clip(p[np.arange(len(rows)), [levels[name].index(x) for x in truth]], LEAST, 1)
-            out[name, "log loss" if kind != "ordinal" else "ordinal log loss"] = -np.log(own)
+            out[name, "log loss" if kind != "ordinal" else "ordinal log loss"] = rows, -np.log(own)
             if kind != "ordinal":
                 best = [levels[name][k] for k in p.argmax(axis=1)]
-                out[name, "wrong"] = (np.array(best, dtype=object) != truth).astype(float)
+                out[name, "wrong"] = rows, (np.array(best, dtype=object) != truth).astype(float)
         if kind == "ordinal":
             fill = np.clip(np.round(values[name][rows].astype(float)), frame[name].min(), frame[name].max())
-            out[name, "ordinal MAE"] = np.abs(fill - truth.astype(float))
+            out[name, "ordinal MAE"] = rows, np.abs(fill - truth.astype(float))
         elif kind == "count":
-            out[name, "count MAE of roots"] = np.abs(np.sqrt(np.maximum(values[name][rows], 0)) - np.sqrt(truth))
+            roots = np.sqrt(np.maximum(values[name][rows].astype(float), 0)) - np.sqrt(truth.astype(float))
+            out[name, "count MAE of roots"] = rows, np.abs(roots)
         elif kind in ("real", "positive"):
             spread = frame[name].std()
-            out[name, "squared error"] = ((values[name][rows].astype(float) - truth) / spread) ** 2
+            out[name, "squared error"] = rows, ((values[name][rows].astype(float) - truth) / spread) ** 2
     return out
 
 
 def ours(table, kinds, q):
-    model = MixedFactorAnalysis(q, likelihoods=kinds).fit(table)
+    asked = {name: "auto" if kind == "label" and table[name].dtype == object else kind for name, kind in kinds.items()}
+    model = MixedFactorAnalysis(q, likelihoods=asked).fit(table)
     filled, shares = model.impute(table, return_proba=True)
     levels = {name: list(own) for name, own in zip(table, model.levels_, strict=True) if own}
     return shares, levels, filled, model.n_iter_
+
+
+def chosen(table, kinds):
+    """The dimensions that predict a tenth of the given cells best, by log loss; numbers by the log of their errors."""
+    hidden = hide(table, 1000)
+    found = {}
+    for q in DIMENSIONS:
+        if q > sum(2 if kind in ("real", "positive") else 1 for kind in kinds.values()) // 2 + 1:
+            break
+        each = losses(table, hidden, kinds, *ours(table.mask(hidden), kinds, q)[:3])
+        found[q] = sum(
+            loss.sum() if "log loss" in score else 0.5 * len(loss) * np.log((loss**power).mean())
+            for (_, score), (_, loss) in each.items()
+            if len(loss) and score not in ("wrong", "ordinal MAE")
+            for power in [1 if score == "squared error" else 2]
+        )
+    return ours(table, kinds, min(found, key=found.get))
+
+
+def hide(frame, split):
+    """Which cells are hidden."""
+    drawn = np.random.default_rng(split).random(frame.shape) < HIDDEN
+    return pd.DataFrame(drawn, columns=list(frame)) & frame.notna()
 
 
 def of_codes(table, kinds, fill):
@@ -165,7 +198,7 @@ args <- commandArgs(TRUE)
 X <- read.csv(args[1], na.strings = "", check.names = FALSE)
 kinds <- strsplit(args[2], ",")[[1]]
 for (j in seq_along(kinds)) if (kinds[j] %in% c("label", "yes/no")) X[[j]] <- factor(X[[j]])
-for (j in seq_along(kinds)) if (kinds[j] == "ordinal") X[[j]] <- factor(X[[j]], ordered = TRUE)
+for (j in seq_along(kinds)) if (kinds[j] == "levels") X[[j]] <- factor(X[[j]], ordered = TRUE)
 names(X) <- paste0("c", seq_along(kinds))
 imp <- suppressWarnings(mice(X, m = as.integer(args[3]), maxit = 5, printFlag = FALSE, seed = 1))
 for (k in seq_len(imp$m)) write.csv(complete(imp, k), paste0(args[4], k, ".csv"), row.names = FALSE)
@@ -174,6 +207,7 @@ for (k in seq_len(imp$m)) write.csv(complete(imp, k), paste0(args[4], k, ".csv")
 
 def by_mice(table, kinds):
     """R's mice: shares of its imputations, and their means."""
+    few = sum(table[name].nunique() for name, kind in kinds.items() if kind == "ordinal") <= FEW_LEVELS
     with tempfile.TemporaryDirectory() as folder:
         table.to_csv(f"{folder}/t.csv", index=False)
         Path(f"{folder}/m.R").write_text(MICE)
@@ -181,7 +215,7 @@ def by_mice(table, kinds):
             "Rscript",
             f"{folder}/m.R",
             f"{folder}/t.csv",
-            ",".join(kinds.values()),
+            ",".join("levels" if kind == "ordinal" and few else kind for kind in kinds.values()),
             str(IMPUTATIONS),
             f"{folder}/o",
         ]
@@ -190,7 +224,7 @@ def by_mice(table, kinds):
     shares, levels, values = {}, {}, {}
     for j, (name, kind) in enumerate(kinds.items()):
         column = np.stack([d.iloc[:, j].to_numpy() for d in drawn])
-        if kind in ("label", "yes/no"):
+        if kind in ("label", "yes/no", "ordinal"):
             own = levels[name] = sorted(table[name].dropna().unique().tolist())
             p = np.column_stack([(column == v).mean(axis=0) for v in own]) + 0.5 / IMPUTATIONS
             shares[name] = p / p.sum(axis=1, keepdims=True)
@@ -213,7 +247,8 @@ def contestants(q):
         return IterativeImputer(max_iter=10, random_state=0).fit_transform(X)
 
     found: dict[str, Callable] = {
-        "MixedFactorAnalysis": lambda table, kinds: ours(table, kinds, q),
+        OURS: lambda table, kinds: ours(table, kinds, q),
+        CHOSEN: chosen,
         "fill": filled,
         "FactorAnalysis of codes": lambda table, kinds: of_codes(table, kinds, factors),
         "IterativeImputer of codes": lambda table, kinds: of_codes(table, kinds, chained),
@@ -238,8 +273,7 @@ class Tally:
 
     def hide(self, split: int) -> None:
         frame, kinds = self.frame, self.kinds
-        rng = np.random.default_rng(split)
-        hidden = pd.DataFrame(rng.random(frame.shape) < HIDDEN, columns=list(frame)) & frame.notna()
+        hidden = hide(frame, split)
         table = frame.mask(hidden)
         for who, answer in contestants(self.q).items():
             begin = cpu()
@@ -252,9 +286,30 @@ class Tally:
                 continue
             self.seconds[who] = self.seconds.get(who, 0.0) + cpu() - begin
             self.passes = max(self.passes, used)
-            for (_, score), loss in losses(frame, hidden, kinds, shares, levels, values).items():
-                self.cells.setdefault((score, who), []).append(loss)
+            for (_, score), (rows, loss) in losses(frame, hidden, kinds, shares, levels, values).items():
+                self.cells.setdefault((score, who), []).append(np.column_stack([rows, loss]))
         self.hidings += 1
+
+    def gap(self, score: str, one: str, other: str) -> tuple[float, float]:
+        """Mean of one's losses less the other's, and its error, rows as clusters."""
+        (rows, first), (_, second) = (np.concatenate(self.cells[score, who]).T for who in (one, other))
+        gap = first - second
+        each = np.bincount(rows.astype(int), gap - gap.mean())
+        return float(gap.mean()), float(np.sqrt((each**2).sum()) / len(gap))
+
+    def verdicts(self) -> list[str]:
+        """For each score ours beside the best of the peers: lines of the summary."""
+        lines = []
+        for score in dict.fromkeys(score for score, _ in self.cells):
+            many = len(self.cells[score, OURS])
+            peers = [who for who in PEERS if len(self.cells.get((score, who), ())) == many]
+            if not peers:
+                continue
+            best = min(peers, key=lambda who: np.concatenate(self.cells[score, who])[:, 1].mean())
+            told = (self.gap(score, who, best) for who in (OURS, CHOSEN))
+            words = " | ".join(f"{gap:+.4f} ± {error:.4f} ({gap / max(error, 1e-12):+.1f})" for gap, error in told)
+            lines.append(f"| {self.name} | {score} | {best} | {words} |")
+        return lines
 
     def table(self) -> str:
         """As a table of markdown; differences are ours less theirs."""
@@ -263,30 +318,32 @@ class Tally:
         lines += ["| score | " + " | ".join(self.seconds) + " |", "| --- |" + " --- |" * len(self.seconds)]
         for score in dict.fromkeys(score for score, _ in self.cells):
             line = [score.replace("squared error", "RMSE / spread")]
-            base = np.concatenate(self.cells[score, "MixedFactorAnalysis"])
             for who in self.seconds:
                 if (score, who) not in self.cells:
                     line.append("-")
                     continue
-                own = np.concatenate(self.cells[score, who])
+                own = np.concatenate(self.cells[score, who])[:, 1]
                 mean = np.sqrt(own.mean()) if score == "squared error" else own.mean()
-                gap = base - own
-                pair = f" ({gap.mean():+.3f} ± {gap.std() / np.sqrt(len(gap)):.3f})"
-                line.append(f"{mean:.3f}{'' if who == 'MixedFactorAnalysis' else pair}")
+                pair = "" if who in (OURS, CHOSEN) else " ({:+.3f} ± {:.3f})".format(*self.gap(score, OURS, who))
+                line.append(f"{mean:.3f}{pair}")
             lines.append("| " + " | ".join(line) + " |")
         spent = (f"{s / max(self.hidings, 1):.2f}" for s in self.seconds.values())
         return "\n".join([*lines, "| seconds of CPU | " + " | ".join(spent) + " |"])
 
 
 def main(minutes: float, names: list[str]) -> None:
-    """Hidings round by round until the minutes are over; each table is printed at the end."""
+    """Hidings round by round until the minutes are over; what is known after each round is printed."""
     end = time.monotonic() + 60 * minutes
     tallies = [Tally(name) for name in names]
     for split in range(SPLITS):
         for tally in tallies:
             if time.monotonic() < end:
                 tally.hide(split)
-    print("\n\n".join(tally.table() for tally in tallies if tally.hidings), flush=True)
+        said = [tally for tally in tallies if tally.hidings]
+        print(f"\n# after round {split + 1}\n", *(line for tally in said for line in tally.verdicts()), sep="\n")
+        print("", *(tally.table() + "\n" for tally in said), sep="\n", flush=True)
+        if time.monotonic() >= end:
+            break
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ from matplotlib.image import imread
 from lowdim.explorer.answers import Answers
 from lowdim.explorer.server import serving
 from lowdim.jobs.subject import Subject, subject
+from lowdim.judge.mixed.mixed_cells import touched_numbers
+from lowdim.models.mixed.columns import LEVELLED
+from lowdim.models.mixed.given_others import cells_at
 from tests.browser.chrome import Chrome, browser
 from tests.browser.explorer import SHIFT, Explorer
 from tests.browser.test_report_in_browser import FAINT, WIDTHS
@@ -408,3 +411,60 @@ def test_a_million_rows_are_quick_without_a_graphics_card(chrome, monkeypatch, t
         found = measured.ours(chrome, None, measured.simulated(rows), tmp_path)
         assert found["first"] <= 3.0 and found["frame"] <= frame, found
         assert found["lasso"] <= 0.5 and found["memory"] <= 400.0, found
+
+
+# a map of answers -------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def answers():
+    with serving(Answers(subjects.answers())) as server:
+        yield server
+
+
+def check_answers(page: Explorer, i: int, hidden=(), edited=None) -> None:
+    """What the page says of a touched row of answers is what Python says of it."""
+    s, told = subjects.answers(), page.numbers
+    x = touched_numbers(s.mixed, s.table.X[i : i + 1], hidden, edited or {})
+    at, others, card = s.mixed.posterior(x), s.mixed.given_others(x), s.explain(i, hidden=hidden, edited=edited)
+    assert same(told["z"], at.mean[0].tolist()) and same(told["cov"], at.cov[0].ravel().tolist())
+    for name in ("D2", "p", "T2", "Q"):
+        assert same([told[name]], [getattr(card, name)]), name
+    for name in ("surprise", "expected", "sd"):
+        assert same(told[name], [getattr(c, name) for c in card.cells]), name
+    levelled = [kind in LEVELLED for kind in s.model.likelihoods_]
+    seen = [ok and shown for ok, shown in zip(levelled, others.seen[0], strict=True)]
+    assert same(told["chance"], [p if ok else None for ok, p in zip(seen, others.share[0], strict=True)])
+    assert same(told["most"], [p if ok else None for ok, p in zip(levelled, others.likeliest_share[0], strict=True)])
+    assert card.sentence in page.live and page.complaints() == []
+
+
+def test_a_row_of_answers_can_be_touched(chrome, answers):
+    x = subjects.answers().mixed.codes(subjects.answers().table.X)
+    i = int(np.flatnonzero((x[:, 9] == 0) & ~np.isnan(x[:, [3, 11]]).any(axis=1))[0])  # of Aden
+    page = Explorer(chrome, answers.address, f"screen=row&row={i + 1}")
+    check_answers(page, i)
+    page.act("document.querySelector('[aria-label=\"Hide item0\"]').click()")
+    check_answers(page, i, ["item0"])
+    touched = {"town": "Bern, old", "height": 181.5}
+    for name, value in touched.items():
+        field = f"document.querySelector('[aria-label=\"value of {name}\"]')"
+        page.act(f"const f = {field}; f.value = '{value}'; f.dispatchEvent(new Event('change'))")
+    check_answers(page, i, ["item0"], touched)
+    page.visit(page.tab.js("location.hash.slice(1)"))  # the address holds answers too
+    check_answers(page, i, ["item0"], touched)
+
+
+def test_places_and_gaps_of_answers(chrome, answers):
+    s, page = subjects.answers(), Explorer(chrome, answers.address, "screen=place&place=0.4,-0.7")
+    cells, shares = cells_at(s.model, np.array([[0.4, -0.7]]))
+    told, best = page.numbers, [shares[name].max() if name in shares else None for name in s.columns]
+    assert same(told["chance"], best)
+    assert told["word"][s.columns.index("town")] == s.model.inverse_transform(np.array([[0.4, -0.7]]))[0][9]
+    k = s.columns.index("height")
+    half = 1.6448536269514722 * np.sqrt(cells.var + cells.noise)[0, k]
+    assert same([told["mean"][k], told["low"][k]], [cells.mean[0, k], cells.mean[0, k] - half])
+    fill = next(c for c in s.analysis.fills.labels if c.column == "town")
+    page.visit(f"screen=gaps&gap={s.columns.index('town')},{fill.rows[1]}")
+    assert same(page.numbers["shares"], fill.shares[1].tolist()) and page.numbers["word"] == fill.fills[1]
+    assert "town" in page.live and page.complaints() == []
+    page.visit("screen=map&ellipses=1")
+    assert "Look at this row" in page.text(".inspector") and "no screens" not in page.live

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lowdim.cli.about.demo import write_demo
 from lowdim.jobs.one_model import fit_method
@@ -86,6 +87,26 @@ def subject(path: Path, name: str, **options: Any) -> Subject:
 @cache
 def demo(name: str) -> Subject:
     return subject(lognormal(), "ppca", log="price,area+0.05") if name == "logs" else subject(wine(), name)
+
+
+@cache
+def answers() -> Subject:
+    """The run of a table of answers: three yes/no, six of five levels, towns, a count and two numbers, with gaps."""
+    rng = np.random.default_rng(5)
+    eta = rng.standard_normal((90, 2)) @ rng.normal(0.0, 1.8, (2, 13)) + rng.logistic(size=(90, 13))
+    parts = [np.where(x > 0.0, "y", "n") for x in eta.T[:3]]
+    parts += [(np.digitize(x, [-2.0, -0.5, 0.5, 2.0]) + 1).astype(str) for x in eta.T[3:9]]
+    parts.append(np.array(["Aden", "Bern, old", "Cork"])[np.digitize(eta[:, 9], [-1.0, 1.0])])
+    parts.append(np.minimum(rng.poisson(np.exp(0.3 * eta[:, 10])), 30).astype(str))
+    parts += [np.char.mod("%.3f", 170 + 3 * eta[:, 11]), np.char.mod("%.2f", np.exp(5 + 0.5 * eta[:, 12]))]
+    cells = np.where(rng.random(eta.shape) < 0.08, "", np.column_stack(parts))
+    frame = pd.DataFrame(cells, columns=[*"abc", *(f"item{k}" for k in range(6)), "town", "visits", "height", "price"])
+    frame.to_csv(folder() / "answers.csv", index=False)
+    how = ("--encode", "a,b,c,town", "--dims", "2", "--budget", "1s")
+    done = in_process("fit", "answers.csv", *how, cwd=folder())
+    assert done.code == 0, done.err
+    with contextlib.chdir(folder()):
+        return subject_of(folder() / "answers.run")
 
 
 @cache

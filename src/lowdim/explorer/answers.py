@@ -8,6 +8,8 @@
     near/Z.json                 the rows nearest to what a place decodes to, and whether any row has been there
     empty/A,B,X,Y,W,H,Z.json    where no row has been, in a view of two axes through a place
     map/NAME                    another map of the same rows, turned towards this one
+    card/ROW.json  at/Z.json    of a map of answers (`answer_cards.py`): a row with cells hidden and edited, as JSON; a
+    gap/K,I.json  ellipses/A,B  place; what fills column K of row I; three numbers of each row's ellipse
 
 Numbers are little-endian: doubles while a table is small, so that what the page works out is what Python works out;
 beyond that single precision, in units of each column's spread, so that no digits are lost to a far origin.
@@ -26,6 +28,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from lowdim.explorer.answer_cards import AnswerCards
 from lowdim.jobs.forms import form_of
 from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.subject import Subject
@@ -82,6 +85,7 @@ class Answers:
             "near": self._near,
             "empty": self._empty,
             "map": self._map,
+            **self._of_answers,
         }
         if name == "facts.json":
             return _json(self.facts)
@@ -96,6 +100,38 @@ class Answers:
         with self._one_at_a_time:  # models and tables are not written for many threads at once
             found = ways[kind](rest)
         return found if found is None or isinstance(found, Answer) else _json(found)
+
+    @cached_property
+    def _of_answers(self) -> dict[str, Callable[[str], Any]]:
+        """What a map of answers is asked besides, since the page cannot work it out."""
+        cards = self.cards
+        if cards is None:
+            return {}
+
+        def at(text: str) -> dict[str, Any] | None:
+            z = _floats(unquote(text.removesuffix(".json")), self.q)
+            return None if z is None else cards.at(z)
+
+        def gap(text: str) -> dict[str, Any] | None:
+            k, i = _pair(text.removesuffix(".json"), len(cards.columns), self.n)
+            return None if k is None or i is None else cards.gap(k, i)
+
+        def ellipses(text: str) -> Answer | None:
+            a, b = _pair(text, self.q, self.q)
+            return None if a is None or b is None else _binary(cards.ellipses(a, b), "<f8")
+
+        return {
+            "card": lambda text: cards.row(unquote(text.removesuffix(".json"))),
+            "at": at,
+            "gap": gap,
+            "ellipses": ellipses,
+        }
+
+    @cached_property
+    def cards(self) -> AnswerCards | None:
+        """The rows, places and gaps of a map of answers; None where the page touches the model itself."""
+        mixed = self.subject.mixed
+        return None if mixed is None else AnswerCards(self.subject, mixed)
 
     # facts ----------------------------------------------------------------------------------------------
     @cached_property
@@ -112,6 +148,7 @@ class Answers:
             "n": t.n,
             "q": self.q,
             "columns": columns_of(t),
+            "cells": None if self.cards is None else self.cards.columns,
             "numbers": {"double": self.exact, "shift": self._shift, "scale": self._scale},
             "form": form_of(t),
             "spread": s.rows.spread,
@@ -251,13 +288,16 @@ class Answers:
             return None
         t, analysis = self.subject.table, self.subject.analysis
         labels = {name: (values[int(codes[i])] if codes[i] >= 0 else None) for name, values, codes in self._labels}
-        row = {"name": t.row_names[i], "x": t.X[i], "labels": labels, "fills": {}, "held": []}
+        x = t.X[i] if self.cards is None else self.cards.codes[i]
+        row = {"name": t.row_names[i], "x": x, "labels": labels, "fills": {}, "held": []}
         if analysis is not None:
             f = analysis.fills
             row["fills"] = {
                 t.names[j]: [float(part[i, j]) for part in (f.filled, f.lower, f.upper)]
                 for j in np.flatnonzero(f.is_filled[i])
             }
+            if self.cards is not None:
+                row["fills"] = self.cards.fills(i)
             row["held"] = [t.names[j] for k, j in analysis.held.cells if k == i]
         return row
 
@@ -413,6 +453,12 @@ def _binary(x: Array, dtype: str) -> Answer:
 def _position(text: str, many: int) -> int | None:
     """A position from 0, or None where it is none."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 and int(text) < many else None
+
+
+def _pair(text: str, first: int, second: int) -> tuple[int | None, int | None]:
+    """Two positions from 0 with a comma between; None where one is none."""
+    one, _, two = text.partition(",")
+    return _position(one, first), _position(two, second)
 
 
 def _floats(text: str, many: int) -> Array | None:

@@ -23,7 +23,7 @@ ONLY_STRAIGHT = (
 )
 OF_ANSWERS = (
     " Of an answer it is the normal score of the probability of all answers no likelier than it. A row of answers "
-    "cannot be touched here: `lowdim explain RUN --row NAME --hide COLUMN` says what is made of it without a cell."
+    "cannot be touched here, but in `lowdim explore RUN`; `lowdim explain RUN --row NAME --hide COLUMN` says the same."
 )
 BAR_REACH = 8.0  # surprises beyond so many standard deviations fill their track
 

@@ -15,8 +15,8 @@ export function viewOf(app) {
   for (const key of ["ax", "ay", "colour", "size", "cut", "from", "to", "along", "wide"])
     if (s[key] !== first[key] && s[key] !== null && String(s[key]).length <= LONG_GROUP) at.set(key, String(s[key]));
   for (const key of ["ellipses", "path"]) if (s[key]) at.set(key, "1");
-  for (const j of s.hidden) at.append("hide", app.facts.columns[j].name);
-  for (const [j, value] of s.edited) at.append("set", `${app.facts.columns[j].name}=${value}`);
+  for (const j of s.hidden) at.append("hide", app.cells[j].name);
+  for (const [j, value] of s.edited) at.append("set", `${app.cells[j].name}=${value}`);
   if (s.place) at.set("place", s.place.join(","));
   if (s.gap) at.set("gap", s.gap.join(","));
   if (s.maps.length) at.set("maps", s.maps.join(","));
@@ -42,7 +42,7 @@ export function fromAddress(app) {
     change = /** @type {any} */ ({}),
     unknown = /** @type {string[]} */ ([]),
     {facts} = app,
-    index = (/** @type {string} */ name) => facts.columns.findIndex((/** @type {any} */ c) => c.name === name);
+    index = (/** @type {string} */ name) => app.cells.findIndex((/** @type {any} */ c) => c.name === name);
   const word = at.get("row") ?? "",
     given = Number(at.get("at") ?? -1),
     row = Number.isInteger(given) && given >= 0 && given < facts.n && app.nameOf(given) === word ? given : app.rows.find(word);
@@ -64,16 +64,23 @@ export function fromAddress(app) {
   );
   change.edited = new Map();
   for (const part of at.getAll("set")) {
+    const answer = app.cells.findIndex(
+      (/** @type {any} */ c) => part.startsWith(`${c.name}=`) && c.answers?.includes(part.slice(c.name.length + 1)),
+    );
+    if (answer >= 0) {
+      change.edited.set(answer, part.slice(app.cells[answer].name.length + 1));
+      continue;
+    }
     const sign = part.lastIndexOf("="),
       j = index(part.slice(0, sign)),
       value = part.slice(sign + 1).trim() === "" ? NaN : Number(part.slice(sign + 1));
-    if (j >= 0 && Number.isFinite(value) && Number.isFinite(inwardOf(facts.columns[j], value))) change.edited.set(j, value);
-    else unknown.push(`'${brief(part, 40)}' is no column with a number it can have: left out.`);
+    if (j >= 0 && !app.cells[j].answers?.length && Number.isFinite(value) && Number.isFinite(inwardOf(app.cells[j], value))) change.edited.set(j, value);
+    else unknown.push(`'${brief(part, 40)}' is no column with a ${facts.cells ? "value" : "number"} it can have: left out.`);
   }
   const place = (at.get("place") ?? "").split(",").map(Number);
   if (at.has("place") && place.length === facts.q && place.every(Number.isFinite)) change.place = place;
   const gap = (at.get("gap") ?? "").split(",").map(Number);
-  if (at.has("gap") && gap.length === 2 && gap.every(Number.isInteger) && gap[0] >= 0 && gap[0] < facts.columns.length && gap[1] < facts.n)
+  if (at.has("gap") && gap.length === 2 && gap.every(Number.isInteger) && gap[0] >= 0 && gap[0] < app.cells.length && gap[1] < facts.n)
     change.gap = gap;
   for (const key of ["from", "to"]) change[key] = at.get(key) ?? "";
   const most = /** @type {Record<string, number>} */ ({along: FRAMES, wide: facts.columns.length, cut: facts.columns.length});

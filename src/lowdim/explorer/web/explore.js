@@ -54,6 +54,7 @@ class App {
     this.source = source;
     this.trait = trait;
     this.facts = unpacked(facts);
+    this.cells = this.facts.cells ?? this.facts.columns; // the columns of a row's card: of answers those of the file
     this.data = new TableData(source, this.facts);
     this.model = makeModel(facts.model);
     this.law = this.facts.law ? new RowLaw(this.facts.law) : null;
@@ -188,7 +189,12 @@ class App {
 
   /** Where a row is looked at: a model that cannot place rows has only its map. */
   get rowScreen() {
-    return this.model?.places ? "row" : "map";
+    return this.places ? "row" : "map";
+  }
+
+  /** Whether rows can be placed: by the model here, or of a map of answers by Python. */
+  get places() {
+    return this.model?.places === true || this.facts.cells !== null;
   }
 
   /** An id of this page's own: a notebook may hold several. @param {string} name */
@@ -309,13 +315,18 @@ class App {
   async findEllipses() {
     const {facts, state} = this;
     this.ellipses = [];
-    if (!this.latent || !this.model?.places || !facts.numbers.double) return;
+    if (!this.latent || !this.places || !facts.numbers.double) return;
     const rows =
       state.group && state.group.length <= MOST_ELLIPSES
         ? Array.from(state.group)
         : facts.n <= MOST_ELLIPSES
           ? Array.from({length: facts.n}, (_, i) => i)
           : [];
+    if (facts.cells && rows.length) {
+      const cov = new Float64Array(await this.source.bytes(`ellipses/${this.latent.join(",")}`));
+      this.ellipses = rows.map(i => [i, Array.from(cov.slice(3 * i, 3 * i + 3))]);
+      return;
+    }
     const columns = rows.length
         ? await Promise.all(
             facts.columns.map((/** @type {any} */ _, /** @type {number} */ j) => this.data.numbers(`column/${j}`)),

@@ -12,7 +12,7 @@ export const keysOf = app =>
     ["+, -, 0 on the map", "zoom in, zoom out, fit"],
     ["l", "draw round rows with the pointer"],
     ["k", "draw round rows with the keys"],
-    ["e", "ellipses", app.model?.places === true],
+    ["e", "ellipses", app.places],
     ["c", "choose colours"],
     ["Escape", "clear the group"],
     ["?", "this help"],
@@ -51,7 +51,7 @@ export function pressed(app, event) {
   } else if (event.key === "k") {
     if (app.state.screen === "compare") app.screen.keyLasso();
     else app.go({screen: "map"}).then(() => app.map.keyLasso());
-  } else if (event.key === "e" && app.model?.places)
+  } else if (event.key === "e" && app.places)
     app.go({screen: "map", ellipses: !app.state.ellipses}, {said: `Ellipses ${app.state.ellipses ? "off" : "on"}.`});
   else if (event.key === "c") app.go({screen: "map"}).then(() => app.left.querySelectorAll("select")[2]?.focus());
   else if (event.key === "Escape") {

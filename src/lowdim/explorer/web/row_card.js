@@ -1,11 +1,12 @@
 // One row: every cell beside what the others say of it. Hide or edit a cell, and all of it follows.
-import {counted, el, expectation, figures, named, observed, pValue, signed} from "./words.js";
+import {brief, counted, el, expectation, figures, named, observed, percent, pValue, signed} from "./words.js";
 
 /** @typedef {import("./posterior.js").Model} Model */
 /** @typedef {{name: string, offset: number | null, low: number, high: number, least: number | null,
- *   most: number | null}} Column */
+ *   most: number | null, answers?: string[]}} Column answers: what its cells can be called; none of numbers */
 /** @typedef {{column: string, value: number | null, expected: number, sd: number, low: number, high: number,
- *   surprise: number | null, at: number | null, says: [number, number, number], limit: number}} Cell */
+ *   surprise: number | null, at: number | null, says: [number, number, number], limit: number, word?: string,
+ *   chance?: number | null, likeliest?: string, most?: number}} Cell */
 /** @typedef {{name: string, cells: Cell[], seen: number, D2: number | null, p: number | null, pD2: number | null,
  *   T2: number | null, pT2: number | null, dof: number, Q: number | null, pQ: number | null, hide: string[], pAfter: number | null,
  *   sentence: string, z: number[], cov: number[], logDensity: number | null}} Card */
@@ -187,14 +188,16 @@ export function rowPanel(columns, changed) {
       },
       "Show all cells",
     );
-  const heads = [
-    ["column", ""],
-    ["", ""],
-    ["value", "n"],
-    ["the rest says ± one sd", "n"],
-    ["surprise", "n"],
-    ["mark: value; band: 90%", "wide"],
-  ];
+  const worded = columns.some(c => c.answers?.length),
+    heads = [
+      ["column", ""],
+      ["", ""],
+      ["value", "n"],
+      ...(worded ? [["its chance", "n"]] : []),
+      [worded ? "the rest says" : "the rest says ± one sd", "n"],
+      ["surprise", "n"],
+      [worded ? "bar: chance (mark: number; band: 90%)" : "mark: value; band: 90%", "wide"],
+    ];
   const table = el(
     "table",
     {class: "cells"},
@@ -236,6 +239,12 @@ export function rowPanel(columns, changed) {
       }
       return;
     }
+    if (columns[j].answers?.length) {
+      if (text === card?.cells[j].word) return;
+      state.hidden.delete(j);
+      state.edited.set(j, text);
+      return touch(`${columns[j].name} set to ${text}.`);
+    }
     if (!Number.isFinite(value) || !Number.isFinite(inside)) {
       field.value = "";
       return touch(`'${text.slice(0, 40)}' is no number that ${columns[j].name} can have: nothing was changed.`);
@@ -246,18 +255,16 @@ export function rowPanel(columns, changed) {
     touch(`${columns[j].name} set to ${figures(value, 6)}.`);
   };
   const line = (/** @type {number} */ j) => {
-    const name = columns[j].name;
-    const field = el("input", {
-      type: "text",
-      inputMode: "decimal",
-      autocomplete: "off",
-      "aria-label": `value of ${name}`,
-      onchange: (/** @type {any} */ event) => edit(j, event.target),
-    });
+    const {name, answers = []} = columns[j],
+      common = {"aria-label": `value of ${name}`, onchange: (/** @type {any} */ event) => edit(j, event.target)},
+      field = answers.length
+        ? el("select", common, ...["", ...answers].map(word => el("option", {value: word}, word)))
+        : el("input", {type: "text", inputMode: "decimal", autocomplete: "off", ...common});
     const button = el("button", {type: "button", onclick: () => toggle(j)});
-    const [band, mark, says, size] = [
+    const [band, mark, chance, says, size] = [
       el("span", {class: "band"}),
       el("span", {class: "mark"}),
+      el("td", {class: "n"}),
       el("td", {class: "n says"}),
       el("td", {class: "n size"}),
     ];
@@ -267,11 +274,12 @@ export function rowPanel(columns, changed) {
       el("th", {scope: "row"}, named(name)),
       el("td", {class: "act"}, button),
       el("td", {class: "n value"}, field),
+      worded && chance,
       says,
       size,
       el("td", {class: "wide"}, el("div", {class: "track", "aria-hidden": "true"}, band, mark)),
     );
-    return {row, field, button, band, mark, says, size};
+    return {row, field, button, band, mark, chance, says, size};
   };
   const list = () => {
     if (!card) return;
@@ -296,10 +304,17 @@ export function rowPanel(columns, changed) {
       const from = Math.min(...ends),
         width = Math.max(...ends) - from || 1,
         share = (/** @type {number} */ v) => `${(100 * (v - from)) / width}%`;
-      if (document.activeElement !== l.field || l.field.value !== "" || !hidden)
+      if (cell.likeliest !== undefined) {
+        l.field.value = cell.word;
+        l.field.firstChild.textContent = hidden ? "hidden" : "gap";
+      } else if (document.activeElement !== l.field || l.field.value !== "" || !hidden)
         l.field.value = cell.value === null ? "" : observed(cell.value, cell.sd);
       l.field.placeholder = hidden ? "hidden" : "gap";
-      l.says.textContent = `${expectation(cell)} ± ${figures(cell.sd, 2)}`;
+      l.chance.textContent = typeof cell.chance === "number" ? percent(cell.chance) : "";
+      l.says.textContent =
+        cell.likeliest === undefined
+          ? `${expectation(cell)} ± ${figures(cell.sd, 2)}`
+          : `${brief(cell.likeliest, 18)} (${percent(cell.most ?? 0)})`;
       const far = cell.surprise !== null && Math.abs(cell.surprise) > 3;
       l.size.textContent = cell.surprise === null ? "" : `${signed(cell.surprise)} sd${far ? " !" : ""}`;
       l.row.className = [
@@ -310,8 +325,8 @@ export function rowPanel(columns, changed) {
       ]
         .join(" ")
         .trim();
-      l.band.style.left = share(low);
-      l.band.style.width = `${(100 * (high - low)) / width}%`;
+      l.band.style.left = cell.likeliest === undefined ? share(low) : "0";
+      l.band.style.width = `${100 * (cell.likeliest === undefined ? (high - low) / width : (cell.chance ?? 0))}%`;
       l.mark.style.left = share(cell.at ?? low);
       l.mark.hidden = cell.at === null;
       const word = hidden || changed ? "Restore" : "Hide",

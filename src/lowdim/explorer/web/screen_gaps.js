@@ -3,7 +3,8 @@ import {field, numbersRow, pickList} from "./controls.js";
 import {svg} from "./draw.js";
 import {chi2Upper} from "./laws.js";
 import {HALF_90, inwardOf, outwardOf} from "./row_card.js";
-import {brief, counted, el, figures, figuresBySd, general, named, shellWord} from "./words.js";
+import {fillWords} from "./screen_row.js";
+import {brief, counted, el, figures, figuresBySd, general, named, percent, shellWord} from "./words.js";
 
 const GAPS_LISTED = 60,
   LEANED = 12,
@@ -38,7 +39,7 @@ export function fillDensity(column, low, fill, high, level) {
 /** @param {any} app */
 export function gapsScreen(app) {
   const {facts} = app;
-  if (!app.model?.places) return null;
+  if (!app.places) return null;
   const column = el("select", {onchange: (/** @type {any} */ e) => app.go({gap: [Number(e.target.value), -1]})}),
     rows = el("div"),
     about = el("p", {class: "quiet"});
@@ -61,17 +62,17 @@ export function gapsScreen(app) {
 
   const prepare = async () => {
     if (counts) return;
-    counts = [];
-    for (let j = 0; j < facts.columns.length; j++)
-      counts.push(
+    counts = facts.cells?.map((/** @type {any} */ c) => c.gaps) ?? [];
+    for (let j = facts.cells ? facts.columns.length : 0; j < facts.columns.length; j++)
+      /** @type {number[]} */ (counts).push(
         (await app.data.numbers(`column/${j}`)).reduce(
           (/** @type {number} */ s, /** @type {number} */ v) => s + (Number.isNaN(v) ? 1 : 0),
           0,
         ),
       );
     column.replaceChildren(
-      ...counts.map((many, j) =>
-        many ? el("option", {value: String(j)}, `${brief(facts.columns[j].name, 30)} (${counted(many, "gap")})`) : "",
+      .../** @type {number[]} */ (counts).map((many, j) =>
+        many ? el("option", {value: String(j)}, `${brief(app.cells[j].name, 30)} (${counted(many, "gap")})`) : "",
       ),
     );
   };
@@ -85,12 +86,12 @@ export function gapsScreen(app) {
       return app.say(`${app.said} No gaps: nothing to fill.`);
     }
     const j = app.state.gap?.[0] ?? having,
-      values = await app.data.numbers(`column/${j}`),
+      values = await app.data.numbers(`column/${app.cells[j].number ?? j}`),
       where = [];
     for (let i = 0; i < facts.n && where.length < GAPS_LISTED; i++) if (Number.isNaN(values[i])) where.push(i);
     const i = app.state.gap?.[1] >= 0 ? app.state.gap[1] : where[0];
     column.value = String(j);
-    const fact = facts.fills?.find((/** @type {any} */ f) => f.column === facts.columns[j].name);
+    const fact = facts.fills?.find((/** @type {any} */ f) => f.column === app.cells[j].name);
     about.textContent = fact
       ? `Skill ${fact.skill === null ? "not known" : general(fact.skill, 2)}; intervals held ${fact.held} of ${fact.tried} hidden cells: ${fact.advice}.`
       : "";
@@ -100,7 +101,61 @@ export function gapsScreen(app) {
       ),
     );
     shown = [i, j];
-    await one(i, j, values);
+    await (facts.cells ? answered(i, j, values) : one(i, j, values));
+  };
+
+  /** A gap of a map of answers: all answers with their chances, or a number with its interval. */
+  const answered = async (/** @type {number} */ i, /** @type {number} */ k, /** @type {ArrayLike<number>} */ values) => {
+    const c = app.cells[k],
+      gap = app.unpacked(await app.source.json(`gap/${k},${i}.json`)),
+      words = gap.word !== undefined,
+      ours = fillWords(gap.own),
+      order = [...app.cells.keys()]
+        .filter(j => gap.leans[j])
+        .sort((a, b) => Math.abs(gap.leans[b]) - Math.abs(gap.leans[a]))
+        .slice(0, LEANED);
+    const first = order.slice(0, 3).map(j => brief(app.cells[j].name)).join(", ");
+    sentence.textContent = `Row ${brief(app.nameOf(i))}, ${brief(c.name)}: ${fillWords(gap)}.${first ? ` The map leans on ${first}.` : ""}`;
+    about.textContent ||= gap.about ?? "";
+    more.textContent = `The fill is the run's, by ${gap.by}. The map's own model, which Row shows too, says ${ours}.`;
+    app.numbers = {...gap, shares: words ? Array.from(gap.shares) : null, own: gap.own.chance ?? gap.own.value, leans: Array.from(gap.leans)};
+    picture.replaceChildren(
+      words
+        ? el(
+            "table",
+            {class: "leans"},
+            el("caption", {}, `How likely each answer is, by ${gap.by}`),
+            el("tbody", {}, ...gap.words.map((/** @type {string} */ word, /** @type {number} */ t) => barRow(brief(word, 40), percent(gap.shares[t]), 0, gap.shares[t]))),
+          )
+        : histogram(c, c.number, values, gap.low, gap.value, gap.high, facts.level),
+    );
+    const widest = Math.abs(gap.leans[order[0]] ?? 1),
+      chance = gap.own.word !== undefined;
+    leaned.replaceChildren(
+      el("h2", {}, "What the map leaned on"),
+      el(
+        "table",
+        {class: "leans"},
+        el("caption", {}, chance ? `How much likelier ${gap.own.word} is by each cell, in points of 100` : `How far each cell moves ${ours}${c.offset === null ? "" : ", on the scale of logarithms"}`),
+        el("tbody", {}, ...order.map(j => leanRow(app.cells[j].name, gap.leans[j] * (chance ? 100 : 1), widest * (chance ? 100 : 1)))),
+      ),
+    );
+    app.say(`${app.said} ${sentence.textContent}`);
+  };
+
+  /** A line of a bar that begins so far along. @param {string | HTMLElement} name @param {string} value @param {number} from @param {number} share */
+  const barRow = (name, value, from, share, kind = "track") => {
+    const bar = el("span", {class: "band"}),
+      line = numbersRow(/** @type {string} */ (name), value);
+    bar.style.left = `${100 * from}%`;
+    bar.style.width = `${100 * share}%`;
+    line.append(el("td", {class: "wide"}, el("div", {class: kind, "aria-hidden": "true"}, bar)));
+    return line;
+  };
+  /** @param {string} name @param {number} lean @param {number} widest */
+  const leanRow = (name, lean, widest) => {
+    const share = Math.abs(lean) / widest / 2;
+    return barRow(named(name, 40), lean > 0 ? `+${figures(lean, 2)}` : figures(lean, 2), lean < 0 ? 0.5 - share : 0.5, share, "track middle");
   };
 
   const one = async (/** @type {number} */ i, /** @type {number} */ j, /** @type {ArrayLike<number>} */ values) => {
@@ -147,18 +202,7 @@ export function gapsScreen(app) {
         el(
           "tbody",
           {},
-          ...order.map(k => {
-            const bar = el("span"),
-              share = Math.abs(leans[k]) / widest;
-            bar.style.width = `${50 * share}%`;
-            bar.style.left = `${leans[k] < 0 ? 50 - 50 * share : 50}%`;
-            const line = numbersRow(
-              named(facts.columns[k].name, 40),
-              leans[k] > 0 ? `+${figures(leans[k], 2)}` : figures(leans[k], 2),
-            );
-            line.append(el("td", {class: "wide"}, el("div", {class: "track middle", "aria-hidden": "true"}, bar)));
-            return line;
-          }),
+          ...order.map(k => leanRow(facts.columns[k].name, leans[k], widest)),
         ),
       ),
     );

@@ -79,7 +79,7 @@ export function mapScreen(app) {
     up.element,
     colour.element,
     size.element,
-    app.model?.places ? ellipses.element : null,
+    app.places ? ellipses.element : null,
     path.element,
     el("div", {class: "pair"}, lasso, keyLasso),
     el("div", {class: "pair"}, fit, clear, save),
@@ -126,7 +126,7 @@ export function mapScreen(app) {
 
   const paintRow = () => {
     const {row} = app.state;
-    const lacking = app.model?.places ? "" : `, with no screens of ${app.model ? "Row and Gaps" : "Row, Place and Gaps"}`;
+    const lacking = app.places ? "" : `, with no screens of ${app.model ? "Row and Gaps" : "Row, Place and Gaps"}`;
     sentence.textContent = `Row ${app.nameOf(row)}${app.rows.apart(row)}. Draw round some rows to hear what sets them apart.${lacking ? ` This model places no rows in the browser${lacking}.` : ""}`;
     details.replaceChildren(
       ...(app.screens.has("row")

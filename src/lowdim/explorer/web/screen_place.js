@@ -5,7 +5,7 @@ import {ink, svg} from "./draw.js";
 import {filmControls} from "./film.js";
 import {formOf, pictureOf} from "./pictures.js";
 import {HALF_90, outwardOf} from "./row_card.js";
-import {brief, el, figures, figuresBySd, named, shellWord, signed} from "./words.js";
+import {brief, el, figures, figuresBySd, named, percent, shellWord, signed} from "./words.js";
 
 const CELLS_LISTED = 40,
   NAMED_BARS = 40, // columns whose names stand below their bars
@@ -15,7 +15,7 @@ const CELLS_LISTED = 40,
 /** @param {any} app */
 export function placeScreen(app) {
   const {facts} = app;
-  if (!app.model) return null; // no decoder: no row lives anywhere
+  if (!app.model && !facts.cells) return null; // no decoder: no row lives anywhere
   const film = filmControls(app),
     mapBox = el("div", {class: "map-box"}),
     picture = el("div", {class: "picture"}),
@@ -53,11 +53,17 @@ export function placeScreen(app) {
     warning = el("p", {class: "warning", role: "alert", hidden: true}),
     near = el("div"),
     body = el("tbody"),
-    table = dataTable(
-      "What lives here, farthest from the average first; 90% of new cells lie in the band",
-      ["column", "value", "90% band", "off average"],
-      body,
-    ),
+    table = facts.cells
+      ? dataTable(
+          "What lives here, farthest from the average first: the likeliest answer, its chance here and its share of all rows; of numbers the mean, the band of 90% of new cells, and how far off the average that is",
+          ["column", "here", "chance or band", "in all rows"],
+          body,
+        )
+      : dataTable(
+          "What lives here, farthest from the average first; 90% of new cells lie in the band",
+          ["column", "value", "90% band", "off average"],
+          body,
+        ),
     inspector = el("div", {}, el("h2", {}, "The row that lives here"), sentence, warning, near, table);
   let busy = false,
     wanted = false,
@@ -88,8 +94,9 @@ export function placeScreen(app) {
     app.go({place: all.map(column => column[i])});
   };
 
-  /** The cells that live at a place, in the table's order and units. @param {number[]} place */
-  const cellsAt = place => {
+  /** The cells that live at a place, in the table's order and units; those of answers are asked for. @param {number[]} place */
+  const cellsAt = async place => {
+    if (facts.cells) return app.source.json(`at/${place.join(",")}.json`);
     const {mean, sd} = app.model.decode(place);
     return facts.columns.map((/** @type {any} */ c, /** @type {number} */ j) => {
       const own = (/** @type {number} */ v) => outwardOf(c, v),
@@ -107,18 +114,25 @@ export function placeScreen(app) {
     });
   };
 
+  /** @param {any} c */
+  const answerRow = c =>
+    c.word === undefined
+      ? numbersRow(named(c.name, 40), figuresBySd(c.value, c.sd, 3), `${figures(c.low, 3)} to ${figures(c.high, 3)}`, `${signed(c.off)} sd`)
+      : numbersRow(named(c.name, 40), brief(c.word, 24), percent(c.chance), percent(c.usual));
+
   const paint = async () => {
     app.mapInto(mapBox);
     how.textContent = howWords();
     await film.paint();
     const place = z(),
-      cells = cellsAt(place),
+      found = await cellsAt(place),
+      cells = found.cells ?? found,
       order = [...cells].sort((a, b) => Math.abs(b.off) - Math.abs(a.off));
     body.replaceChildren(
       ...order
         .slice(0, CELLS_LISTED)
         .map(c =>
-          numbersRow(
+          facts.cells ? answerRow(c) : numbersRow(
             named(c.name, 40),
             figuresBySd(c.value, c.sd, 3),
             c.banded ? `${figures(c.low, 3)} to ${figures(c.high, 3)}` : "not known",
@@ -128,7 +142,7 @@ export function placeScreen(app) {
     );
     const first = order
       .slice(0, 3)
-      .map(c => `${brief(c.name, 24)} ${figuresBySd(c.value, c.sd, 3)}`)
+      .map(c => `${brief(c.name, 24)} ${c.word === undefined ? figuresBySd(c.value, c.sd, 3) : `${c.word} (${percent(c.chance)})`}`)
       .join(", ");
     sentence.textContent = `At ${place
       .slice(0, 4)
@@ -139,10 +153,12 @@ export function placeScreen(app) {
       mean: cells.map((/** @type {any} */ c) => c.value),
       low: cells.map((/** @type {any} */ c) => c.low),
       high: cells.map((/** @type {any} */ c) => c.high),
-      density: app.model.density(place),
+      word: cells.map((/** @type {any} */ c) => c.word ?? null),
+      chance: cells.map((/** @type {any} */ c) => c.chance ?? null),
+      density: app.model?.density(place) ?? null,
     };
     paintSliders(place);
-    paintPicture(cells);
+    await paintPicture(found.numbers ?? found);
     app.map.draw();
     if (!film.playing()) ask();
   };
@@ -217,26 +233,30 @@ export function placeScreen(app) {
   };
 
   /** What the columns form; where they form nothing, each with its band. @param {any[]} cells */
-  const paintPicture = cells => {
+  const paintPicture = async cells => {
     const form = formOf(facts, app.state.wide),
       ends = film.ends();
     width.value = app.state.wide === null ? (form?.kind === "image" ? String(form.width) : "") : String(app.state.wide);
     pictured = "";
     if (!form) {
       stills.replaceChildren();
-      return picture.replaceChildren(...(app.state.wide === 0 ? [] : profile(cells)));
+      return picture.replaceChildren(...(app.state.wide === 0 || facts.cells ? [] : profile(cells)));
     }
     const drawn = pictureOf(facts, form, cells);
     pictured = `It looks like ${drawn.words}.`;
     picture.replaceChildren(drawn.element, el("p", {class: "quiet note"}, `${drawn.words[0].toUpperCase()}${drawn.words.slice(1)}.`));
     stills.replaceChildren(
       ...(ends
-        ? Array.from({length: STILLS}, (_, k) => {
-            const share = k / (STILLS - 1),
-              words = k === 0 ? ends[0].words : k === STILLS - 1 ? ends[1].words : `${Math.round(100 * share)}%`;
-            const {element} = pictureOf(facts, form, cellsAt(film.at(share)), words);
-            return el("figure", {}, element, el("figcaption", {}, brief(words, 18)));
-          })
+        ? await Promise.all(
+            Array.from({length: STILLS}, async (_, k) => {
+              const share = k / (STILLS - 1),
+                words = k === 0 ? ends[0].words : k === STILLS - 1 ? ends[1].words : `${Math.round(100 * share)}%`;
+              const there = await cellsAt(film.at(share)),
+                shown = there.numbers ?? there;
+              const {element} = pictureOf(facts, form, shown, words);
+              return el("figure", {}, element, el("figcaption", {}, brief(words, 18)));
+            }),
+          )
         : []),
     );
   };

@@ -2,15 +2,32 @@
 import {ink} from "./draw.js";
 import {lawWords, placeWords, rowCard, rowPanel} from "./row_card.js";
 import {searchField} from "./rows.js";
-import {brief, counted, el, figures, joinNames, pValue, pythonText, shellWord} from "./words.js";
+import {brief, counted, el, figures, joinNames, percent, pValue, pythonText, shellWord} from "./words.js";
 
 const ODD_LISTED = 12;
+
+/** A fill: a number with its interval, or an answer with its chance. @param {any} fill */
+export function fillWords(fill) {
+  if (fill.word !== undefined) return `${fill.word} (${percent(fill.chance)})`;
+  const [value, low, high] = Array.isArray(fill) ? fill : [fill.value, fill.low, fill.high];
+  return `${figures(value, 4)} (${figures(low, 4)} to ${figures(high, 4)})`;
+}
+
+/** The card of a row with cells hidden and edited; that of a map of answers is asked for. @param {any} app @param {number} row
+ * @param {any} given @param {Set<number>} hidden @param {Map<number, any>} edited @param {any} law @returns {Promise<any>} */
+async function cardOf(app, row, given, hidden, edited, law) {
+  const {cells, facts} = app;
+  if (!facts.cells) return rowCard(app.model, law, cells, given.name, app.unpacked(given.x), hidden, edited);
+  const changes = [...edited].filter(([j]) => !hidden.has(j)).map(([j, value]) => [cells[j].name, value]),
+    asked = {row, hidden: [...hidden].map(j => cells[j].name), edited: Object.fromEntries(changes)};
+  return app.source.json(`card/${encodeURIComponent(JSON.stringify(asked))}.json`);
+}
 
 /** @param {any} app */
 export function rowScreen(app) {
   const {facts} = app;
-  if (!app.model?.places) return null; // Map says so
-  const panel = rowPanel(facts.columns, (hidden, edited, said) => app.go({hidden, edited}, {said}));
+  if (!app.places) return null; // Map says so
+  const panel = rowPanel(app.cells, (hidden, edited, said) => app.go({hidden, edited}, {said}));
   const sentence = el("p", {class: "lead"}),
     gauges = el("div", {class: "gauges"}),
     fills = el("div"),
@@ -65,7 +82,7 @@ export function rowScreen(app) {
   /** @type {any} */ let card = null;
   /** @type {any} */ let untouched = null;
 
-  const columnOf = (/** @type {string} */ name) => facts.columns.findIndex((/** @type {any} */ c) => c.name === name);
+  const columnOf = (/** @type {string} */ name) => app.cells.findIndex((/** @type {any} */ c) => c.name === name);
   const hideFewest = () => {
     if (!card?.hide.length)
       return app.say(
@@ -98,11 +115,14 @@ export function rowScreen(app) {
   const paint = async () => {
     const {row, hidden, edited} = app.state,
       given = await app.data.row(row),
-      x = app.unpacked(given.x);
-    if (row !== app.state.row) return;
+      x = app.unpacked(given.x),
+      cards = await Promise.all([
+        cardOf(app, row, given, hidden, edited, app.law),
+        cardOf(app, row, given, new Set(), new Map(), null),
+      ]);
+    if (row !== app.state.row || hidden !== app.state.hidden || edited !== app.state.edited) return;
     app.mapInto(mapBox);
-    card = rowCard(app.model, app.law, facts.columns, given.name, x, hidden, edited);
-    untouched = rowCard(app.model, null, facts.columns, given.name, x, new Set(), new Map());
+    [card, untouched] = cards;
     panel.show(String(row), x, card, hidden, edited);
     sentence.textContent = app.short(card.sentence);
     where.textContent =
@@ -135,6 +155,8 @@ export function rowScreen(app) {
       expected: card.cells.map((/** @type {any} */ c) => c.expected),
       sd: card.cells.map((/** @type {any} */ c) => c.sd),
       surprise: card.cells.map((/** @type {any} */ c) => c.surprise),
+      chance: card.cells.map((/** @type {any} */ c) => c.chance ?? null),
+      most: card.cells.map((/** @type {any} */ c) => c.most ?? null),
     };
     app.say(`${app.said ?? ""} ${card.sentence} ${lawWords(card)}. ${placeWords(card)}.`);
     app.map.draw();
@@ -177,16 +199,16 @@ export function rowScreen(app) {
             el(
               "p",
               {class: "quiet"},
-              `By ${facts.filledBy}, its ${Math.round(100 * facts.level)}% intervals checked on hidden cells. "The rest says" beside a gap is the map's own model: another number, with ± one sd.`,
+              facts.cells
+                ? '"The rest says" beside a gap is the map\'s own model, which may be another than the one that fills it.'
+                : `By ${facts.filledBy}, its ${Math.round(100 * facts.level)}% intervals checked on hidden cells. "The rest says" beside a gap is the map's own model: another number, with ± one sd.`,
             ),
             el(
               "ul",
               {},
               ...entries
                 .slice(0, 12)
-                .map(([name, [fill, low, high]]) =>
-                  el("li", {}, `${brief(name)} ${figures(fill, 4)} (${figures(low, 4)} to ${figures(high, 4)})`),
-                ),
+                .map(([name, fill]) => el("li", {}, `${brief(name)} ${fillWords(fill)}`)),
             ),
           ]
         : []),
@@ -227,13 +249,13 @@ export function rowScreen(app) {
   };
 
   const note = () =>
-    app.latent && app.model?.places
+    app.latent
       ? "Ellipse: where this row lies given its seen cells, 90%. Dashed: with all its cells. Hollow points: rows with gaps."
       : "Hollow points: rows with gaps.";
 
   const command = () => {
     const {row, hidden, edited} = app.state,
-      columns = facts.columns,
+      columns = app.cells,
       word = app.rows.wordOf(row),
       parts = ["lowdim", "explain", facts.run, `--row=${word}`];
     if (!facts.run || !facts.law || word === null) return "";
@@ -245,11 +267,11 @@ export function rowScreen(app) {
   };
   const python = () => {
     const {row, hidden, edited} = app.state,
-      columns = facts.columns;
+      columns = app.cells;
     const names = `[${[...hidden].map(j => pythonText(columns[j].name)).join(", ")}]`;
     const values = `{${[...edited]
       .filter(([j]) => !hidden.has(j))
-      .map(([j, v]) => `${pythonText(columns[j].name)}: ${v}`)
+      .map(([j, v]) => `${pythonText(columns[j].name)}: ${typeof v === "string" ? pythonText(v) : v}`)
       .join(", ")}}`;
     if (facts.law)
       return `${app.pythonSubject()}\ncard = subject.explain(${row}, hidden=${names}, edited=${values})\nprint(card.text())`;

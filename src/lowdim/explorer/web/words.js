@@ -46,6 +46,9 @@ export const expectation = ({expected, sd, limit, value}) =>
 /** A p-value in one or two figures. @param {number} p @returns {string} */
 export const pValue = p => (p === 0 ? "0" : p < 1e-3 ? p.toExponential(0) : general(p, 2));
 
+/** A probability as a person reads it. @param {number} p */
+export const percent = p => (p < 0.01 && p > 0 ? `${general(100 * p, 1)}%` : `${Math.round(100 * p)}%`);
+
 /** @param {number} value @param {number} [digits] */
 export const signed = (value, digits = 1) => {
   const size = Math.abs(value).toFixed(digits);
