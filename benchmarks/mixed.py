@@ -132,7 +132,8 @@ def losses(frame, hidden, kinds, shares, levels, values):
 
 
 def ours(table, kinds, q):
-    asked = {name: "auto" if kind == "label" and table[name].dtype == object else kind for name, kind in kinds.items()}
+    words = {name for name in kinds if not pd.api.types.is_numeric_dtype(table[name])}
+    asked = {name: "auto" if kind == "label" and name in words else kind for name, kind in kinds.items()}
     model = MixedFactorAnalysis(q, likelihoods=asked).fit(table)
     filled, shares = model.impute(table, return_proba=True)
     levels = {name: list(own) for name, own in zip(table, model.levels_, strict=True) if own}

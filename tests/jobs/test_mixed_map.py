@@ -182,7 +182,7 @@ def test_axes_of_answers_are_turned_and_hold_up(tmp_path):
 
 
 def test_a_file_of_answers_is_placed_a_piece_at_a_time(made, monkeypatch):
-    """Words in a text file, in Parquet and in Arrow: the rows lie where those of a table in memory lie."""
+    """Words in text, Parquet, a folder of it and Arrow: the rows lie where those of a table in memory lie."""
     found, _, folder = made
     monkeypatch.setattr(pieces, "PIECE_ROWS", 64)
     frame = pd.concat([pd.read_csv(folder / "votes.csv")] * 2, ignore_index=True)
@@ -190,8 +190,11 @@ def test_a_file_of_answers_is_placed_a_piece_at_a_time(made, monkeypatch):
     frame.to_csv(folder / "new.csv", index=False)
     frame.to_parquet(folder / "new.parquet", row_group_size=100)
     frame.to_feather(folder / "new.feather")
+    (folder / "parts").mkdir()
+    for k in range(3):
+        frame[100 * k : 100 * k + 100].to_parquet(folder / "parts" / f"part{k}.parquet", index=False)
     whole = found.apply(frame)
-    for name in ("new.csv", "new.parquet", "new.feather"):
+    for name in ("new.csv", "new.parquet", "new.feather", "parts"):
         said = in_process("apply", "votes.run", name, "--stream", "-o", "placed.csv", "--quiet", cwd=folder)
         assert said.code == 0 and said.out.startswith("300 rows placed"), said.err
         placed = pd.read_csv(folder / "placed.csv")

@@ -22,18 +22,16 @@ from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.filled_table import Fills, column_lines
 from lowdim.judge.fills.fills import FILL_SAMPLE, fill
 from lowdim.judge.fills.models import TRIAL_TOL
+from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.rows.bulk import model_law
 from lowdim.judge.rows.null_law import RowLaw, row_p_values
 from lowdim.judge.rows.odd_rows import (
-    JudgedRows,
     OddRow,
-    RowDistances,
     check_level,
     judge_block,
     laws,
     odd_row,
-    without_culprit,
 )
 from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
@@ -420,6 +418,9 @@ def placed_columns(q: int) -> tuple[str, ...]:
     return (*axes, *(f"{axis}_sd" for axis in axes), "seen", "p", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
 
 
+P_AT, D2_AT = -7, -6  # of those columns
+
+
 def placed_numbers(where: Any, seen: Any, p: Array, distances: tuple[Any, Any, Any]) -> Array:
     """What is written of some rows, in the order of `placed_columns`; `distances` are D2, T2 and Q with their laws."""
     return np.column_stack([where.mean, where.std, seen, p, *(x for each in distances for x in (each.value, each.p))])
@@ -444,73 +445,23 @@ def place_stream(
     if source.n == 0:
         raise error("LD160", n=0, least=1)
     names = placed_columns(len(model.get_feature_names_out()))
-    law = law or model_law(model)
-    best, seen, counts = None, _Judging(model, source.columns, law), Counter[int]()
+    law, passed = law or model_law(model), _PassedRows()
     with stopped_as_a_whole(), as_sink(out, source.n, names) as sink:
-        for start, (table, rows) in walk(
+        for start, piece in walk(
             partial(_place, model, framed_gaussian(model), law), source.single_tile_blocks(), run or Run()
         ):
-            sink.write(start, table)
-            counts.update(_by_figures(rows.p))
-            best = seen.oddest(best, start, rows)
+            sink.write(start, passed.add(start, piece))
         sink.close()
-    limit, outside = discoveries(counts, 1.0 - odd_level)
-    return seen.told(best, source.n, limit, outside, counts, odd_level, str(out))
+    named = getattr(model, "feature_names_in_", source.columns)  # a source without names is taken by position
+    return passed.told(GaussianMap(model, tuple(named)), law, odd_level, str(out))
 
 
-class _Rows(NamedTuple):
-    """Of some rows: where they stand, their distances, and the p of each."""
-
-    at: NDArray[np.intp]
-    distances: RowDistances
-    p: Array
-    gaps: int = 0
-
-
-def _place(model: LinearGaussian, g: FramedGaussian, law: RowLaw, block: Block) -> tuple[Array, _Rows]:
+def _place(model: LinearGaussian, g: FramedGaussian, law: RowLaw, block: Block) -> _PlacedPiece:
     where, distances = model.block_posterior(block), judge_block(g, block, law)
-    D2, T2, Q = laws(distances, law)
-    p = row_p_values(D2.p, distances.cell_p, distances.seen)
-    table = placed_numbers(where, distances.seen, p, (D2, T2, Q))
-    gaps = 0 if block.mask is None else int((~block.mask).any(axis=1).sum())
-    listed = np.lexsort((-distances.D2, p))[:LISTED_ROWS]
-    mask = np.ones(block.x[listed].shape, dtype=bool) if block.mask is None else block.mask[listed]
-    looked = without_culprit(_take(distances, listed), g, block.x[listed], mask, law)
-    return table, _Rows(listed, looked, p, gaps)
-
-
-def _take(distances: RowDistances, rows: NDArray[np.intp]) -> RowDistances:
-    return RowDistances._make(part[rows] if len(part) else part for part in distances)
-
-
-class _Judging:
-    """Keeps the oddest rows of those that passed by, and how many had gaps."""
-
-    def __init__(self, model: LinearGaussian, columns: tuple[str, ...], law: RowLaw) -> None:
-        self.model, self.columns, self.law, self.gaps = model, columns, law, 0
-
-    def oddest(self, best: _Rows | None, start: int, rows: _Rows) -> _Rows:
-        self.gaps += rows.gaps
-        at, distances, p = rows.at + start, rows.distances, rows.p[rows.at]
-        if best is not None:
-            at, p = np.concatenate([best.at, at]), np.concatenate([best.p, p])
-            distances = RowDistances._make(np.concatenate(pair) for pair in zip(best.distances, distances, strict=True))
-        listed = np.lexsort((-distances.D2, p))[:LISTED_ROWS]
-        return _Rows(at[listed], _take(distances, listed), p[listed])
-
-    def told(
-        self, best: _Rows | None, n: int, limit: float, outside: int, counts: Counter[int], odd_level: float, out: str
-    ) -> PlacedStream:
-        assert best is not None
-        f, rate = best.distances, 1.0 - odd_level
-        scale, names = framed_gaussian(self.model).frame.scale, [str(row + 1) for row in best.at]
-        judged = JudgedRows(f, self.columns, scale, names, law=self.law)
-        picked = [k for k in range(len(f.D2)) if best.p[k] <= limit and f.seen[k] > 0]
-        odd = tuple(
-            odd_row(k, judged, laws(f, self.law), rate)._replace(row=int(best.at[k]), p=float(best.p[k]))
-            for k in picked
-        )
-        return PlacedStream(n, self.gaps, _below(counts, rate), outside, odd_level, odd, out)
+    three = laws(distances, law)
+    p = row_p_values(three[0].p, distances.cell_p, distances.seen)
+    X = block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
+    return _placed_piece(placed_numbers(where, distances.seen, p, three), X)
 
 
 def place_answers(
@@ -532,55 +483,66 @@ def place_answers(
     n, pieces = raw_pieces(file, reading)
     if n == 0:
         raise error("LD160", n=0, least=1)
-    law = law or map.plain_law
-    start, gaps, counts, best = 0, 0, Counter[int](), _Kept(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros((0, 0)))
+    law, passed, sink = law or map.plain_law, _PassedRows(), None
     with stopped_as_a_whole(), ExitStack() as stack:
-        sink = None
         for raw in pieces:
             X, _, absent, *_ = new_rows_of(raw, names, reading)
             if absent:
                 raise _lacking(len(names) - len(absent), names, absent)
-            table, p = _placed_piece(map, law, X)
+            where, found = map.positions(X), map.odd_rows(X, None, law=law)
+            table = placed_numbers(where, found.seen, found.p, (found.D2, found.T2, found.Q))
             if sink is None:
-                sink = stack.enter_context(as_sink(out, n, placed_columns((table.shape[1] - 8) // 2)))
-            sink.write(start, table)
-            counts.update(_by_figures(p))
-            gaps += int(np.isnan(X).any(axis=1).sum())
-            best, start = best.with_more(start, p, table[:, -6], X), start + len(X)
+                sink = stack.enter_context(as_sink(out, n, placed_columns(where.mean.shape[1])))
+            sink.write(passed.n, passed.add(passed.n, _placed_piece(table, X)))
         sink.close() if sink is not None else None
-    limit, outside = discoveries(counts, 1.0 - odd_level)
-    odd = best.told(map, law, limit, 1.0 - odd_level)
-    return PlacedStream(n, gaps, _below(counts, 1.0 - odd_level), outside, odd_level, odd, str(out))
+    return passed.told(map, law, odd_level, str(out))
 
 
-def _placed_piece(map: TableMap, law: RowLaw, X: Array) -> tuple[Array, Array]:
-    """What is written of some rows, and p of each."""
-    found = map.odd_rows(X, None, law=law)
-    return placed_numbers(map.positions(X), found.seen, found.p, (found.D2, found.T2, found.Q)), found.p
+class _PlacedPiece(NamedTuple):
+    """Some rows that were placed: what is written of them, how many have gaps, and the oddest with their cells."""
 
-
-class _Kept(NamedTuple):
-    """The oddest of the rows that passed by: where they stand, their p, and their cells."""
-
-    at: NDArray[np.intp]
-    p: Array
+    table: Array
+    gaps: int
+    few: NDArray[np.intp]
     X: Array
 
-    def with_more(self, start: int, p: Array, D2: Array, X: Array) -> _Kept:
-        """Some more rows looked at."""
-        few = np.lexsort((-D2, p))[:LISTED_ROWS]
-        at, p = np.concatenate([self.at, start + few]), np.concatenate([self.p, p[few]])
-        X = np.concatenate([self.X.reshape(len(self.X), X.shape[1]), X[few]])
-        best = np.argsort(p, kind="stable")[:LISTED_ROWS]
-        return _Kept(at[best], p[best], X[best])
 
-    def told(self, map: TableMap, law: RowLaw, limit: float, rate: float) -> tuple[OddRow, ...]:
-        """Those with no larger p than this, each with its reason."""
+def _placed_piece(table: Array, X: Array) -> _PlacedPiece:
+    few = np.lexsort((-table[:, D2_AT], table[:, P_AT]))[:LISTED_ROWS]
+    return _PlacedPiece(table, int(np.isnan(X).any(axis=1).sum()), few, X[few])
+
+
+class _PassedRows:
+    """The rows that passed by: how many there were, their p-values by their first figures, and the oddest."""
+
+    def __init__(self) -> None:
+        self.n, self.gaps, self.counts = 0, 0, Counter[int]()
+        self.at, self.p, self.D2, self.X = np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0), np.zeros((0, 0))
+
+    def add(self, start: int, piece: _PlacedPiece) -> Array:
+        """What is written of some more rows; they are counted, and the oddest kept."""
+        table, gaps, few, X = piece
+        self.n, self.gaps = self.n + len(table), self.gaps + gaps
+        self.counts.update(_by_figures(np.ascontiguousarray(table[:, P_AT])))
+        at, p, D2 = (
+            np.concatenate(pair)
+            for pair in ((self.at, start + few), (self.p, table[few, P_AT]), (self.D2, table[few, D2_AT]))
+        )
+        X = np.concatenate([self.X.reshape(len(self.X), X.shape[1]), X])
+        best = np.lexsort((-D2, p))[:LISTED_ROWS]
+        self.at, self.p, self.D2, self.X = at[best], p[best], D2[best], X[best]
+        return table
+
+    def told(self, map: TableMap, law: RowLaw, odd_level: float, out: str) -> PlacedStream:
+        """How many are odd, and the oddest of those, each with its reason."""
+        limit, outside = discoveries(self.counts, 1.0 - odd_level)
         found = map.odd_rows(self.X, [str(row + 1) for row in self.at], law=law)
         picked = [k for k in range(len(self.p)) if self.p[k] <= limit and found.seen[k] > 0]
         three = found.D2, found.T2, found.Q
-        rows = (odd_row(k, found.judged, three, rate) for k in picked)
-        return tuple(r._replace(row=int(self.at[r.row]), p=float(self.p[r.row])) for r in rows)
+        rows = (odd_row(k, found.judged, three, 1.0 - odd_level) for k in picked)
+        odd = tuple(r._replace(row=int(self.at[r.row]), p=float(self.p[r.row])) for r in rows)
+        below = _below(self.counts, 1.0 - odd_level)
+        return PlacedStream(self.n, self.gaps, below, outside, odd_level, odd, out)
 
 
 def _by_figures(p: Array) -> dict[int, int]:

@@ -10,7 +10,7 @@ from typing import Any
 from lowdim.sources.files.arrow import open_ipc
 from lowdim.sources.files.base import damaged, stamp
 from lowdim.sources.files.csv import text_pieces
-from lowdim.sources.files.parquet import open_parquet
+from lowdim.sources.files.parquet import open_parquet, parquet_files
 from lowdim.table.binary_file import from_memory
 from lowdim.table.open_file import Raw, file_kind, regular_size
 from lowdim.table.options import ReadingOptions
@@ -24,15 +24,22 @@ HEAD = 4096  # bytes that say what a file is
 def raw_pieces(file: str | PathLike[str], reading: ReadingOptions) -> tuple[int, Iterator[Raw]]:
     """How many rows a file has, and its rows piece by piece; a file that changes meanwhile is an error.
 
-    Text files, Parquet and Arrow; others hold numbers only, or are held in memory anyway.
+    Text files, Parquet (a folder of files too) and Arrow; others hold numbers only, or are held in memory anyway.
     """
     path = Path(file)
+    inside = parquet_files(path) if path.is_dir() else []
+    if inside:
+        return sum(_opened(each, "parquet", reading)[0] for each in inside), _of_folder(inside, reading)
     regular_size(path, str(file))
     with path.open("rb") as head:
         kind = file_kind(head.read(HEAD), path)
     if kind not in ("text", "parquet", "arrow"):
-        why = "words are read piece by piece from text, Parquet and Arrow files"
+        why = "words are read piece by piece from text, Parquet and Arrow files, and from folders of Parquet"
         raise error("LD002", name=protect_terminal(path.name), why=why, fix="save it as CSV or Parquet")
+    return _opened(path, kind, reading)
+
+
+def _opened(path: Path, kind: str, reading: ReadingOptions) -> tuple[int, Iterator[Raw]]:
     try:
         n, pieces = text_pieces(path, reading, PIECE_ROWS) if kind == "text" else _of_batches(path, kind)
     except LowdimError:
@@ -40,6 +47,11 @@ def raw_pieces(file: str | PathLike[str], reading: ReadingOptions) -> tuple[int,
     except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
         raise damaged(path, kind, problem) from None
     return n, _watched(path, kind, pieces)
+
+
+def _of_folder(inside: list[Path], reading: ReadingOptions) -> Iterator[Raw]:
+    for each in inside:  # one file is open at a time
+        yield from _opened(each, "parquet", reading)[1]
 
 
 def _of_batches(path: Path, kind: str) -> tuple[int, Iterator[Raw]]:
