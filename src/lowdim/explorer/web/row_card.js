@@ -264,7 +264,7 @@ export function rowPanel(columns, changed) {
     const [band, mark, chance, says, size] = [
       el("span", {class: "band"}),
       el("span", {class: "mark"}),
-      el("td", {class: "n"}),
+      el("td", {class: "n chance"}),
       el("td", {class: "n says"}),
       el("td", {class: "n size"}),
     ];
@@ -314,7 +314,7 @@ export function rowPanel(columns, changed) {
       l.says.textContent =
         cell.likeliest === undefined
           ? `${expectation(cell)} ± ${figures(cell.sd, 2)}`
-          : `${brief(cell.likeliest, 18)} (${percent(cell.most ?? 0)})`;
+          : `${brief(cell.likeliest, 12)} (${percent(cell.most ?? 0)})`;
       const far = cell.surprise !== null && Math.abs(cell.surprise) > 3;
       l.size.textContent = cell.surprise === null ? "" : `${signed(cell.surprise)} sd${far ? " !" : ""}`;
       l.row.className = [
