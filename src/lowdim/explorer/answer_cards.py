@@ -160,9 +160,9 @@ class AnswerCards:
     def _fill(self, f: Fills, k: int, i: int) -> dict[str, Any] | None:
         name, j = self.map.columns[k], self.map.numbers[k][0]
         for c in f.labels:
-            at = np.flatnonzero(c.rows == i) if c.column == name else []
-            if len(at):
-                share = c.shares[int(at[0])]
+            gap = np.flatnonzero((c.rows == i) & (c.column == name))
+            if len(gap):
+                share = c.shares[int(gap[0])]
                 about = f"{c.right} of {c.tried} hidden answers right; by the most frequent answer {c.usual}."
                 return {
                     "by": c.engine,
