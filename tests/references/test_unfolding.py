@@ -1,12 +1,15 @@
 """The unfoldings and the score of a map on the author's tables and embeddings."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from scipy.linalg import eigh, solve
 
 from lowdim import PPCA, Isomap, LaplacianEigenmaps, MaximumEntropyUnfolding, MaximumVarianceUnfolding, embedding_score
 from tests.conftest import need
 from tests.models.spectral.tables import explained
-from tests.references.tables import numbers, wifi
+from tests.references.tables import distances, numbers, wifi, yeast
 
 
 def stick():
@@ -60,7 +63,7 @@ def test_wifi_unfolded():
 
 
 def test_stick_man_unfolded():
-    """The author's map (SeDuMi, k = 7) keeps lengths, ours does not let them grow: alike, and ours scores higher."""
+    """The author's map (SeDuMi, k = 7) holds lengths, ours does not let them grow: alike, and ours scores higher."""
     his, Y = np.load(need("reference_results") / "spectral_embeddings.npz")["stick_mvu_k7"], stick()
     ours = MaximumVarianceUnfolding(2, n_neighbors=7).fit_transform(Y)
     assert min(abs(np.corrcoef(ours[:, q], his[:, q])[0, 1]) for q in (0, 1)) > 0.97
@@ -84,3 +87,58 @@ def test_swiss_roll_by_300_landmarks():
     assert model.gap_ <= 1e-6
     assert (explained(model.embedding_[model.landmarks_], truth[model.landmarks_]) >= 0.99).all()
     assert (explained(model.embedding_, truth) >= 0.99).all()
+
+
+# what the author's unfoldings are ----------------------------------------------------------------------------------
+def cliques_of(D, k):
+    """Every pair within a row and its k nearest, once."""
+    near = np.argsort(D - np.eye(len(D)), axis=1, kind="stable")[:, : k + 1]
+    pairs = {tuple(sorted(pair)) for rows in near for pair in combinations(rows.tolist(), 2)}
+    return np.array(sorted(pairs)).T
+
+
+def held_exactly(D, i, j, gap=1e-6):
+    """K of the largest trace whose squared lengths over the edges are D's: a path of centres from D's own matrix."""
+    n = len(D)
+    H = np.eye(n) - 1 / n
+    basis = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[0][:, 1:]  # of centred places
+    B = basis[i] - basis[j]  # an edge each
+
+    def springs(l):
+        return B.T @ (l[:, None] * B)
+
+    K, d = basis.T @ (-0.5 * H @ D @ H) @ basis, D[i, j]
+    l = np.full(len(i), 2 / np.linalg.eigvalsh(springs(np.ones(len(i))))[0])
+    S = springs(l) - np.eye(n - 1)
+    while (K * S).sum() > gap * np.trace(K):
+        inverse = np.linalg.inv(S)
+        mu = 0.15 * (K * S).sum() / (n - 1)
+        M = (B @ K @ B.T) * (B @ inverse @ B.T)
+        step = solve(M, mu * np.einsum("ei,ij,ej->e", B, inverse, B, optimize=True) - d, assume_a="pos")
+        towards_S = springs(step)
+        towards_K = K @ towards_S @ inverse
+        towards_K = mu * inverse - K - (towards_K + towards_K.T) / 2
+        K, S = (A + within(A, way) * way for A, way in ((K, towards_K), (S, towards_S)))
+    return basis @ K @ basis.T
+
+
+def within(A, way):
+    """The longest step that leaves A positive definite, 1 at the most."""
+    least = eigh(way, A, eigvals_only=True, subset_by_index=(0, 0))[0]
+    return 1.0 if least >= 0 else min(1.0, -0.95 / least)
+
+
+@pytest.mark.slow
+def test_the_authors_unfolding_of_yeast():
+    """His shares of the eigenvalues are those of lengths held exactly, whose roots were given for squares."""
+    D = np.sqrt(distances(np.nan_to_num(yeast(need("spellman_yeast")))))
+    values = np.linalg.eigvalsh(held_exactly(D, *cliques_of(D, 7)))[::-1]
+    assert values[:6] / values.sum() == pytest.approx([0.21681, 0.14923, 0.13419, 0.08529, 0.07832, 0.05044], abs=3e-4)
+
+
+def test_the_authors_unfolding_of_the_stick_man():
+    his = np.load(need("reference_results") / "spectral_embeddings.npz")["stick_mvu_k7"]
+    D = np.sqrt(distances(stick()))
+    values, vectors = np.linalg.eigh(held_exactly(D, *cliques_of(D, 7)))
+    assert min(abs(np.corrcoef(vectors[:, -1 - q], his[:, q])[0, 1]) for q in (0, 1)) > 0.9999
+    assert values[:-3:-1] == pytest.approx((his**2).sum(axis=0), rel=0.01)

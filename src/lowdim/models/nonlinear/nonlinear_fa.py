@@ -62,6 +62,7 @@ REGRESSION_STEPS, REGRESSION_GAIN = 200, 1e-10  # of the first regressions, and 
 FRESH_DRAWS = 20  # a row, for the bound on fresh samples
 LEAST_PLACE_SD = 0.03  # standard deviation of a place at the start: a GTM may be certain of a row
 LEAST_PRIOR = 1e-9
+OVERSTATED = 0.5  # nats a row by which three points an axis may overstate the bound before it is said
 NETWORK_GAIN = 2.0  # of the first weights: units bend within the factors' spread
 
 
@@ -101,7 +102,8 @@ class NonlinearFactorAnalysis(LatentModel):
     activation : {"tanh", "sigmoid"}, default "tanh"
         What hidden units are.
     weight_prior : float >= 0, default 0.01
-        Precision of the weights; cells are in units of the columns' mean spread.
+        Precision of the weights; cells are in units of the columns' mean spread. Too small for a table, the network
+        bends between the points of an expectation: `fresh_bound_` then falls behind `objective_`.
     amortized : bool, default False
         True: a second perceptron of the same layers gives m and s from a row's cells (and which are missing), and is
         learnt with the rest: faster for new rows, but with many gaps much the worse for rows not learnt from. False:
@@ -128,7 +130,8 @@ class NonlinearFactorAnalysis(LatentModel):
     n_components_ : int
         q.
     objective_, history_ : float, array
-        The evidence bound of all rows, and its values step by step (with the weights' prior).
+        The evidence bound of all rows, placed anew as `transform` places them, and the values of the climb step by
+        step (with the weights' prior, each row where the climb has it).
     n_iter_, converged_, certificate_ : int, bool, Certificate
         Passes over the table, whether `tol` was met, and how far the numbers can be trusted.
     params_, frame_ : NonlinearFAParams, Frame
@@ -368,7 +371,7 @@ class NonlinearFactorAnalysis(LatentModel):
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         p = fit.params
         bounded = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-6) else ()
-        notes = (f"on fresh samples the bound is {fit.stats:.6g}", inflation_note(p.inflation))
+        notes = (_fresh_note(fit, header.n), inflation_note(p.inflation))
         digits = em_digits(fit.remaining, header.n)
         return certify(fit, self._objective_name, digits=digits, boundary=bounded, notes=notes)
 
@@ -381,6 +384,14 @@ class NonlinearFactorAnalysis(LatentModel):
         peak = 8 * (13 * n * d + 45 * (4 * n * q + weights) + work) + 8 * 3 * d * d  # of a table with gaps
         passes = 170 + int(self.max_iter)
         return Cost(passes, 8 * n * d * passes, peak, "a sample of rows, or fewer columns", min(500, passes))
+
+
+def _fresh_note(fit: Fit, n: int) -> str:
+    """The bound on fresh draws, and what it means where it falls behind."""
+    note = f"on fresh samples the bound is {fit.stats:.6g}"
+    if fit.objective - fit.stats <= OVERSTATED * n:
+        return note
+    return f"{note}, far lower: the network bends too sharply for three points an axis; raise weight_prior"
 
 
 def _random_network(sizes: tuple[int, ...], gain: float, activation: str, rng: np.random.Generator) -> Network:
