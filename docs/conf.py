@@ -73,7 +73,7 @@ html_title = "lowdim"
 html_static_path = ["_static"]
 html_css_files = ["lowdim.css"]
 html_copy_source = html_show_sourcelink = html_show_sphinx = False
-ALONE = """index five_minutes which_method sharp_bits coming_from promises glossary reliability sources audit
+ALONE = """index five_minutes which_method sharp_bits coming_from promises glossary published reliability sources audit
     _generated/messages _generated/commands _generated/reach"""  # pages without others below them
 html_sidebars = {page: [] for page in ALONE.split()}
 html_theme_options = {

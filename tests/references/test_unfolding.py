@@ -104,12 +104,12 @@ def held_exactly(D, i, j, gap=1e-6):
     basis = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[0][:, 1:]  # of centred places
     B = basis[i] - basis[j]  # an edge each
 
-    def springs(l):
-        return B.T @ (l[:, None] * B)
+    def springs(strength):
+        return B.T @ (strength[:, None] * B)
 
     K, d = basis.T @ (-0.5 * H @ D @ H) @ basis, D[i, j]
-    l = np.full(len(i), 2 / np.linalg.eigvalsh(springs(np.ones(len(i))))[0])
-    S = springs(l) - np.eye(n - 1)
+    soft = np.linalg.eigvalsh(springs(np.ones(len(i))))[0]
+    S = springs(np.full(len(i), 2 / soft)) - np.eye(n - 1)
     while (K * S).sum() > gap * np.trace(K):
         inverse = np.linalg.inv(S)
         mu = 0.15 * (K * S).sum() / (n - 1)

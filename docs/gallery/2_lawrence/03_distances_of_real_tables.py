@@ -47,7 +47,7 @@ for name, (printed, predicted) in published.items():
     assert round(variance, 2 if printed > 1 else 3) == printed and abs(law / predicted - 1) < 0.005
 
 # %%
-# The robot's WiFi (section 1.7) has no figure of this kind in the text; its rows go round a building, in two dimensions.
+# The robot's WiFi (section 1.7) has no such figure in the text; its rows go round a building, in two dimensions.
 variance, law = found["wifi"]
 print(f"wifi         not published   {law:8.3g} by the law   {variance:8.3g} seen")
 assert variance > 5 * law

@@ -53,7 +53,12 @@ ax.set(xlabel="eigenvalue", title="negative ones: these distances are of no stra
 # %%
 print(f"cities                 author's figure 48   ours {len(D)}")
 print("largest eigenvalues    known 4.0697e7 2.1512e7   ours", *(f"{v:.4e}" for v in model.eigenvalues_))
+print(f"the next, the least    known 7.398e6 5.854e6 -5.853e6   ours {values[2]:.3e} {values[3]:.3e} {values[-1]:.3e}")
 print(f"negative eigenvalues   known 22   ours {model.n_negative_}")
+fits = [values[:2].sum() / total for total in (np.abs(values).sum(), values[values > 0].sum())]
+print(f"goodness of fit        known 0.5760 0.6975   ours {fits[0]:.4f} {fits[1]:.4f}")
+assert np.allclose(values[[2, 3, -1]], [7.398e6, 5.854e6, -5.853e6], rtol=2e-4)
+assert np.allclose(fits, [0.5760, 0.6975], atol=6e-5)
 print(f"of the true map {100 * (1 - fit.error):.1f} % is there")
 assert len(D) == 48 and model.n_negative_ == 22
 assert np.allclose(model.eigenvalues_, [4.0697e7, 2.1512e7], rtol=1e-4) and fit.error < 0.035

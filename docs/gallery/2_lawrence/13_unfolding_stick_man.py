@@ -8,7 +8,8 @@ of 102 coordinates, three strides that come back.
 
 A map is scored by the likelihood of a Gaussian process from it to the table, the author's recipe. His own maps, which
 were saved, score 3803.37 (Isomap), 3634.98 (MVU) and 2743.43 (Laplacian eigenmaps) with 7 neighbours; the recipe of the
-paper has 6. Ours are maps of the same rows by our solvers.
+paper has 6. Ours are maps of the same rows by our solvers. His MVU holds the lengths between neighbours exactly, and
+was given distances where its program asks for their squares; ours has the squares, and lengths may shrink.
 """
 
 # slow: three unfoldings and six scores

@@ -79,10 +79,10 @@ assert factors.converged_ and bent < flat / 2
 
 # %%
 # **Why the weights need a prior.** The bound is an expectation, taken by three points an axis. With a prior of 0.01 the
-# network bends between these points: the climb still rises with every step, but what it gains is not there. The bound of
-# the rows placed anew (``objective_``) rises and then falls, and on fresh points (``fresh_bound_``) it falls from the
-# start. With a prior of 1 all three stay together. So a climb that was stopped early may look better than its own end:
-# the fresh bound tells.
+# network bends between these points: the climb still rises with every step, but what it gains is not there. The bound
+# of the rows placed anew (``objective_``) rises and then falls, and on fresh points (``fresh_bound_``) it falls. With a
+# prior of 1 the two stay together. So a climb that was stopped early may look better than its own end: the fresh bound
+# tells.
 warnings.filterwarnings("ignore", message="LD201")  # two of these are stopped on purpose
 print("prior   steps   climb   placed anew   on fresh points")
 fits = [

@@ -299,9 +299,9 @@ def rebuilt(
     X = np.asarray(X, dtype=np.float64)
     z = np.asarray(model.transform(X))
     q = z.shape[1]
-    steps = np.array(sorted({max(q // 2, 1), q} if kept is None else {k for k in kept if 0 <= k <= q}), dtype=int)
-    if not len(steps):
-        raise error("LD210", option="kept", value=kept, allowed=f"numbers of axes, 0 to {q}")
+    steps = np.array(sorted({max(q // 2, 1), q} if kept is None else set(kept)), dtype=int)
+    if not len(steps) or steps[0] < 0 or steps[-1] > q:
+        raise error("LD210", option="kept", value=kept, allowed=f"numbers of axes from 0 to {q}, or fit more (dims)")
     at = spread_out(len(X), MOST_GRID_ROWS) if rows is None else np.asarray(rows, dtype=int)
     built = np.stack([np.asarray(model.inverse_transform(np.where(np.arange(q) < k, z, 0.0))) for k in steps]) * unit
     own = X * unit
