@@ -275,6 +275,16 @@ def test_rows_of_any_model_are_joined_and_pictured():
         plot_model("map", model, table, shape=(2, 4))
 
 
+def test_a_mixture_with_axes_is_drawn_on_the_common_map_of_its_parts():
+    rng = np.random.default_rng(0)
+    angle = np.sort(rng.uniform(0, np.pi, 120))
+    X = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.03 * rng.standard_normal((120, 2))
+    model, table = ld.MixtureOfPPCA(3, 1, random_state=0).fit(X), ld.read(X)
+    shown = plot_model("map", model, table, join=True)
+    assert shown.data["position"] == pytest.approx(model.coordinate(X, 2).places)
+    assert abs(np.corrcoef(shown.data["position"][:, 0], angle)[0, 1]) > 0.98  # the arc, unbent
+
+
 def test_pictures_lie_apart_and_inside():
     at = np.random.default_rng(0).uniform(size=(300, 2))
     chosen = far_apart(at, 12)

@@ -19,7 +19,7 @@ from lowdim.plot.marks import LEAST_SHOWN_ROWS, spread_out
 from lowdim.plot.marks import MOST_POINTS as MOST_POINTS
 from lowdim.plot.pictures import CONNECTIONS, SHAPE, Connections, Shape, everyone, form_of_rows
 from lowdim.plot.registry import AXES, COLOR, InReport, plot
-from lowdim.registry import ENTRIES
+from lowdim.registry import ENTRIES, ModelEntry
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -50,12 +50,10 @@ def map_of_model(
     connections: Connections = None,
 ) -> Plot:
     """Rows where one model puts them, whatever model it is: two of its axes, without ellipses."""
-    from lowdim.jobs.subject import Subject
-
     entry = next((e for e in ENTRIES if e.class_name == type(subject.model).__name__), None)
-    if entry is None or entry.lack("map"):
+    if entry is None or (entry.lack("map") and not entry.local):
         raise subject.lacks("map", "it has no axes", "a model with axes: -m ppca, isomap or gplvm")
-    z = Subject(subject.table, subject.model, entry, subject.unit).places.z[subject.rows]
+    z = _places(subject, entry, max(axes) + 1)
     draw.need_axes(z.shape[1], 2, "map")
     kinds = subject.groups(color) if color is not None or not join else None  # a path is coloured by order
     pairs = subject.table.holds != "measurements"
@@ -72,6 +70,15 @@ def map_of_model(
         pictures=pictures,
         of_pairs=pairs,
     )
+
+
+def _places(subject: ModelOnTable, entry: ModelEntry, needed: int) -> Array:
+    """Where the model puts the rows; of a mixture with axes in its parts, on the common map of all parts."""
+    from lowdim.jobs.subject import Subject
+
+    if entry.local:
+        return np.asarray(subject.model.coordinate(subject.X, needed).places)
+    return Subject(subject.table, subject.model, entry, subject.unit).places.z[subject.rows]
 
 
 @plot(
