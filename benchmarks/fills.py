@@ -374,9 +374,8 @@ def peer_tasks(names: list[str]) -> Iterator[tuple[str, str, int, str]]:
         for turn in range(PEER_HIDINGS):
             yield from ((name, pattern, turn, "mice") for name in names if name not in LONG_MICE)
             yield from ((name, pattern, turn, "bpca") for name in names if name not in MIXED)
-        if pattern == PATTERNS[0]:
-            rounds = range(FOREST_HIDINGS)
-            yield from ((name, pattern, turn, "miceforest") for turn in rounds for name in names if name not in MIXED)
+            if pattern == PATTERNS[0] and turn < FOREST_HIDINGS:
+                yield from ((name, pattern, turn, "miceforest") for name in names if name not in MIXED)
 
 
 def peers(path: str, minutes: float, *names: str) -> None:
