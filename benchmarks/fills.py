@@ -16,9 +16,9 @@ straight: `fill(engines="straight")`. ridge: scikit-learn's IterativeImputer as 
 30 extremely randomised trees a column, 3 rounds from the column means: what missForest does, with these trees instead
 of random forests. knn: KNNImputer as it comes. Slow ones, each in a process of its own: R's mice 3.15 (5 rounds;
 predictive mean matching of numbers, logistic regressions of labels; the mean of 5 imputations, of mixed tables 10), R's
-pcaMethods 1.90 (`pca(method = "bpca")`), miceforest 6.0.5 with lightgbm 4.5 (5 imputations in 5 rounds; three hidings
-of 10 % at random). On bfi, biopsy and colic mice takes minutes a hiding and was not run. missMDA is not among Debian's
-packages (FactoMineR is), CRAN was not reached, and it was not run.
+pcaMethods 1.90 (`pca(method = "bpca")`), miceforest 6.0.5 with lightgbm 4.5 (5 imputations in 5 rounds; one to three
+hidings of 10 % at random). On bfi, biopsy and colic mice takes minutes a hiding and was not run. missMDA is not among
+Debian's packages (FactoMineR is), CRAN was not reached, and it was not run.
 
 Tables of numbers: columns in units of their spread. RMSE: of the hidden cells, over all hidings. The difference is our
 mean squared error less that of the best other, paired by hiding, ± its standard error over hidings; these share the
