@@ -528,17 +528,21 @@ def table_verdict(found: list[dict], names: tuple[str, ...], scores: tuple[str, 
 
 
 def mixed_lines(found: list[dict]) -> list[str]:
-    methods, lines = ("lowdim", *MIXED_QUICK, *MIXED_SLOW), []
+    methods, lines, near = ("lowdim", *MIXED_QUICK, *MIXED_SLOW), [], []
     for name, pattern, own in grouped(found, MIXED):
         n, d = own[0]["shape"]
         for score, words in (("log loss", "log loss"), ("wrong", "wrong"), ("error", "RMSE / spread")):
             if not any(one[score] for one in own):
                 continue
             best = versus(own, score, (*MIXED_QUICK, *MIXED_SLOW))
+            near.append((score, best.near))
             cells = [told(own, score, m, root=score == "error") for m in methods]
             lines.append(line([name, f"{n} x {d}", pattern, str(len(own)), words, *cells, best.words(len(own))]))
         lines.append(line(["", "", "", "", "seconds", *(told(own, "seconds", m) for m in methods), ""]))
-    return lines
+    each = (
+        f"{near.count((s, True))} of {sum(s == k for k, _ in near)} by {s}" for s in dict.fromkeys(k for k, _ in near)
+    )
+    return [*lines, "", f"Lines with the best, or within one paired standard error of it: {', '.join(each)}."]
 
 
 def page(path: str) -> None:
@@ -576,7 +580,6 @@ def page(path: str) -> None:
             ]
         ),
         *mixed_lines(found),
-        "",
         table_verdict(found, MIXED, ("log loss", "error"), MIXED_QUICK, MIXED_SLOW),
         "",
         f"lowdim {__version__}, scikit-learn {version('scikit-learn')}, numpy {np.__version__}, Python "
