@@ -19,6 +19,15 @@ from tests.cli.conftest import small_table, write_csv
 from tests.conftest import ROOT
 
 
+def test_a_file_that_may_not_be_opened_is_a_code_and_3(lowdim, monkeypatch):
+    def locked(*arguments, **options):
+        raise PermissionError(13, "Permission denied", "/home/other/x.csv")
+
+    monkeypatch.setattr("lowdim.table.read.read", locked)
+    said = lowdim("check", "x.csv", "--json")
+    assert said.code == 3 and json.loads(said.out)["error"] == "LD333" and "/home/other/x.csv" in said.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

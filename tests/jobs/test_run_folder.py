@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from lowdim import analyse, load_run, read
-from lowdim.jobs.run_folder import differences, save_run, write
+from lowdim.jobs.run_folder import check_free, differences, save_run, write
 from lowdim.judge.fills.calibration import map_calibration
 from lowdim.text.csv_table import csv_table
 from lowdim.text.messages import LowdimError
@@ -161,3 +162,22 @@ def test_an_option_that_nobody_knows_is_named(run):
     with pytest.raises(LowdimError, match="colour") as caught:
         _ = load_run(folder / "t.run").__class__(opened.folder, opened.facts).table
     assert caught.value.code == "LD305"
+
+
+@pytest.mark.parametrize("stored", [1e308, "x", "", None, [1], {"law": "x"}])
+def test_facts_of_new_rows_that_were_tampered_with_are_left_aside(run, tmp_path, stored):
+    shutil.copytree(run[1] / "t.run", tmp_path / "t.run")
+    facts = json.loads((tmp_path / "t.run" / "run.json").read_text())
+    (tmp_path / "t.run" / "run.json").write_text(json.dumps({**facts, "apply": stored}))
+    opened = load_run(tmp_path / "t.run")
+    assert opened.law_of_new_rows is None and opened.calibration is None
+
+
+def test_a_folder_that_may_not_be_entered_is_not_written_to(tmp_path, monkeypatch):
+    def locked(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("pathlib.Path.is_file", locked)
+    with pytest.raises(LowdimError) as caught:
+        check_free(tmp_path / "t.run", "t.csv")
+    assert caught.value.code == "LD304" and "Permission denied" in str(caught.value)

@@ -82,6 +82,8 @@ def leave_with(problem: BaseException, log: MessageLog) -> int:
         return _closed()
     if isinstance(problem, MemoryError) and not isinstance(problem, LowdimError):
         problem = error("LD173")
+    if isinstance(problem, PermissionError):
+        problem = error("LD333", path=problem.filename, problem=problem.strerror)
     if isinstance(problem, LowdimError):
         complain(str(problem))
         log.print_error(problem.code, getattr(problem, "messages", None) or [problem])

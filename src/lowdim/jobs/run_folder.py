@@ -174,7 +174,8 @@ class SavedRun:
         """Which distances are ordinary, for rows that come later; None in a run of an older lowdim."""
         from lowdim.judge.rows.null_law import law_of_facts
 
-        return law_of_facts(self.facts.get("apply", {}).get("law"))
+        stored = self.facts.get("apply")
+        return law_of_facts(stored.get("law")) if isinstance(stored, dict) else None
 
     @cached_property
     def drawn(self) -> DrawnRows:
@@ -345,10 +346,12 @@ def staged(folder: str | PathLike[str]) -> Iterator[Path]:
 def check_free(folder: str | PathLike[str], table: str | PathLike[str], method: str | None = None) -> None:
     """Refuse a folder that holds the run of another table or of another method: it would be lost."""
     folder = Path(folder)
-    if not (folder / FACTS).is_file():
-        return
     try:
+        if not (folder / FACTS).is_file():
+            return
         run = load_run(folder)
+    except OSError as cause:  # a folder that may not be entered
+        raise not_written(folder, cause) from cause
     except LowdimError:
         return  # torn: there is nothing to lose
     other, here = run.facts["table"]["path"], Path(table)

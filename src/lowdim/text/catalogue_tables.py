@@ -230,6 +230,12 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "such a folder holds the {file} of users and items",
         "make one:  lowdim ratings ratings.csv",
     ),
+    "LD333": Entry(
+        FileError,
+        "'{path}' may not be opened: {problem}",
+        "the system lets only others in there",
+        "ask its owner for leave, or have a copy put where you may read it",
+    ),
     "LD330": Entry(
         FileError,
         "The table '{name}' is not here: {problem}",

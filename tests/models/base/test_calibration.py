@@ -1,11 +1,17 @@
 """Cells held back, and the factor that makes intervals hold: counts, simulations, and the same cells in any block."""
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy.special import ndtr
+from sklearn.datasets import load_iris
 
+import lowdim
 from lowdim.laws import Relaid
 from lowdim.models.base.calibration import (
     ERROR_EDGES,
+    NORMAL_90,
     HeldOutCells,
     count_errors,
     held_out_rounds,
@@ -124,3 +130,48 @@ def test_cells_off_are_counted_by_weight_and_seen_cells_are_hidden_from_who_says
     twice = count_errors(rule(), (frame,), says, block._replace(weight=np.full(2000, 2.0))).value
     assert np.array_equal(twice, 2 * counts)
     assert count_errors(rule(0.0), (frame,), says, block).value.sum() == 0.0
+
+
+def test_a_factor_from_few_cells_holds_the_next_one_nine_times_in_ten():
+    """Order statistics: the k-th of m uniform numbers is k / (m + 1) on average."""
+    rng, z90 = np.random.default_rng(0), NORMAL_90
+    factors = [inflation_from_errors(np.abs(rng.standard_normal(30))) for _ in range(4000)]
+    assert np.mean(2 * ndtr(np.array(factors) * z90) - 1) == pytest.approx(0.9, abs=0.004)  # 0.873 by their quantile
+
+
+def test_a_cell_without_doubt_is_right_or_infinitely_wrong():
+    held = rule(share=0.5)
+    x = np.random.default_rng(0).standard_normal((40, 6))
+    sure = lambda block: Cells(np.zeros_like(block.x), np.zeros_like(block.x), np.zeros_like(block.x))  # noqa: E731
+    count = int(held.cells(Block(x)).sum())
+    assert count_errors(held, (), sure, Block(x)).value[-1] == count > 50
+    zeros = np.zeros((40, 6))
+    assert count_errors(held, (), sure, Block(zeros)).value[0] == held.cells(Block(zeros)).sum()
+
+
+FILLERS = {
+    "PCA": lambda: lowdim.PCA(2),
+    "DualPPCA": lambda: lowdim.DualPPCA(2),
+    "KMeans": lambda: lowdim.KMeans(3),
+    "NonlinearFactorAnalysis": lambda: lowdim.NonlinearFactorAnalysis(2),
+}
+FOUND_BEFORE = {"PCA": 0.776, "DualPPCA": 0.754, "KMeans": 0.809, "NonlinearFactorAnalysis": 0.743}  # not calibrated
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n.startswith("Nonlinear") else []) for n in FILLERS]
+)
+def test_intervals_hold_hidden_cells_of_iris(name):
+    """Columns of very different noise, and rows of two cells: three hidings as in benchmarks/intervals.md."""
+    X = load_iris().data
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    inside = []
+    for seed in range(3):
+        hidden = np.random.default_rng([7, seed]).random(X.shape) < 0.1
+        hidden[hidden.all(axis=1), 0] = False
+        Y = np.where(hidden, np.nan, X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)  # LD217: PCA's axes follow the noise
+            filled, sd = FILLERS[name]().fit(Y).impute(Y, return_std=True)
+        inside += (np.abs(filled - X)[hidden] <= NORMAL_90 * sd[hidden]).tolist()
+    assert max(0.83, FOUND_BEFORE[name]) < np.mean(inside) < 0.95, np.mean(inside)

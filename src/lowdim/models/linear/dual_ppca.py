@@ -14,6 +14,7 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost
 from lowdim.math.gaussian import Sums, design, posterior, sums
 from lowdim.math.linalg import Array, align, inverse_packed, lower, root, sign_rule, times_packed, unpack
+from lowdim.models.base.calibration import CalibratedCells
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
 from lowdim.models.base.results import Certificate, Posterior, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey
@@ -38,6 +39,7 @@ class DualPPCAParams(NamedTuple):
     excess: Array
     X: Array  # n x q, the fitted positions
     spread: Array  # q x q, X'X / n: where an empty row may be
+    inflation: float = 1.0  # what standard deviations of cells are multiplied by
 
 
 class DualSums(NamedTuple):
@@ -50,7 +52,7 @@ class DualSums(NamedTuple):
         return type(self)(self.sums.merge(other.sums), self.means + other.means)
 
 
-class DualPPCA(LinearGaussian):
+class DualPPCA(CalibratedCells, LinearGaussian):
     """Dual probabilistic PCA: y_j = mu_j + X w_j + e_j for each column j, with w_j ~ N(0, I_q).
 
     The loadings w_j are integrated out and the positions X are fitted, so the columns are the
@@ -185,11 +187,16 @@ class DualPPCA(LinearGaussian):
                 problem="a dual model with gaps has no weights for rows: they are parameters",
                 n=survey.source.n,
             )
-        side = _transposed(survey.source)
-        fit = em(self, self._start(survey, run), side, run, rows=survey.source.total)
+        fit = self._positions(survey, run, survey.source)
+        if on_floor(fit.params).any():
+            warn("LD202", floor=float(fit.params.psi[0]), q=self.n_components, rank=self.n_components)
+        return self._with_inflation(fit, partial(self._positions, survey, run), survey, 0, run)
+
+    def _positions(self, survey: TableSurvey, run: Run, source: Source) -> Fit:
+        """Positions of the rows of a source, and the loadings given them."""
+        side = _transposed(source)
+        fit = em(self, self._start(survey._replace(source=source), run), side, run, rows=source.total)
         params = self._loadings_of(self._canonical(fit.params, fit.stats.sums), side, run)
-        if on_floor(params).any():
-            warn("LD202", floor=float(params.psi[0]), q=self.n_components, rank=self.n_components)
         return fit._replace(params=params, passes=fit.passes + 3)  # its start, its turning, its loadings
 
     def _start(self, survey: TableSurvey, run: Run) -> DualPPCAParams:  # type: ignore[override]
@@ -287,8 +294,9 @@ class DualPPCA(LinearGaussian):
         empty = ~mask.any(axis=1)
         A[:, empty] = np.eye(q)[i, j][:, None]
         cov, _ = inverse_packed(A, q)
-        cov[:, empty] = params.spread[i, j][:, None]
         mean = times_packed(cov, np.ascontiguousarray((x @ params.W / s2).T)).T
+        cov *= float(params.excess[0])  # positions were fitted to the residuals that s2 is the mean square of
+        cov[:, empty] = params.spread[i, j][:, None]
         return Posterior(mean, cov.T, np.zeros(block.rows))
 
     def _axes(self, params: DualPPCAParams) -> Array:  # type: ignore[override]

@@ -11,7 +11,8 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments, Sum
 from lowdim.math.gaussian import Sums, posterior
-from lowdim.math.linalg import Array, lower
+from lowdim.math.linalg import Array, lower, unpack
+from lowdim.models.base.calibration import CalibratedCells
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHOLE, Rule, is_seed, seed_of
 from lowdim.models.base.results import Certificate, Posterior, in_range, squared
 from lowdim.models.base.survey import TableSurvey
@@ -27,7 +28,7 @@ from lowdim.models.linear.principal_axes import (
     spectrum_log_likelihood,
     spectrum_of,
 )
-from lowdim.sources.source import Block, Header
+from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
@@ -48,6 +49,7 @@ class PCAParams(NamedTuple):
     low: Array
     excess: Array
     variance: Array  # q, n - 1
+    inflation: float = 1.0  # what standard deviations of cells are multiplied by
 
 
 def _components(v: Any) -> bool:
@@ -55,7 +57,7 @@ def _components(v: Any) -> bool:
     return v is None or (isinstance(v, str) and v == "mle") or WHOLE.holds(v) or fraction
 
 
-class PCA(LinearGaussian):
+class PCA(CalibratedCells, LinearGaussian):
     """Principal component analysis, as scikit-learn names things, with gaps welcome.
 
     Scores t = V'(x - mean) along orthonormal axes of falling variance. Complete tables are solved by
@@ -242,7 +244,26 @@ class PCA(LinearGaussian):
         return stats.log_density * VANISHING  # squared error in units of the mean variance
 
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
-        fit = super()._with_gaps(survey, run)
+        em_fit = super()._with_gaps(survey, run)
+        fit = em_fit._replace(params=self._in_scores(em_fit))
+        had, has = float(survey.columns.variance.sum()), float(fit.params.variance.sum())
+        if survey.gaps and had > 0.0 and has > RUNAWAY * had:
+            warn("LD217", times=f"{has / had:.3g}")
+        fit = self._with_inflation(
+            fit, partial(self._refit, em_fit.params, run), survey, seed_of(self.random_state), run
+        )
+        density = fold(partial(self._density, fit.params), survey.source, run)
+        # one pass for the density, and one where a wide table was gathered to count its axes
+        more_passes = 1 + survey.gathered * (not WHOLE.holds(self.n_components))
+        return fit._replace(objective=float(density.value), passes=fit.passes + more_passes)
+
+    def _refit(self, start: LinearGaussianParams, run: Run, source: Source) -> Fit:
+        """The axes go on from these to those of another source."""
+        fit = self.fit_from(start, source, run)
+        return fit._replace(params=self._in_scores(fit))
+
+    def _in_scores(self, fit: Fit) -> PCAParams:
+        """What EM with next to no noise found, as axes, scores and the noise left."""
         W, stats = fit.params.W, fit.stats
         (d, q), n = W.shape, stats.n
         more = n / (n - 1.0) if n > 1.0 else 1.0
@@ -253,14 +274,7 @@ class PCA(LinearGaussian):
         variance = (lengths**2 + tiny) * more
         V = W / np.where(lengths > 0, lengths, 1.0)
         floor = noise_floor(float(variance.sum()) + unexplained * (d - q), d)
-        params = self._params(V, fit.params.mu, variance, max(unexplained, floor), floor, n)
-        had = float(survey.columns.variance.sum())
-        if survey.gaps and had > 0.0 and variance.sum() > RUNAWAY * had:
-            warn("LD217", times=f"{variance.sum() / had:.3g}")
-        density = fold(partial(self._density, params), survey.source, run)
-        # one pass for the density, and one where a wide table was gathered to count its axes
-        more_passes = 1 + survey.gathered * (not WHOLE.holds(self.n_components))
-        return fit._replace(params=params, objective=float(density.value), passes=fit.passes + more_passes)
+        return self._params(V, fit.params.mu, variance, max(unexplained, floor), floor, n)
 
     def _density(self, params: PCAParams, block: Block) -> Sum:
         """The block's log density."""
@@ -271,16 +285,18 @@ class PCA(LinearGaussian):
     def _posterior(self, params: PCAParams, block: Block) -> Posterior:  # type: ignore[override]
         """Scores by projection; by least squares on the seen cells where there are gaps.
 
-        Covariance and density are probabilistic PCA's, so a row with gaps is less certain.
+        Density and covariance are probabilistic PCA's; the covariance of a row with gaps is that of the error which
+        least squares makes under its density: where few cells place a row, nothing holds it back.
         """
         size = np.sqrt(np.maximum(params.variance - params.psi[0], 0.0))
         latent = posterior(block.x, block.mask, params.W * size, params.mu, params.psi)
         scores = (block.x - params.mu) @ params.W
-        if block.mask is not None:
-            part = ~block.mask.all(axis=1)
-            scores[part] = _least_squares(params, block.x[part], block.mask[part])
         i, j = lower(params.W.shape[1])
         packed = np.broadcast_to(latent.cov.T * (size[i] * size[j]), (block.rows, len(i)))
+        if block.mask is not None:
+            part = ~block.mask.all(axis=1)
+            packed = packed.copy()
+            scores[part], packed[part] = _least_squares(params, block.x[part], block.mask[part])
         return Posterior(scores, packed, latent.log_density)
 
     def _prior(self, params: PCAParams, n: int) -> Posterior:  # type: ignore[override]
@@ -339,16 +355,31 @@ class PCA(LinearGaussian):
         return params.W
 
 
-def _least_squares(params: PCAParams, x: Array, mask: Any) -> Array:
-    """Scores of rows with gaps: least squares on what is seen, of least (whitened) length where it leaves a choice."""
+def _least_squares(params: PCAParams, x: Array, mask: Any) -> tuple[Array, Array]:
+    """Scores of rows with gaps by least squares on what is seen, and the packed covariances of their errors.
+
+    Of least (whitened) length where the seen cells leave a choice: the posterior mean with next to no noise t. Its
+    covariance with that noise, P, tells the share (I - P) of a score that the cells give, so with noise psi and scores
+    of variance s in units of the axes' the error has P s P from what they do not give, psi / t (P - P P) from noise.
+    """
     live = params.variance > EXACT**2 * params.variance.max(initial=0.0)
-    scores = np.zeros((len(x), len(live)))
+    q = len(live)
+    scores, errors = np.zeros((len(x), q)), np.zeros((len(x), q, q))
     if live.any():
         size, least = np.sqrt(params.variance[live]), params.variance[live].min()
         # beside a precision of more than 1e13 the prior would be lost to rounding, and a row seen once be singular
-        tiny = np.full(len(params.mu), max(EXACT * float(least), 1e-13 * float(params.variance.max())))
-        scores[:, live] = posterior(x, mask, params.W[:, live] * size, params.mu, tiny).mean * size
-    return scores
+        tiny = max(EXACT * float(least), 1e-13 * float(params.variance.max()))
+        fit = posterior(x, mask, params.W[:, live] * size, params.mu, np.full(len(params.mu), tiny))
+        scores[:, live] = fit.mean * size
+        P = unpack(np.broadcast_to(fit.cov, (len(fit.cov), len(x))), len(size))
+        noise = float(params.psi[0])
+        left = np.maximum(1.0 - noise / params.variance[live], 0.0)
+        error_cov = (P * left) @ P + noise / tiny * (P - P @ P)
+        errors[np.ix_(np.arange(len(x)), live, live)] = error_cov * np.outer(size, size)
+    i, j = lower(q)
+    packed = errors[:, i, j]
+    packed[:, i == j] = np.maximum(packed[:, i == j], 0.0)  # rounding
+    return scores, packed
 
 
 def enough(ratio: Array, share: float) -> int:

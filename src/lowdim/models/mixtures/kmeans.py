@@ -10,8 +10,9 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, Serial, executor, fold, one_blas_thread, walk
-from lowdim.engine.monitor import Fit, Monitor
+from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, walking
+from lowdim.engine.statistics import Sum
 from lowdim.math.clusters import (
     SAFE_SQUARES,
     ClusterSums,
@@ -54,6 +55,7 @@ class KMeansParams(NamedTuple):
     rows: Array  # K, rows by weight
     seen: Array  # K x d, the cells each centre is the mean of
     squares: Array  # d, squared distances from the centres, column by column
+    inflation: float = 1.0  # what standard deviations of cells are multiplied by
 
     @property
     def psi(self) -> Array:
@@ -187,21 +189,40 @@ class KMeans(ClusterMixin, LatentModel):
         empty = int((params.rows == 0).sum())
         if empty:
             warn("LD261", used=self.n_clusters - empty, n_clusters=self.n_clusters)
-        labels: list[Labels] = []
-        squares = np.zeros(source.d)
-        for _, (label, part) in walk(partial(_labels_and_squares, params), survey.source, run):
-            squares += part
-            labels += [label] if source.n <= LABELLED_ROWS else []
+        params, labels = _with_squares(params, survey.source, run)
+        inflation, passes = self._inflation_found(params, fit.reason in STOPPED, small, survey, run)
         values = -squared(-np.array([fit.objective, *fit.history]), float(survey.frame.report[0]))
         fit = fit._replace(
-            params=params._replace(squares=squares),
-            stats=LloydResult(np.concatenate(labels) if labels else None, steps),
+            params=params._replace(inflation=inflation),
+            stats=LloydResult(labels, steps),
             objective=float(values[0]),
             history=tuple(values[1:]),
-            passes=fit.passes + survey.passes + 1,
+            passes=fit.passes + survey.passes + 1 + passes,
             remaining=0.0,
         )
         return fit, survey.frame
+
+    def _inflation_found(
+        self, params: KMeansParams, stopped: bool, small: float, survey: TableSurvey, run: Run
+    ) -> tuple[float, int]:
+        """How wide the intervals of fills must be, by centres that go on without some cells; and the passes taken."""
+        from lowdim.models.base.calibration import held_out_fits, held_out_rounds
+
+        held_out = held_out_rounds(survey.columns.seen, seed_of(self.random_state)) if survey.gaps else []
+        held_out = [held for held in held_out if held.columns.any() and not stopped]
+
+        def refit(source: Source) -> Fit:
+            fit, _, _ = self._lloyd(params.mu[None], small, survey._replace(source=source), run)
+            return fit._replace(params=_with_squares(fit.params, source, run)[0], passes=fit.passes + 1)
+
+        fits, inflation = held_out_fits(refit, self._held_out_counts, survey.source, held_out, run)
+        return inflation, sum(fit.passes + 1 for fit in fits)
+
+    def _held_out_counts(self, params: KMeansParams, held: Any, frames: tuple[Frame, ...], block: Block) -> Sum:
+        """How far held-back cells lie off, in standard deviations."""
+        from lowdim.models.base.calibration import count_errors
+
+        return count_errors(held, frames, partial(self._cells_given, params), block)
 
     def _check_rows(self, source: Source) -> None:
         n = source.n if source.weight is None else int((source.weight > 0).sum())
@@ -348,6 +369,16 @@ class KMeans(ClusterMixin, LatentModel):
         return np.eye(len(params.mu))
 
     def _decode(self, params: KMeansParams, posterior: Posterior) -> Cells:
+        cells: Cells = self._inflation(params).inflate(self._uncalibrated_cells(params, posterior))
+        return cells
+
+    def _inflation(self, params: KMeansParams) -> Any:
+        from lowdim.models.base.calibration import Inflation
+
+        empty = self._uncalibrated_cells(params, self._prior(params, 1))
+        return Inflation(params.inflation, (empty.var + empty.noise)[0])
+
+    def _uncalibrated_cells(self, params: KMeansParams, posterior: Posterior) -> Cells:
         """The centre, and how far a new cell may lie from it: the spread of the rows about their centres."""
         mean = posterior.mean @ params.mu
         between = posterior.mean @ params.mu**2 - mean**2
@@ -362,7 +393,8 @@ class KMeans(ClusterMixin, LatentModel):
         labels = draw_labels(posterior.mean, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
         cells: Array = params.mu[labels] + normal * np.sqrt(params.psi)
-        return cells
+        drawn: Array = self._inflation(params).inflate_draw(cells, self._uncalibrated_cells(params, posterior))
+        return drawn
 
     def _redraw(self, params: KMeansParams, rng: np.random.Generator) -> KMeansParams:
         normal = rng.standard_normal(params.mu.shape)
@@ -380,18 +412,24 @@ class KMeans(ClusterMixin, LatentModel):
         }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
+        from lowdim.models.base.calibration import inflation_note
+
         params = fit.params
         size = float(np.abs(params.mu).max(initial=0.0))
         width = float(np.sqrt(params.psi.mean()))
         condition = float(np.clip(size / width, 1.0, 1e15)) if width > 0 else 1.0
-        notes = () if fit.solver == "online" else ("a local optimum: more starts (n_init) may find a better one",)
+        notes = [] if fit.solver == "online" else ["a local optimum: more starts (n_init) may find a better one"]
+        notes += [] if params.inflation == 1.0 else [inflation_note(params.inflation)]
         empty = ("empty clusters",) if (params.rows == 0).any() else ()
         figures = {"condition": condition, "digits": 15.0 - np.log10(condition)}
-        return certify(fit, self._objective_name, **figures, boundary=empty, notes=notes)
+        return certify(fit, self._objective_name, **figures, boundary=empty, notes=tuple(notes))
 
     def _cost(self, n: int, d: int) -> Cost:
+        from lowdim.models.base.calibration import MOST_ROUNDS
+
         R, K = self._n_starts(n, d) if isinstance(self.init, str) else 1, self.n_clusters
-        tile, passes = min(tile_rows(d), n), self.max_iter + 5  # the look (three at worst), the labels, one to judge
+        # the look (three at worst), the labels, one to judge; with gaps so many fits more, each with two of them
+        tile, passes = min(tile_rows(d), n), self.max_iter + 5 + MOST_ROUNDS * (self.max_iter + 3)
         peak = walking(n, d, (4 * d + 2 * R * K) * tile, R * K * (2 * d + 2)) + 32 * min(n, LABELLED_ROWS)
         peak += 8 * 4 * min(n * d, max(SEEDING_CELLS, 4 * K * d))
         words = "fewer columns, fewer clusters, or partial_fit"
@@ -432,6 +470,16 @@ def _plain(survey: TableSurvey, source: Source) -> TableSurvey:
     return survey._replace(frame=origin, source=source, columns=cols._replace(mean=cols.mean + frame.shift))
 
 
+def _with_squares(params: KMeansParams, source: Source, run: Run) -> tuple[KMeansParams, Labels | None]:
+    """The parameters with the squares left over in each column, and the rows' labels where there are not too many."""
+    labels: list[Labels] = []
+    squares = np.zeros(source.d)
+    for _, (label, part) in walk(partial(_labels_and_squares, params), source, run):
+        squares += part
+        labels += [label] if source.n <= LABELLED_ROWS else []
+    return params._replace(squares=squares), np.concatenate(labels) if labels else None
+
+
 # what walks the table: functions of arrays, so that any engine can send them elsewhere
 def _sums(mu: Array, block: Block, known: KnownNearest | None = None) -> ClusterSums:
     nearest = None if known is None or block.mask is not None else known.tile(block.x, block.weight, block.start)
@@ -470,4 +518,5 @@ def _absorb_tile(params: KMeansParams, tile: Block) -> KMeansParams:
     seen = params.seen + sums.seen[0]
     step = sums.total[0] - (seen - params.seen) * params.mu
     mu = params.mu + step / np.where(seen > 0, seen, 1.0)
-    return KMeansParams(mu, params.rows + sums.rows[0], seen, params.squares + _labels_and_squares(params, tile)[1])
+    squares = params.squares + _labels_and_squares(params, tile)[1]
+    return params._replace(mu=mu, rows=params.rows + sums.rows[0], seen=seen, squares=squares)

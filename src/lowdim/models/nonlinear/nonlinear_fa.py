@@ -207,8 +207,9 @@ class NonlinearFactorAnalysis(LatentModel):
             raise error("LD200", n_components=self.n_components, most=source.d, why=f"the table has {source.d} columns")
         size = float(np.sqrt(survey.columns.variance.mean())) or 1.0
         with one_blas_thread(), Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:
-            m, s, before = self._first_places(survey, run, watch)
-            fit, params = self._climb(survey, size, np.hstack([m, np.log(s)]), run, watch)
+            thinned = self._thinned(survey)
+            m, s, before = self._first_places(thinned, run, watch)
+            fit, params = self._climb(survey, thinned, size, np.hstack([m, np.log(s)]), run, watch)
         if params.psi <= NETWORK_NOISE_FLOOR * (1 + 1e-6):
             warn("LD481", floor=params.psi * size**2)
         bounds = fold(partial(self._bound_sums, params, seed_of(self.random_state)), survey.source, run).value
@@ -236,7 +237,14 @@ class NonlinearFactorAnalysis(LatentModel):
         units = rows.counts * np.log(params.size)
         return Sum(np.array([w @ (bound - units), w @ (fresh - units)]))
 
-    def _first_places(self, survey: TableSurvey, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
+    def _thinned(self, survey: TableSurvey) -> Source:
+        """The table as it is, or with gaps without the cells held back: neither start nor climb may have seen them."""
+        if not survey.gaps:
+            return survey.source
+        held = held_out_rounds(survey.columns.seen, seed_of(self.random_state))[0]
+        return without_held_cells(survey.source, held)
+
+    def _first_places(self, source: Source, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
         """Where a GTM puts the rows, and how surely, in units of their spread; and the passes that took.
 
         The nodes of a GTM grow too many with more than three factors: then it is probabilistic PCA.
@@ -245,8 +253,8 @@ class NonlinearFactorAnalysis(LatentModel):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowdimWarning)  # the table's were given, and the rest is about a start
             halt = run._replace(callback=lambda step: watch.interrupted, verbose=0)
-            posterior = start.fit(survey.source, run=halt).posterior(survey.source)
-        w = survey.source.weight
+            posterior = start.fit(source, run=halt).posterior(source)
+        w = source.weight
         middle = np.average(posterior.mean, axis=0, weights=w)
         spread = np.sqrt(np.average((posterior.mean - middle) ** 2, axis=0, weights=w))
         spread = np.where(spread > 0, spread, 1.0)
@@ -263,25 +271,19 @@ class NonlinearFactorAnalysis(LatentModel):
         return GTM(q, grid=START_GRID[q], basis=6 if q < 3 else 4, calibrate=False, tol=1e-4, max_iter=most)
 
     def _climb(
-        self, survey: TableSurvey, size: float, theta: Array, run: Run, watch: Monitor
+        self, survey: TableSurvey, thinned: Source, size: float, theta: Array, run: Run, watch: Monitor
     ) -> tuple[Fit, NonlinearFAParams]:
         """The network to the first places, then everything together; with gaps first with some cells held back."""
-        x, mask = gather(survey.source)
-        w = np.ones(len(x)) if survey.source.weight is None else np.asarray(survey.source.weight, dtype=np.float64)
+        w = survey.source.weight
+        w = np.ones(survey.source.n) if w is None else np.asarray(w, dtype=np.float64)
         counts = w > 0.0
-        x = (x - survey.columns.mean) / size
-        rows = CellRows(x if mask is None else np.where(mask, x, 0.0), mask).part(counts)
-        problem, v = self._first_vector(rows, w[counts], theta[counts], run, watch)
-        inflation = 1.0
-        if rows.mask is not None:
-            held = held_out_rounds(survey.columns.seen, seed_of(self.random_state))[0]
-            _, thinned = gather(without_held_cells(survey.source, held))
-            fewer = rows.mask if thinned is None else thinned[counts]
-            without = problem._replace(rows=CellRows(np.where(fewer, rows.x, 0.0), fewer))
-            first = self._raise_bound("held back", without, v, run, lambda v, value: watch.interrupted)
-            v = first.x
+        rows, fewer = (_centred_rows(source, survey.columns.mean, size, counts) for source in (survey.source, thinned))
+        without, v = self._first_vector(fewer, w[counts], theta[counts], run, watch)
+        problem, inflation = without._replace(rows=rows), 1.0
+        if rows.mask is not None and fewer.mask is not None:
+            v = self._raise_bound("held back", without, v, run, lambda v, value: watch.interrupted).x
             if not watch.interrupted:
-                inflation = inflation_from_errors(_held_out_errors(without, v, rows.x, rows.mask & ~fewer))
+                inflation = inflation_from_errors(_held_out_errors(without, v, rows.x, rows.mask & ~fewer.mask))
 
         peak = self._raise_bound("bound", problem, v, run, partial(notify_monitor, watch))
         reason = watch.reason if peak.reason == "stopped" else peak.reason
@@ -398,6 +400,13 @@ def _random_network(sizes: tuple[int, ...], gain: float, activation: str, rng: n
     """Drawn weights, and drawn biases of the hidden units."""
     layers = random_layers(sizes, rng, gain)
     return Network((*random_biases(layers[:-1], rng), layers[-1]), activation)
+
+
+def _centred_rows(source: Source, mean: Array, size: float, counts: Mask) -> CellRows:
+    """The rows of a source that count, in the network's units."""
+    x, mask = gather(source)
+    x = (x - mean) / size
+    return CellRows(x if mask is None else np.where(mask, x, 0.0), mask).part(counts)
 
 
 def _params(problem: NonlinearFABound, v: Array) -> NonlinearFAParams:
