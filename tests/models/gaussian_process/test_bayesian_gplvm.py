@@ -226,3 +226,13 @@ def test_the_linear_kernel_climbs_to_its_end_and_says_what_is_left():
     left = BayesianGPLVM(6, kernel="linear", tol=1e-8, max_iter=5000).fit(X).objective_ - usual.objective_
     assert usual.converged_ and left < 0.1
     assert left < 2.0 * usual.certificate_.residual
+
+
+@pytest.mark.slow
+def test_a_climb_with_bells_says_that_a_smaller_tolerance_may_go_on():
+    rng = np.random.default_rng(5)
+    X = np.tanh(rng.standard_normal((60, 2)) @ rng.standard_normal((2, 8))) + 0.1 * rng.standard_normal((60, 8))
+    short = BayesianGPLVM(3, n_inducing=10).fit(X)
+    longer = BayesianGPLVM(3, n_inducing=10, tol=1e-7, max_iter=3000).fit(X)
+    assert short.converged_ and longer.objective_ > short.objective_ + short.certificate_.residual
+    assert any("a smaller tol may climb much further" in note for note in short.certificate_.notes)

@@ -38,3 +38,10 @@ def test_a_row_with_gaps_is_as_uncertain_as_least_squares_makes_it():
         )
     with_none = model.posterior(np.full((1, 6), np.nan)).cov[0]
     np.testing.assert_allclose(with_none, np.diag(model.explained_variance_ - model.noise_variance_), rtol=1e-9)
+
+
+def test_a_printed_fit_says_in_what_unit_its_accuracy_is():
+    X = np.random.default_rng(0).standard_normal((50, 6))
+    solved, climbed = str(lowdim.PCA(2).fit(X)), str(lowdim.PPCA(2).fit(np.where(X > 2.0, np.nan, X)))
+    assert "about 15 digits" in solved and "in units of rounding errors (good: below 35)" in solved
+    assert "digits, condition" in climbed and "residual" not in climbed

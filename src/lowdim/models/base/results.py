@@ -60,6 +60,9 @@ class Cells(NamedTuple):
     noise: Array
 
 
+CLOSED_FORM = "closed form"  # the reason that a fit by an eigenproblem gives
+
+
 class Certificate(NamedTuple):
     """How a fit was done and how far its numbers can be trusted.
 
@@ -90,8 +93,11 @@ class Certificate(NamedTuple):
         ]
         if self.objective is not None:
             rows.append((self.objective_name, f"{self.objective:.6f}"))
-        ratios = f"residual {self.residual:.2g}, orthogonality {self.orthogonality:.2g}"
-        rows.append(("accuracy", f"{ratios}, condition {self.condition:.2g}, about {self.digits:.0f} digits"))
+        accuracy = f"about {self.digits:.0f} digits, condition {self.condition:.2g}"
+        if self.reason == CLOSED_FORM and self.residual + self.orthogonality > 0.0:
+            ratios = f"residual {self.residual:.2g}, orthogonality {self.orthogonality:.2g}"
+            accuracy += f"; {ratios}, in units of rounding errors (good: below 35)"
+        rows.append(("accuracy", accuracy))
         if self.boundary:
             rows.append(("on a bound", ", ".join(self.boundary)))
         return rows + [("note", note) for note in self.notes]

@@ -334,6 +334,8 @@ class BayesianGPLVM(GaussianProcessMap):
             f"{int(kept.sum())} of {len(kept)} dimensions are needed",
             "new rows are placed at a peak, with Laplace's covariance; the objective is a bound",
         ]
+        if fit.converged and self.kernel == "rbf":
+            notes.append("the climb ends where ten steps gain less than tol each; a smaller tol may climb much further")
         return self._certificate(fit, notes, fit.stats)
 
     def _cost(self, n: int, d: int) -> Cost:
