@@ -39,8 +39,8 @@ so the last column has the root mean square of the standard deviations over that
 NOTES = """Outside what is asked:
 
 - PCA on iris, by a standard error. It places a row by least squares on its seen cells, with no noise to hold the place
-  back: where it sees two cells of a row of iris, its error is 20 spreads (probabilistic PCA's is 0.45), and its intervals
-  are as wide. One such row is most of its error and of dual PPCA's.
+  back: where it sees two cells of a row of iris, its error is 20 spreads (that of probabilistic PCA is 0.45), and its
+  intervals are as wide. One such row is most of its error and of dual PPCA's.
 - Nonlinear factor analysis on iris: its factor is found on 54 cells held back.
 - Gaussian mixtures and the GP-LVM hold too many cells of wine. Why was not looked into.
 - Single shares of 86 to 87 % (ecoli for six models, iris and glass for others) are within a standard error of 87 %.
