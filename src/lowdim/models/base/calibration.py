@@ -43,6 +43,7 @@ LEAST_SEEN_IN_COLUMN = 10.0  # seen cells of a column that may lose some
 NORMAL_90 = normal_half_width(0.9)
 LEAST_INFLATION, WRONG_INFLATION = 0.2, 5.0  # factors beyond these say that the model is wrong, not its intervals
 MOST_INFLATION = 200.0  # of a model that follows single rows; what is known of a column bounds its cells all the same
+TELLING_INFLATION = 20.0  # beyond it the model follows single cells, and only what is known of a column is left
 LOG_ERROR_STEP = 2e-3  # of log |z| in the counts of a stream: a factor is then known to 0.1 %
 ERROR_EDGES = np.exp(
     np.arange(np.log(LEAST_INFLATION * NORMAL_90), np.log(MOST_INFLATION * NORMAL_90) + LOG_ERROR_STEP, LOG_ERROR_STEP)
@@ -78,14 +79,16 @@ class Inflation(NamedTuple):
     """A factor for the standard deviations of cells; variances never exceed those of an unknown row by it."""
 
     factor: float
-    unknown_row: Array  # d, variances of the cells of a row of which nothing is known
+    unknown_row: Cells  # 1 x d, the cells of a row of which nothing is known
 
     def variance_factor(self, cells: Cells) -> Array:
         """What the variance of each cell is multiplied by."""
-        total = cells.var + cells.noise
+        total, unknown = cells.var + cells.noise, self.unknown_row.var + self.unknown_row.noise
+        known = total < unknown * (1.0 - 1e-9)  # an unknown row is what it is
         if self.factor <= 1.0:
-            return np.full_like(total, self.factor**2)
-        return np.clip(self.unknown_row / np.where(total > 0, total, 1.0), 1.0, self.factor**2)
+            return np.where(known, self.factor**2, 1.0)
+        most = self.factor**2 if self.factor < TELLING_INFLATION else np.inf
+        return np.where(known, np.clip(unknown / np.where(total > 0, total, 1.0), 1.0, most), 1.0)
 
     def inflate(self, cells: Cells) -> Cells:
         """The cells with their variances multiplied."""
@@ -287,8 +290,8 @@ class CalibratedCells:
         return self._inflation(params).inflate_draw(draw, self._uncalibrated_cells(params, posterior))
 
     def _inflation(self, params: Any) -> Inflation:
-        empty = self._uncalibrated_cells(params, self._prior(params, 1))  # type: ignore[attr-defined]
-        return Inflation(params.inflation, (empty.var + empty.noise)[0])
+        prior = self._prior(params, 1)  # type: ignore[attr-defined]
+        return Inflation(params.inflation, self._uncalibrated_cells(params, prior))
 
     def _held_out_counts(self, params: Any, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-back cells lie off, in standard deviations."""

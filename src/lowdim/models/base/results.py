@@ -60,9 +60,6 @@ class Cells(NamedTuple):
     noise: Array
 
 
-CLOSED_FORM = "closed form"  # the reason that a fit by an eigenproblem gives
-
-
 class Certificate(NamedTuple):
     """How a fit was done and how far its numbers can be trusted.
 
@@ -94,7 +91,7 @@ class Certificate(NamedTuple):
         if self.objective is not None:
             rows.append((self.objective_name, f"{self.objective:.6f}"))
         accuracy = f"about {self.digits:.0f} digits, condition {self.condition:.2g}"
-        if self.reason == CLOSED_FORM and self.residual + self.orthogonality > 0.0:
+        if self.reason == "closed form" and self.residual + self.orthogonality > 0.0:
             ratios = f"residual {self.residual:.2g}, orthogonality {self.orthogonality:.2g}"
             accuracy += f"; {ratios}, in units of rounding errors (good: below 35)"
         rows.append(("accuracy", accuracy))

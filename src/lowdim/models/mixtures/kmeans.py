@@ -375,8 +375,7 @@ class KMeans(ClusterMixin, LatentModel):
     def _inflation(self, params: KMeansParams) -> Any:
         from lowdim.models.base.calibration import Inflation
 
-        empty = self._uncalibrated_cells(params, self._prior(params, 1))
-        return Inflation(params.inflation, (empty.var + empty.noise)[0])
+        return Inflation(params.inflation, self._uncalibrated_cells(params, self._prior(params, 1)))
 
     def _uncalibrated_cells(self, params: KMeansParams, posterior: Posterior) -> Cells:
         """The centre, and how far a new cell may lie from it: the spread of the rows about their centres."""

@@ -355,7 +355,7 @@ class MixtureModel(LatentModel):
         from lowdim.models.base.calibration import Inflation
 
         empty = self._uncalibrated_cells(params, self._prior(params, 1))
-        return Inflation(params.inflation, (empty.var + empty.noise)[0])
+        return Inflation(params.inflation, empty)
 
     def _uncalibrated_cells(self, params: MixtureParams, posterior: Any) -> Cells:
         """Mixed means; the variance of a cell is that within the components and that between them."""

@@ -162,7 +162,7 @@ class NodeModel(LatentModel, Generic[Params]):
         return self._inflation(params).inflate(self._uncalibrated_cells(params, posterior))
 
     def _inflation(self, params: Params) -> Inflation:
-        return Inflation(params.inflation, params.nodes.var(axis=0) + params.psi)
+        return Inflation(params.inflation, self._uncalibrated_cells(params, self._prior(params, 1)))
 
     def _uncalibrated_cells(self, params: Params, posterior: Any) -> Cells:
         """The nodes' cells mixed by their shares; a point of the map decodes through the functions themselves."""

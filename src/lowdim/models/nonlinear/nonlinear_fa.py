@@ -340,8 +340,7 @@ class NonlinearFactorAnalysis(LatentModel):
         return self._inflation(params).inflate(_uncalibrated_cells(params, posterior))
 
     def _inflation(self, params: NonlinearFAParams) -> Inflation:
-        empty = _uncalibrated_cells(params, self._prior(params, 1))
-        return Inflation(params.inflation, empty.var + empty.noise)
+        return Inflation(params.inflation, _uncalibrated_cells(params, self._prior(params, 1)))
 
     def _draw(self, params: NonlinearFAParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
         q, d = posterior.mean.shape[1], len(params.mean)
