@@ -184,7 +184,22 @@ def columns_apart() -> dict[str, tuple[bytes, str]]:
             csv("conc,a,b", changed(numbers(12, 3), {(3, 0): "<0.05", (6, 0): "<0.05", (9, 0): "n.d."})),
             "",
         ),
-        "almost_often.csv": (csv("a,b,c,d,e,f,g", changed(numbers(10, 7), {(4, -1): "oops"})), ""),
+        "almost_often.csv": (
+            csv("a,b,c,d,e,f,g", changed(numbers(10, 7), {(4, j): "o" + j * "o" + "ps" for j in range(7)})),
+            "",
+        ),
+        "almost_same.csv": (
+            csv("a,b,c", changed(numbers(12, 3), {(4, 0): "<0.5", (7, 0): "<0.5", (9, 2): "<0.5"})),
+            "",
+        ),
+        "stray_same.csv": (csv("a,b,c", changed(numbers(40, 3), {(7, 0): "rotary", (12, 2): "rotary"})), ""),
+        "titles.csv": (b"Wells of the valley\nby the laboratory, 2023\n\n" + csv("a,b,c,d,e,f,g", numbers(10, 7)), ""),
+        "unit_line.csv": (csv("depth,flow,level", [["m", "m3/h", "mm"], *numbers(10, 3)]), ""),
+        "panel.csv": (
+            csv("country,year,a,b,c", [["KLMN"[i % 4], 2001 + i // 4, *r] for i, r in enumerate(numbers(24, 3))]),
+            "",
+        ),
+        "two_headers.csv": (csv("first,,second,", [["a", "b", "a", "b"], *numbers(10, 4)]), ""),
         "stray_word.csv": (
             csv("a,b,c", changed(numbers(40, 3), {(7, 1): "rotary", (9, 1): "rotary", (12, 2): "x"})),
             "",

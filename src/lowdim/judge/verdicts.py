@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lowdim.judge.dimensions.text import in_words
 from lowdim.judge.fills.calibration import width_word
 from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
 from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.text.format import count
 
+PART_SHARE = 0.05  # of the rows from which odd ones that lie together are a part of the table
 ROWS_PER_DIMENSION = 3.0  # rows a dimension needs to be useful
 
 
@@ -77,7 +80,11 @@ def odd_sentence(odd: Any) -> str:
     many = len(odd.rows)
     lead = f"row {first.name}" if many == 1 else f"the oddest is row {first.name}"
     together = f", {'all' if len(odd.groups[0]) == many else len(odd.groups[0])} of them together" if odd.groups else ""
-    return f"{count(many, 'odd row')}{together}: {lead}, because {because(first)} ({chance})."
+    text = f"{count(many, 'odd row')}{together}: {lead}, because {because(first)} ({chance})."
+    if odd.groups and len(odd.groups[0]) >= PART_SHARE * len(odd.odd):
+        share = f"{100 * len(odd.groups[0]) / len(odd.odd):.0f}%"
+        text += f" So many together ({share} of the rows) are rather a bend of the table or a group than single errors."
+    return text
 
 
 def held_sentence(analysis: Any) -> str:
@@ -87,7 +94,8 @@ def held_sentence(analysis: Any) -> str:
     if not shown:
         return str(held.sentence)
     row, cell = farthest_held(analysis.model, analysis.table, held, shown)
-    where = f"the farthest cell is in row {analysis.row_names[row]}"
+    beside = "beside the odd rows " if np.any(odd.odd) else ""
+    where = f"{beside}the farthest cell is in row {analysis.row_names[row]}"
     return f"{held.sentence.removesuffix('.')}; {where}: {disagrees(*cell)}."
 
 

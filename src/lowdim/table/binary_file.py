@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.table.detect import Guess, first_line, guess_header
+from lowdim.table.detect import Guess, first_line, guess_header, title_records
 from lowdim.table.open_file import BOMB_RATIO, SMALL_FILE, FoundFile, Raw, too_large
 from lowdim.table.options import ReadingOptions
+from lowdim.table.text_file import titles_note
 from lowdim.text.escape import protect_terminal
 from lowdim.text.fix import Fix, propose
 from lowdim.text.format import size
@@ -112,19 +113,19 @@ def from_records(rows: list[list[str]], name: str, kind: str, header_option: boo
     full = [i for i, row in enumerate(rows) if any(cell.strip() for cell in row)]
     if not full:
         raise error("LD005", name=name, size="no row")
-    first, last = full[0], full[-1] + 1
+    above = 0 if header_option is False else title_records([[cell.strip() for cell in rows[i]] for i in full[:200]])
+    titles = [" ".join(cell.strip() for cell in rows[i] if cell.strip()) for i in full[:above]]
+    first, last = full[above], full[-1] + 1
     width = max(len(row) for row in rows[first:last])
     body = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in rows[first:last]]
     header = guess_header(body[:200]) if header_option is None else header_option
     data = body[1:] if header else body
     columns = [pa.array([row[j] for row in data], pa.string()) for j in range(width)]
     lines = np.arange(first + 1 + header, last + 1)
-    notes = (
-        (message("LD008", first_line(body[0]), name=name, line=first + 1),)
-        if header_option is None and not header
-        else ()
-    )
-    return Raw(name, columns, body[0] if header else None, lines, Guess(kind, header=header), notes=notes)
+    notes = [titles_note(titles, name)] if titles else []
+    if header_option is None and not header:
+        notes.append(message("LD008", first_line(body[0]), name=name, line=first + 1))
+    return Raw(name, columns, body[0] if header else None, lines, Guess(kind, header=header), notes=tuple(notes))
 
 
 def from_arrow(table: Any, name: str, kind: str) -> Raw:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.table.kinds.functions import alike_pairs, find_functions
+from lowdim.table.kinds.functions import MOST_PARTNERS, alike_pairs, find_functions
 from lowdim.table.kinds.gap_codes import find_gap_codes
 from lowdim.table.kinds.products import find_products
 from lowdim.table.kinds.scales import log_entries
@@ -405,7 +405,7 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
     step = max(1, int(np.ceil(n * d * d / PAIRS_WORK)))
     if d < 2 or d * d > PAIRS_WORK / 100 or options.keep_copies:
         return
-    pairs = alike_pairs(work.X[::step])
+    pairs = alike_pairs(work.X[::step], MOST_PARTNERS)
     for first, others in _families(work.X, pairs).items():
         names = [work.names[j] for j in (first, *others)]
         listed = (

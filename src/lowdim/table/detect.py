@@ -16,6 +16,9 @@ SEPS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "spaces"}
 LOOK_BYTES = 2**18  # what the guesses are made from
 LOOK_WIDE = 2**24  # the same where the first two lines are longer than that
 LOOK_ROWS, LOOK_FIELDS = 200, 10_000
+MOST_TITLES = 30  # records that may stand above the names
+LEAST_BELOW = 3  # records of data below a second line of the header
+NUMBERS_BELOW = 0.9  # of the cells of a column that are numbers below it
 # Codes for a gap. The first set is a gap in every column; the second only among numbers, where they can be
 # nothing else, for "none" and "-" may be labels.
 GAP_CODES = (
@@ -224,6 +227,64 @@ def guess_header(rows: list[list[str]]) -> bool:
         return words > numbers or (_are_years(first) and not _are_years(body[0]))
     fresh = all(cell not in {row[j] for row in body if j < len(row)} for j, cell in enumerate(first))
     return fresh and len(set(first)) == len(first)
+
+
+def title_records(rows: list[list[str]]) -> int:
+    """How many records stand above the names: titles and notes, which fill a cell or two where the table is wide.
+
+    >>> title_records([["Wells of 2023"], ["site", "x", "y"], ["a", "1", "2"], ["b", "3", "4"]])
+    1
+    """
+    width = Counter(map(_filled, rows)).most_common(1)[0][0] if rows else 0
+    most = max(width // 3, 1)
+    above = 0
+    for row in rows[:MOST_TITLES]:
+        filled = _filled(row)
+        if width < 3 or filled > most or any(row[filled:]) or all(map(is_number, row[:filled])):
+            break
+        above += 1
+    named = above and len(rows) > above + 1 and _filled(rows[above]) > most and guess_header(rows[above:])
+    return above if named else 0
+
+
+def _filled(row: list[str]) -> int:
+    return sum(cell != "" for cell in row)
+
+
+def is_second_header(row: list[str], below: list[list[str]]) -> bool:
+    """Whether a record below the names holds words wherever the columns hold numbers, as a line of units does.
+
+    >>> is_second_header(["m", "kg"], [["1", "2"], ["3", "4"], ["5", "7"]])
+    True
+    """
+    if len(below) < LEAST_BELOW:
+        return False
+    words, numbers = 0, 0
+    for j, cell in enumerate(row):
+        seen = [cells[j] for cells in below if cells[j] not in GAP_CODES and cells[j] not in NUMBER_GAP_CODES]
+        if not seen or sum(map(is_number, seen)) < NUMBERS_BELOW * len(seen):
+            continue
+        if is_number(cell) or re.match(r"[<>]=?\s*[\d.,]", cell) or (cell not in GAP_CODES and cell in seen):
+            return False
+        numbers += 1
+        words += cell not in GAP_CODES and cell not in NUMBER_GAP_CODES
+    return words >= 2 and 2 * words > numbers
+
+
+def joined_names(upper: list[str], lower: list[str]) -> list[str] | None:
+    """Names of two lines as one, where the upper one names groups of columns, once each; None where it names all.
+
+    >>> joined_names(["", "A", "", "B"], ["id", "x", "y", "z"])
+    ['id', 'A x', 'A y', 'B z']
+    """
+    blank = [j for j, name in enumerate(upper) if not name.strip() and lower[j].strip()]
+    if not blank or not all(name.strip() for name in lower):
+        return None
+    group, names = "", []
+    for above, below in zip(upper, lower, strict=True):
+        group = above.strip() or group
+        names.append(f"{group} {below}".strip())
+    return names
 
 
 def _are_years(row: list[str]) -> bool:

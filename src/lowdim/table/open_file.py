@@ -78,6 +78,7 @@ class Raw(NamedTuple):
     unit: str = "line"  # what `lines` counts
     index: Any = None  # the index of a frame
     notes: tuple[Message, ...] = ()
+    heads: tuple[list[str], ...] = ()  # the lines of the header as they stand, where it has two
 
 
 class FoundFile(NamedTuple):

@@ -13,7 +13,15 @@ from lowdim.storage.memory import free_memory
 from lowdim.table import cells as cell
 from lowdim.table import checks
 from lowdim.table.binary_file import base_name, from_memory, read_binary
-from lowdim.table.detect import GAP_CODES, Guess, beginning, other_separators
+from lowdim.table.detect import (
+    GAP_CODES,
+    LOOK_ROWS,
+    Guess,
+    beginning,
+    is_second_header,
+    joined_names,
+    other_separators,
+)
 from lowdim.table.kinds.decide import give_roles, what_it_holds
 from lowdim.table.kinds.gap_codes import find_gap_codes
 from lowdim.table.kinds.scales import log_entries, log_words
@@ -26,10 +34,17 @@ from lowdim.table.text_file import read_text, separator_word
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, choices, propose
 from lowdim.text.format import count, listing
-from lowdim.text.messages import error
+from lowdim.text.messages import error, message
 
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
-EXPECTED = ("LD008", "LD110", "LD180", "LD181")  # notes on new rows that were given for the first table already
+EXPECTED = (
+    "LD008",
+    "LD017",
+    "LD018",
+    "LD110",
+    "LD180",
+    "LD181",
+)  # notes on new rows that were given for the first table already
 
 
 def read(table: Any, **options: Any) -> Table:
@@ -146,10 +161,38 @@ def load_raw(table: Any, reading: ReadingOptions) -> Raw:
         if need > memory:
             raise too_large(raw.name, file.size, need, memory)
     whole = file.kind != "text" or len(file.data) >= file.size
+    if raw.names is not None and not reading.transpose:
+        raw = second_header(raw, reading.names is not None)
     return raw._replace(
         path=str(file.path),
         sha256=file_digest(file.path if whole else file.data),
         unit=raw.unit if whole else "sampled line",
+    )
+
+
+def second_header(raw: Raw, named: bool) -> Raw:
+    """The table without a second line of its header: units below the names, or names below those of groups."""
+    if raw.names is None or len(raw.lines) < 2 or any(cell.is_textual(column) is None for column in raw.cells):
+        return raw
+    top = [cell.as_text(cell.is_textual(column.slice(0, LOOK_ROWS))).to_pylist() for column in raw.cells]
+    under, *below = (list(row) for row in zip(*top, strict=True))
+    if not is_second_header(under, below):
+        return raw
+    names = None if named else joined_names(raw.names, under)
+    if names is None:
+        pairs = [f"{name} {shown(unit)}" for name, unit in zip(raw.names, under, strict=True) if unit]
+        what = f"{raw.unit.capitalize()} {raw.lines[0]} stands between the names and the numbers and was left out"
+        why = "it holds words wherever the columns hold numbers, as a line of units does"
+    else:
+        pairs = [shown(name) for name in names]
+        what = f"The names stand in two {raw.unit}s, {raw.lines[0] - 1} and {raw.lines[0]}, and were joined"
+        why = "the upper one names groups of columns"
+    return raw._replace(
+        cells=[column.slice(1) for column in raw.cells],
+        lines=raw.lines[1:],
+        names=names or raw.names,
+        heads=(raw.names, under),
+        notes=(*raw.notes, message("LD018", f"{raw.name}: {listing(pairs)}", what=what, why=why)),
     )
 
 

@@ -134,6 +134,9 @@ def assign_roles(
         found.extend(column if isinstance(column, list) else [column])
         if not role:
             free.discard(found[-1].role)
+    note_words(
+        [c for c in columns if asked_role(c.name, options) in ("", "number") and _is_nearly_number(c)], place, notes
+    )
     return found
 
 
@@ -193,8 +196,7 @@ def guessed(c: ColumnCells, blank: bool, free: set[str], place: Place, notes: No
     if not c.bad.any():
         why = _running(c, blank)
         return _id(c, why, free, "number", place, notes) if why else Column(c.name, "number", c.values, c.position)
-    if c.good >= NUMBER_SHARE * c.seen and c.good:
-        (_few_words if _stray(c, place) else _almost)(c, place, notes)
+    if _is_nearly_number(c):
         return Column(c.name, "number", c.values, c.position)
     values = label_values(c, place.codes)
     if len(values) >= 3 and None not in values and len(set(values)) == len(values):
@@ -343,10 +345,7 @@ def number_labels(values: Array) -> NDArray[Any]:
 
 
 def _must_be_number(c: ColumnCells, place: Place, notes: Notes) -> None:
-    if not c.bad.any():
-        return
-    if c.good >= NUMBER_SHARE * c.seen and c.good:
-        (_few_words if _stray(c, place) else _almost)(c, place, notes)
+    if not c.bad.any() or _is_nearly_number(c):
         return
     ways = [("leave it out", propose(drop=[c.name]))]
     if c.dates is not None or _dates(c) is not None:
@@ -367,33 +366,65 @@ def _stray(c: ColumnCells, place: Place) -> bool:
     return not any(re.search(r"\d", c.text[int(row)].as_py()) for row in rows)
 
 
-def _few_words(c: ColumnCells, place: Place, notes: Notes) -> None:
-    rows = np.flatnonzero(c.bad)
-    one = len(rows) == 1
-    notes.add(
-        "LD123",
-        f"column {c.position}, " + listing([place.cell(c, int(row)) for row in rows], 5),
-        column=c.name,
-        what=count(len(rows), "cell"),
-        is_="is no number" if one else "are no numbers",
-        was="was" if one else "were",
-        gap="a gap" if one else "gaps",
-        good=f"{c.good:,}",
-        seen=f"{c.seen:,}",
-        fix=_almost_fix(c, rows, place),
-    )
+def _is_nearly_number(c: ColumnCells) -> bool:
+    """Whether most cells of a column are numbers, and some are words."""
+    dated = c.dates is not None or (c.text is not None and _dates(c) is not None)
+    return bool(c.bad.any()) and c.good > 0 and c.good >= NUMBER_SHARE * c.seen and not (c.nested or dated)
 
 
-def _almost(c: ColumnCells, place: Place, notes: Notes) -> None:
-    rows = np.flatnonzero(c.bad)
+def note_words(columns: list[ColumnCells], place: Place, notes: Notes) -> None:
+    """Words among numbers: a few are gaps, and said to be; more are an error.
+
+    Columns that hold the same words share a message; all that are in error share a fix.
+    """
+    groups: dict[tuple[bool, tuple[str, ...]], list[ColumnCells]] = {}
+    for c in columns:
+        words = dict.fromkeys(c.text[int(row)].as_py() for row in np.flatnonzero(c.bad))
+        groups.setdefault((_stray(c, place), tuple(sorted(words))), []).append(c)
+    wrong = [c for (stray, _), group in groups.items() if not stray for c in group]
+    for (stray, _), group in groups.items():
+        one, several = ("LD123", "LD123.columns") if stray else ("LD111", "LD111.columns")
+        code = several if len(group) > 1 else one
+        facts = _words_facts(group) if len(group) > 1 else _word_facts(group[0])
+        notes.add(code, _words_place(group, place), **facts, fix=_words_fix(group, group if stray else wrong, place))
+
+
+def _word_facts(c: ColumnCells) -> dict[str, str]:
+    bad = int(c.bad.sum())
+    return {
+        "column": c.name,
+        "what": count(bad, "cell"),
+        "is_": "is no number" if bad == 1 else "are no numbers",
+        "was": "was" if bad == 1 else "were",
+        "gap": "a gap" if bad == 1 else "gaps",
+        "good": f"{c.good:,}",
+        "seen": f"{c.seen:,}",
+    }
+
+
+def _words_facts(group: list[ColumnCells]) -> dict[str, str]:
+    return {
+        "what": count(sum(int(c.bad.sum()) for c in group), "cell"),
+        "columns": count(len(group), "column"),
+        "names": listing([f"{c.name} ({c.good:,} of {c.seen:,} cells)" for c in group]),
+    }
+
+
+def _words_place(group: list[ColumnCells], place: Place) -> str:
+    """Where the words of columns that hold the same ones stand: the first five of one, the first of each of several."""
+    if len(group) > 1:
+        return listing([f"column {c.position}, {place.cell(c, int(np.argmax(c.bad)))}" for c in group])
+    c, rows = group[0], np.flatnonzero(group[0].bad)
     where = f"column {c.position}, " + listing([place.cell(c, int(row)) for row in rows[:1000]], 5)
-    if len(rows) > 1000:
-        where = where.rpartition(" and ")[0] + f" and {len(rows) - 5:,} more"
-    notes.add("LD111", where, column=c.name, good=f"{c.good:,}", seen=f"{c.seen:,}", fix=_almost_fix(c, rows, place))
+    return where if len(rows) <= 1000 else where.rpartition(" and ")[0] + f" and {len(rows) - 5:,} more"
 
 
-def _almost_fix(c: ColumnCells, rows: NDArray[np.intp], place: Place) -> Fix:
-    texts = list(dict.fromkeys(c.text[int(row)].as_py() for row in rows))
+def _words_fix(group: list[ColumnCells], together: list[ColumnCells], place: Place) -> Fix:
+    """What to do about words among numbers; codes for gaps are those of all columns that need them."""
+    codes = dict.fromkeys(c.text[int(row)].as_py() for c in together for row in np.flatnonzero(c.bad))
+    if len(codes) > MOST_CODES:
+        codes = dict.fromkeys(c.text[int(row)].as_py() for c in group for row in np.flatnonzero(c.bad))
+    texts = list(codes)
     plain = len(texts) <= MOST_CODES and all(protect_terminal(t) == t and len(t) <= 40 for t in texts)
     rest = [t for t in texts if not LIMIT_TEXT.fullmatch(t)]
     ways = []
@@ -402,9 +433,10 @@ def _almost_fix(c: ColumnCells, rows: NDArray[np.intp], place: Place) -> Fix:
         if len(rest) < len(texts):
             half = propose(below_limit="half", na=rest) if rest else propose(below_limit="half")
             ways.append(("treat as half the limit", half))
+    rows = np.flatnonzero(group[0].bad)
     if place.lines[rows[0]] == 1 and len(rows) == 1:
         ways.append(("line 1 holds names", propose(header=True)))
-    ways.append(("keep it as a label", propose(label=[c.name])))
+    ways.append(("keep it as a label" if len(group) == 1 else "keep as labels", propose(label=[c.name for c in group])))
     return choices(ways)
 
 

@@ -17,10 +17,10 @@ from lowdim.table.cells import LARGE_TEXT
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES, SEPS, Guess, beginning, first_line, records
 from lowdim.table.open_file import Raw
 from lowdim.table.options import ReadingOptions
-from lowdim.text.escape import protect_terminal
+from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, propose
-from lowdim.text.format import size
-from lowdim.text.messages import LowdimError, error, message
+from lowdim.text.format import count, listing, size
+from lowdim.text.messages import LowdimError, Message, error, message
 
 LONGEST_FIELD = 10**6  # bytes a cell may have
 WIDEST_LINE = 100_000  # fields a line may have: 5 kB of memory each until it is known what its column is
@@ -96,7 +96,10 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
     if not head.strip():
         raise error("LD005", name=name, size=f"{len(data)} bytes, but no row")
     sep = options.sep or named or sniff.guess_separator(head)
-    rows = records(head, sep)
+    rows, titles = records(head, sep), list[str]()
+    if options.header is not False and (above := sniff.title_records(rows)):
+        titles, more = _title_lines(head, above)
+        rows, skip = rows[above:], skip + more
     names, header = _header(rows, options.header, text, skip, sep)
     if sep == " ":
         text = respaced(text)
@@ -109,12 +112,29 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
         cells, lines = [column.slice(1) for column in cells], lines[1:]
     _check_fields(cells, lines)
     guess = Guess(kind if sep != "\t" else "TSV", sep, ".", encoding, names is not None, (), first_line(rows[0]), skip)
-    noted = (
-        (message("LD008", f"{first_line(rows[0])}", name=name, line=first),)
-        if options.header is None and names is None
-        else ()
+    noted = [titles_note(titles, name)] if titles else []
+    if options.header is None and names is None:
+        noted.append(message("LD008", f"{first_line(rows[0])}", name=name, line=first))
+    return Raw(name, cells, names, lines, guess, notes=tuple(noted))
+
+
+def _title_lines(head: str, above: int) -> tuple[list[str], int]:
+    """The first records that are no blank lines, and how many lines they take with the blank ones around them."""
+    lines = head.splitlines()
+    full = [k for k, line in enumerate(lines) if line.strip()]
+    return [lines[k] for k in full[:above]], full[above]
+
+
+def titles_note(titles: list[str], name: str) -> Message:
+    """What is said of lines above the names."""
+    one = len(titles) == 1
+    return message(
+        "LD017",
+        f"{name}: " + listing([shown(title.strip(",;\t ")) for title in titles]),
+        what=count(len(titles), "line"),
+        stands="stands" if one else "stand",
+        was="was" if one else "were",
     )
-    return Raw(name, cells, names, lines, guess, notes=noted)
 
 
 def _header(

@@ -32,6 +32,7 @@ class Sheet(NamedTuple):
     encoding: str = "utf-8"
     newline: str = "\r\n"
     whole: bool = False  # whether it is all of a text file, row by row
+    heads: tuple[list[str], ...] = ()  # the lines of the header, where it has two
 
     @property
     def rows(self) -> int:
@@ -48,7 +49,7 @@ class Sheet(NamedTuple):
         import pyarrow as pa
 
         cells = [pa.array(texts, pa.string()) for texts in columns.values()]
-        return self._replace(names=list(columns), cells=cells)
+        return self._replace(names=list(columns), cells=cells, heads=())
 
 
 def original(path: str, options: dict[str, Any]) -> Sheet:
@@ -58,9 +59,9 @@ def original(path: str, options: dict[str, Any]) -> Sheet:
     raw = sample_raw(transpose_raw(raw) if reading.transpose else raw, reading.sample)
     cells = [texts(column) for column in raw.cells]
     if not raw.guess.encoding:
-        return Sheet(raw.names, cells)
+        return Sheet(raw.names, cells, heads=raw.heads)
     whole = not reading.transpose and reading.sample is None and not path.endswith(".gz")
-    return Sheet(raw.names, cells, raw.guess.sep, raw.guess.encoding, line_end(path), whole)
+    return Sheet(raw.names, cells, raw.guess.sep, raw.guess.encoding, line_end(path), whole, raw.heads)
 
 
 def line_end(path: str) -> str:
@@ -91,8 +92,8 @@ def texts(column: Any) -> Any:
 
 def lines(sheet: Sheet, new: Texts) -> Iterator[str]:
     """The lines of the table with the new texts in their cells."""
-    if sheet.names is not None:
-        yield _line(sheet.names, sheet)
+    for names in sheet.heads or (() if sheet.names is None else (sheet.names,)):
+        yield _line(names, sheet)
     for start in range(0, sheet.rows, ROWS_AT_ONCE):
         stop = min(start + ROWS_AT_ONCE, sheet.rows)
         block = [column.slice(start, stop - start).to_pylist() for column in sheet.cells]
@@ -126,7 +127,7 @@ def harmless(sheet: Sheet) -> bool:
     """Whether every cell can be written as it stands."""
     import pyarrow.compute as pc
 
-    names = all(safe(name) == name for name in sheet.names or ())
+    names = all(safe(name) == name for head in sheet.heads or (sheet.names or (),) for name in head)
     return names and all(safe(text) == text for column in sheet.cells for text in pc.unique(column).to_pylist())
 
 

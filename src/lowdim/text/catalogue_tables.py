@@ -391,6 +391,22 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "the files of a folder are read as one table, one below the other",
         "write the files with the same columns, or name those they share:  columns=[...]",
     ),
+    "LD017": Entry(
+        TableWarning,
+        "{what} above the names {stands} outside the table and {was} left out",
+        "titles and notes have fewer cells than the table has columns",
+        "nothing to do; if they belong to it, give them as many cells in the file",
+        "changed",
+        about="Titles and notes above a table were left out",
+    ),
+    "LD018": Entry(
+        TableWarning,
+        "{what}",
+        "{why}",
+        "nothing to do; a file that is filled keeps both lines",
+        "changed",
+        about="A header of two lines: units below the names, or names below those of groups",
+    ),
     "LD103": Entry(OptionError, "There is no column '{column}'", "{option} names it", "{fix}"),
     "LD104.table": Entry(
         TableError, "Column '{column}' cannot be used as a number", "axes are built from numbers", "{fix}"
@@ -409,6 +425,20 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "Column '{column}' is almost a number: {good} of {seen} cells",
         "a number that cannot be read must not become a gap unasked",
         "{fix}",
+    ),
+    "LD111.columns": Entry(
+        TableError,
+        "{columns} are almost numbers: {names}",
+        "a number that cannot be read must not become a gap unasked",
+        "{fix}",
+    ),
+    "LD123.columns": Entry(
+        TableWarning,
+        "{what} of {columns} are no numbers and were taken as gaps: {names}",
+        "all their other cells are numbers",
+        "{fix}",
+        "changed",
+        about="A few words in columns of numbers were taken as gaps",
     ),
     "LD123": Entry(
         TableWarning,
@@ -482,7 +512,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD124": Entry(
         TableWarning,
-        "Gaps of '{column}' are not at random: it is missing more often where '{on}' is {way}",
+        "Gaps of '{column}' go with '{on}': it is missing more often where that is {way}{more}",
         "fills lean on rows that are unlike those with gaps, so they may be biased ({tested})",
         "read them with care; find out why the cells are missing",
         "note",
@@ -493,6 +523,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "Column '{column}' is {share} empty. Its fills rest on the other {others} columns",
         "",
         Fix("leave it out:  ", propose(drop=None)),
+    ),
+    "LD126": Entry(
+        TableWarning,
+        "The {n} rows are {many} different '{unit}', each seen at several '{time}', and were taken as if independent",
+        "rows of one {unit} tend to be alike: dimensions, stability and p-values may be surer than {many} of them allow",
+        "read what is said as of these alone; for others give one row for each, such as its mean",
+        "note",
+        about="The same units seen at several times, taken as independent rows",
     ),
     "LD125": Entry(
         TableWarning,

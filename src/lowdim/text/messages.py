@@ -95,12 +95,13 @@ def error(code: str, where: str = "", *, case: str = "", **facts: Any) -> Lowdim
     return problem
 
 
-def warn(code: str, where: str = "", *, case: str = "", **facts: Any) -> None:
-    """Give the warning of a code, pointing at the caller's line, not at ours."""
+def warn(code: str | Message, where: str = "", *, case: str = "", **facts: Any) -> None:
+    """Give the warning of a code, or a message that was made before, pointing at the caller's line, not at ours."""
+    note = message(code, where, case=case, **facts) if isinstance(code, str) else code
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("lowdim.", "sklearn.")):
         level, frame = level + 1, frame.f_back
-    warnings.warn(catalogue()[code].kind(message(code, where, case=case, **facts)), stacklevel=level)
+    warnings.warn(catalogue()[code if isinstance(code, str) else note.code].kind(note), stacklevel=level)
 
 
 def __getattr__(name: str) -> Any:

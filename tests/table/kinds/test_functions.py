@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata
 
-from lowdim.table.kinds.functions import _ranks, find_functions
+from lowdim.table.kinds.functions import _ranks, alike_pairs, find_functions
 from lowdim.table.read import read
 
 rng = np.random.default_rng(0)
@@ -69,3 +69,12 @@ def test_ranks_are_those_of_scipy_with_ties_and_gaps() -> None:
     X = np.random.default_rng(0).normal(size=(30, 4))
     X[:, 1], X[::4, 2] = X[:, 1].round(), np.nan
     assert np.array_equal(_ranks(X), rankdata(X, axis=0, nan_policy="omit"), equal_nan=True)
+
+
+def test_of_many_columns_alike_only_the_nearest_are_pairs():
+    X = rng.normal(size=(100, 1)) + 0.01 * rng.normal(size=(100, 40))
+    X[:, 30] = 3 * X[:, 4] + 1
+    every, nearest = alike_pairs(X), alike_pairs(X, 2)
+    assert len(every) == 40 * 39 / 2 and len(nearest) <= 2 * 40
+    assert [4, 30] in nearest and {*map(tuple, nearest)} <= {*map(tuple, every)}
+    assert [f.words for f in find_functions(X.round(6), [f"x{j}" for j in range(40)])] == ["3 x4 + 1"]

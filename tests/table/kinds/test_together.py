@@ -123,3 +123,10 @@ def test_a_scale_of_many_steps_is_one_whether_it_counts_from_zero_or_one() -> No
     assert set(kinds_of({**measured, **levels}).items) == set(levels)
     short = {name: np.minimum(x, 3.0) for name, x in levels.items()}  # 1 to 3 and 0 to 3: codes of two kinds
     assert not kinds_of({**measured, **short}).items
+
+
+def test_numbered_items_of_one_scale_are_measured_unless_more_is():
+    sat = {f"sat_{j}": rng.integers(1, 6, N) * 1.0 for j in range(1, 5)}
+    assert set(kinds_of({**measured(2), **sat}).items) == set(sat)
+    assert not kinds_of({**measured(5), **sat}).items
+    assert not kinds_of({**measured(2), **items(4, 1, 5, "code_")}).items  # not numbered: codes of any kind

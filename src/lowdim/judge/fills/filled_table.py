@@ -165,7 +165,8 @@ class Fills(NamedTuple):
     @property
     def progress(self) -> str:
         """What was done, in a few words."""
-        numbers = f"{self.filled_numbers} gaps, {self.held} of {self.tried} hidden cells held"
+        numbers = f"{count(self.filled_numbers, 'gap')}, {self.held:,} of {self.tried:,} hidden cells held"
+        numbers = numbers if self.filled_numbers else "no gaps"
         tried, right = sum(c.tried for c in self.labels), sum(c.right for c in self.labels)
         words = f"{self.filled_labels} labels, {right} of {tried} hidden ones right"
         return ", ".join([numbers] * bool(self.filled_numbers or not self.labels) + [words] * bool(self.labels))

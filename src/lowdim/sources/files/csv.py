@@ -215,8 +215,8 @@ def _slowly(text: bytes, form: CsvForm, line: int) -> list[Any]:
 def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]) -> CsvSource:
     """The table of a text file, known by its beginning and a few other places."""
     raw, skip = beginning_of(path, ReadingOptions())
-    for note in raw.notes:  # no header
-        warn(note.code, note.where, name=raw.name, line=int(raw.lines[0]) if len(raw.lines) else 1)
+    for note in raw.notes:  # no header, or lines above it
+        warn(note)
     marks = index_records(path, skip, min(INDEX_STEP, tile_rows(len(raw.cells))))
     form = _fixed(raw, _sample(path, marks, raw), columns, weight)
     return CsvSource(path, form, marks, raw.names is not None, where)

@@ -11,7 +11,7 @@ from lowdim.math.linalg import Array
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.kinds.single import KEY_SHARE, Kind, impossible_years
 from lowdim.table.kinds.together import LEAST_ITEMS, kinds_of, same_facts
-from lowdim.table.kinds.whole_table import is_correlations, is_distances, rating_columns
+from lowdim.table.kinds.whole_table import is_correlations, is_distances, is_panel, rating_columns
 from lowdim.table.notes import Notes
 from lowdim.table.options import ReadingOptions
 from lowdim.table.roles import Column, Place, asked_role, encode_values, number_labels
@@ -72,6 +72,7 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
     _note_years([c for c in numbers if c.name in found.kinds and found.kinds[c.name].word == "year"], place, notes)
     _note_doubtful(found.doubtful, notes)
     _note_items([c for c in result if c.role == "number" and c.levels], notes)
+    _note_panel(result, notes)
     return [c._replace(role="out", note=f"same as {same[c.name]}") if c.name in same else c for c in result]
 
 
@@ -237,6 +238,18 @@ def _note_items(items: list[Column], notes: Notes) -> None:
         names=listing(ranges, join="; "),
         label=every[-1:],
     )
+
+
+def _note_panel(columns: list[Column], notes: Notes) -> None:
+    """Rows that are the same units seen at several times are no independent ones."""
+    units = [c for c in columns if c.role == "label" and not c.date and c.kind in ("", "key", "code")]
+    times = [c for c in columns if c.role == "time" or c.date or c.kind in ("year", "time")]
+    for unit in units:
+        for time in times:
+            if is_panel(unit.values, time.values):
+                many = len({*map(str, unit.values)})
+                notes.add("LD126", unit=unit.name, time=time.name, many=f"{many:,}", n=f"{len(unit.values):,}")
+                return
 
 
 # words --------------------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ from lowdim.table.kinds.sums import EXACT_SHARE, TOO_LARGE, rounding_unit
 LEAST_VALUES = 12  # different values of both columns from which a function is believed
 PAIR_ROWS = 400  # rows by which pairs are chosen
 NEARLY_SAME = 0.99  # correlation of some rows from which a pair is looked at on all
+MOST_PARTNERS = 3  # earlier columns that a column is compared with: functions have the very same ranks
+RANK_DIGITS = 4  # to which squared correlations of ranks are compared
 SLAB = 512  # columns whose products with the others are held at once
 FINE = 0.05  # rounding, in units of the spread, up to which a function can be told from a close relation
 ROUNDING = 0.75  # of the unit: half of it, and what it does to the fit
@@ -80,7 +82,7 @@ def find_functions(X: Array, names: Sequence[str]) -> list[Function]:
     ranks = _ranks(X[rows])
     seen: Mask = ~np.isnan(X)
     cells, units, found = seen.sum(axis=0), dict[int, float](), dict[int, Function]()
-    for i, j in alike_pairs(ranks):
+    for i, j in alike_pairs(ranks, MOST_PARTNERS):
         column, of = (i, j) if cells[i] < cells[j] else (j, i)
         if column in found or of in found:
             continue
@@ -174,20 +176,28 @@ def _line(a: float, b: float, term: str) -> str:
     return first if not b else f"{first} {'+' if b > 0 else '-'} {abs(b):.4g}"
 
 
-def alike_pairs(X: Array) -> list[list[int]]:
-    """Pairs (i, j > i) of columns whose correlation over the rows that have both is near one, by slabs of columns."""
+def alike_pairs(X: Array, most: int | None = None) -> list[list[int]]:
+    """Pairs (i, j > i) of columns whose correlation over the rows that have both is near one, by slabs of columns; of
+    each j the `most` nearest to one, the first of those that are equally near."""
     seen = ~np.isnan(X)
     with np.errstate(all="ignore"):
         Z = X - np.where(seen, X, 0.0).sum(axis=0) / seen.sum(axis=0)
         Z /= np.fmax.reduce(np.abs(Z), axis=0)
     Z = np.where(np.isfinite(Z), Z, 0.0)
-    S, square, pairs = seen.astype(float), Z * Z, []
+    S, square, pairs = seen.astype(float), Z * Z, list[list[int]]()
     for first in range(0, X.shape[1], SLAB):
-        slab = slice(first, first + SLAB)
+        last = min(first + SLAB, X.shape[1])
+        slab, before = slice(first, last), slice(last)
         if seen.all():
-            sizes = np.outer(square[:, slab].sum(axis=0), square[:, first:].sum(axis=0))
+            sizes = np.outer(square[:, slab].sum(axis=0), square[:, before].sum(axis=0))
         else:
-            sizes = (square[:, slab].T @ S[:, first:]) * (S[:, slab].T @ square[:, first:])
-        alike = np.triu((Z[:, slab].T @ Z[:, first:]) ** 2 > NEARLY_SAME**2 * sizes, 1)
-        pairs += (np.argwhere(alike) + first).tolist()
-    return pairs
+            sizes = (square[:, slab].T @ S[:, before]) * (S[:, slab].T @ square[:, before])
+        products = (Z[:, slab].T @ Z[:, before]) ** 2
+        alike = np.tril(products > NEARLY_SAME**2 * sizes, first - 1)
+        for k in np.flatnonzero(alike.any(axis=1)):
+            i = np.flatnonzero(alike[k])
+            if most is not None and len(i) > most:
+                near = np.round(products[k, i] / sizes[k, i], RANK_DIGITS)
+                i = np.sort(i[np.argsort(-near, kind="stable")[:most]])
+            pairs += [[one, first + int(k)] for one in i.tolist()]
+    return sorted(pairs)

@@ -88,11 +88,15 @@ def _like_relatives(
     """One role for columns of one kind: meducation beside a measured education, DoleLR and ClinLR on one scale."""
     one: dict[str, Kind] = {}
     codes = [name for name, kind in kinds.items() if kind.word == "code"]
+    stems: dict[str, list[str]] = {}
+    for name, kind in kinds.items():
+        if len(name) >= LEAST_STEM and kind.word in MEASURED:
+            stems.setdefault(name.lower(), []).append(name)
     for name in codes:
         low, high = ranges[name]
         own = [
-            n for n in kinds if n != name and len(n) >= LEAST_STEM and _extends(name, n) and kinds[n].word in MEASURED
-        ]
+            n for k in range(1, LONGEST_PREFIX + 1) for n in stems.get(name.lower()[k:], ())
+        ]  # heducation: education
         if any(ranges[n][0] <= high and low <= ranges[n][1] for n in own):
             one[name] = Kind()
     families: dict[tuple[str, tuple[float, float]], list[str]] = {}
@@ -105,11 +109,6 @@ def _like_relatives(
         if 2 * coded > len(members) > coded:
             one.update({n: Kind("code", "it is named as other codes are") for n in members if n not in codes})
     return one
-
-
-def _extends(name: str, stem: str) -> bool:
-    """Whether a name is another with a letter or two before it: heducation of education."""
-    return name.lower().endswith(stem.lower()) and 0 < len(name) - len(stem) <= LONGEST_PREFIX
 
 
 def _is_short(x: Array) -> bool:
@@ -154,12 +153,25 @@ def _items(
     most = len(measured) >= 2 or 3 * len(scale) >= 2 * len(names)
     if len(scale) >= max(LEAST_ITEMS, len(measured) * (2 if two else 1)) and most and few:
         return set(scale)
+    numbered = _numbered_scales(names, ranges)
+    if len(numbered) >= max(LEAST_FAMILY, len(measured)):
+        return numbered
     if len(measured) < 2:
         return {name for name in names if len(np.unique(columns[name])) <= MOST_LEVELS + 1}  # a gap may be one of them
     family = _measured_families(names, measured)
     scales = Counter(ranges[name] for name in measured)
     common = {r for r, n in scales.items() if n >= LEAST_FAMILY and 4 * n >= len(measured) and r != (0.0, 1.0)}
     return {name for name in names if _stem(name) in family or ranges[name] in common}
+
+
+def _numbered_scales(names: list[str], ranges: dict[str, tuple[float, float]]) -> set[str]:
+    """Columns of many steps on one scale that are named alike but for a number: sat_1 to sat_4 are a questionnaire."""
+    families: dict[tuple[str, tuple[float, float]], list[str]] = {}
+    for name in names:
+        low, high = ranges[name]
+        if "#" in _stem(name) and high - low + 1 >= MANY_STEPS:
+            families.setdefault((_stem(name), _steps(ranges[name])), []).append(name)
+    return {name for family in families.values() if len(family) >= LEAST_FAMILY for name in family}
 
 
 def _measured_families(names: list[str], measured: list[str]) -> set[str]:

@@ -14,6 +14,8 @@ LEAST_PAIR_ROWS = 4  # rows from which a symmetric table is no accident
 LEAST_SHARE = 0.4  # of the pairs that must be there, the same both ways, where others are missing
 SYMMETRY = 1e-6  # relative difference of d_ij and d_ji
 LEAST_RATINGS = 20
+LEAST_PANEL = 3  # units, and times of each, from which rows are a panel
+PANEL_SHARE = 0.5  # of the pairs of a unit and a time that have a row
 MOST_MARKS = 21  # different marks a rating may have: 0 to 10 in halves
 USER_WORDS = {"user", "userid", "uid", "customer", "reviewer", "rater", "respondent", "person", "member", "client"}
 ITEM_WORDS = {
@@ -115,3 +117,18 @@ def rating_names(names: list[str]) -> tuple[str, str, str] | None:
     if user is None or item is None or mark is None or len(set(found)) < 3:
         return None
     return user, item, mark
+
+
+def is_panel(unit: NDArray[Any], time: NDArray[Any]) -> bool:
+    """Whether rows are the same units seen again at the same times: most pairs of a unit and a time, once each.
+
+    >>> is_panel(np.repeat(["Chile", "Ghana", "Nepal"], 4), np.tile([2001, 2002, 2003, 2004], 3))
+    True
+    """
+    n = len(unit)
+    u = np.unique([str(one) for one in unit], return_inverse=True)[1]
+    t = np.unique([str(one) for one in time], return_inverse=True)[1]
+    units, times = int(u.max(initial=-1)) + 1, int(t.max(initial=-1)) + 1
+    if min(units, times) < LEAST_PANEL or n < PANEL_SHARE * units * times or max(units, times) > n / 2:
+        return False
+    return len(np.unique(u * times + t)) == n
