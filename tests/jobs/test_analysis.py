@@ -253,6 +253,7 @@ def test_far_rows_are_held_out_of_the_fit_and_named(tmp_path):
     found, plain = (ld.analyse(tmp_path / "t.csv", budget="1s", robust=robust) for robust in (True, False))
     assert found.held.choice == "screened" and set(range(30)) <= set(found.held.rows.tolist())
     assert found.odd.odd[:30].all() and "30 odd rows, all of them together" in found.sentences[3]
+    assert "of the rows) are rather a bend of the table or a group than single errors." in found.sentences[3]
     assert plain.held.choice == "plain" and not plain.odd.odd[:30].all() and "held out" not in plain.sentences[3]
     clean = ld.PPCA(2, standardize=True).fit(X[30:])
     spans = [np.linalg.qr(model.components_.T)[0] for model in (clean, found.model)]

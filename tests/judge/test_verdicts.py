@@ -10,7 +10,15 @@ from lowdim.jobs.analysis import analyse
 from lowdim.judge.dimensions.jury import DimensionRow, Jury
 from lowdim.judge.dimensions.text import NO_GROUPS
 from lowdim.judge.rows.odd_rows import judge_rows
-from lowdim.judge.verdicts import because, dimension_sentence, held_sentence, odd_sentence, second_axis, trust_strip
+from lowdim.judge.verdicts import (
+    because,
+    dimension_sentence,
+    fill_sentence,
+    held_sentence,
+    odd_sentence,
+    second_axis,
+    trust_strip,
+)
 from lowdim.models.linear.ppca import ProbabilisticPCA
 
 
@@ -107,3 +115,9 @@ def test_the_farthest_cell_that_is_held_out_and_in_no_odd_row_is_named():
     assert "the farthest cell is in row 18: c is 30; the rest of the row says" in held_sentence(said)
     said.held = found.held._replace(cells=found.held.cells[:0])
     assert held_sentence(said) == found.held.sentence
+
+
+@pytest.mark.parametrize(("goes", "tried", "said"), [(True, 40, True), (False, 40, False), (True, 0, False)])
+def test_intervals_of_gaps_that_go_with_values_are_not_vouched_for(goes, tried, said):
+    fills = SimpleNamespace(is_filled=np.array([True]), sentence="1 gap filled.", tried=tried)
+    assert fill_sentence(fills, not_random=goes).endswith("so of them intervals may hold fewer.") == said

@@ -12,6 +12,7 @@ from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
 from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.text.format import count
 
+NOT_RANDOM = " The gaps go with values (LD124), so of them intervals may hold fewer."
 PART_SHARE = 0.05  # of the rows from which odd ones that lie together are a part of the table
 ROWS_PER_DIMENSION = 3.0  # rows a dimension needs to be useful
 
@@ -29,7 +30,7 @@ def five_sentences(analysis: Any) -> tuple[str, ...]:
     sentences = (
         dimension_sentence(analysis),
         axis_sentence(analysis),
-        fill_sentence(analysis.fills),
+        fill_sentence(analysis.fills, not_random=bool(analysis.gaps.depends)),
         " ".join(filter(None, (odd_sentence(analysis.odd), held_sentence(analysis)))),
         map_sentence(analysis),
     )
@@ -60,8 +61,11 @@ def axis_sentence(analysis: Any) -> str:
     return str(analysis.axes[0].sentence) if analysis.axes else "There is no axis to describe."
 
 
-def fill_sentence(fills: Any) -> str:
-    return str(fills.sentence) if fills.is_filled.any() else "There are no gaps to fill."
+def fill_sentence(fills: Any, *, not_random: bool = False) -> str:
+    """How the gaps were filled; what hidden cells say of intervals holds for gaps that come as those were chosen."""
+    if not fills.is_filled.any():
+        return "There are no gaps to fill."
+    return str(fills.sentence) + NOT_RANDOM * (not_random and bool(fills.tried))
 
 
 def odd_sentence(odd: Any) -> str:
@@ -160,7 +164,11 @@ def trust_strip(analysis: Any) -> tuple[TrustCheck, ...]:
             if fills.tried or not fills.labels
             else "labels have probabilities in place of intervals",
         ),
-        TrustCheck("map is stable", None if q == 0 else steady.verdict == "steady", steady.sentence),
+        TrustCheck(
+            "map is stable",
+            None if q == 0 else steady.verdict == "steady",
+            steady.sentence.replace(f"; {steady.one_row}", ""),  # which the next check says
+        ),
         TrustCheck(
             "no single row decides",
             None if not steady.removed else bool(steady.removed[0].angle < DECIDING_DEGREES),

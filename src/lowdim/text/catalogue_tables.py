@@ -527,7 +527,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     "LD126": Entry(
         TableWarning,
         "The {n} rows are {many} different '{unit}', each seen at several '{time}', and were taken as if independent",
-        "rows of one {unit} tend to be alike: dimensions, stability and p-values may be surer than {many} of them allow",
+        "rows of one {unit} tend to be alike: dimensions, stability and p-values may be surer than {many} of them can",
         "read what is said as of these alone; for others give one row for each, such as its mean",
         "note",
         about="The same units seen at several times, taken as independent rows",

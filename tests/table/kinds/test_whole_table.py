@@ -8,7 +8,7 @@ import pytest
 
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.one_model import fit_method
-from lowdim.table.kinds.whole_table import is_correlations, is_distances, mirrored, rating_columns
+from lowdim.table.kinds.whole_table import is_correlations, is_distances, is_panel, mirrored, rating_columns
 from lowdim.table.read import read
 from lowdim.text.messages import LowdimError
 
@@ -82,3 +82,11 @@ def test_correlations_are_no_measurements() -> None:
         with pytest.raises(LowdimError, match="LD194"):
             read(table)
     assert read(frame, use="a,b,c,d,e,f").d == 6
+
+
+def test_a_panel_has_most_pairs_of_a_unit_and_a_time_once():
+    unit, time = np.repeat(["K", "L", "M", "N"], 5), np.tile(np.arange(2001, 2006), 4)
+    assert is_panel(unit, time) and is_panel(unit[:-6], time[:-6])
+    assert not is_panel(np.append(unit, "K"), np.append(time, 2001))  # twice the same
+    assert not is_panel(unit, np.arange(20))  # a time of its own for each row: groups, or one after the other
+    assert not is_panel(unit, np.r_[np.arange(18), 0, 1])  # hardly any pair

@@ -15,7 +15,9 @@ BAR_LENGTH = 12  # the longest bar of hashes stands for all variance
 LISTED_SCORES = 12  # numbers of dimensions whose worth for an answer is listed, beside the chosen one
 LITTLE_SKILL = 0.1  # share of left-out cells that two dimensions predict, below which they sum nothing up
 NOTHING_SHARED = "no shared structure found"
-NO_GROUPS = "no column tells of another along a straight line (groups of rows are looked for by lowdim fit -m gmm)."
+NO_GROUPS = (
+    "no measured column tells of another along a straight line (groups of rows are looked for by lowdim fit -m gmm)."
+)
 
 
 def number(k: int) -> str:
