@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lowdim.text import format as words
+from lowdim.text.format import listing
 from lowdim.text.kinds import OptionError
 
 
@@ -42,3 +43,7 @@ def test_numbers_of_both_lengths_agree_where_both_are_short(value):
     three, plain = words.number(value), words.number(value, 3, 1e9)
     assert three == plain or 1e6 <= abs(value) < 1e9
     assert float(plain.replace(",", "")) == pytest.approx(value, rel=5e-3, abs=1e-300)
+
+
+def test_a_long_listing_counts_with_commas():
+    assert listing(range(5000)) == "0, 1, 2, 3, 4 and 4,995 more"

@@ -277,6 +277,6 @@ class Analysis:
         size = f"{n} x {d}" if self.of is None else f"{self.of:,} x {d}, of which {n:,} rows drawn"
         return (
             f"{self.map.title} · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
-            f"{100 - noise:.0f}% shared / {noise:.0f}% noise\n"
+            f"{max(100 - noise, 0.0):.0f}% shared / {noise:.0f}% noise\n"
             f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}"
         )

@@ -34,7 +34,7 @@ def listing(items: Iterable[object], most: int = LISTED_ITEMS, *, join: str = ",
     """
     items = list(items)
     words = join.join(str(item) for item in items[:most])
-    return f"{words} and {len(items) - most} more" if len(items) > most else words
+    return f"{words} and {len(items) - most:,} more" if len(items) > most else words
 
 
 def times_as_likely(nats: float) -> str:
