@@ -179,3 +179,27 @@ def test_the_laws(gaps):
     X[(rng.random(X.shape) < 0.15) & gaps] = np.nan
     broken = laws.check(Labelled(), X, verbose=False)
     assert set(broken) == {*LinearDiscriminant._laws_broken, "save_and_load"}  # saved models: tests/storage
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.1])
+@pytest.mark.filterwarnings("ignore:.*LD287")
+def test_fewer_rows_than_columns_are_solved_in_the_rows_span(shrinkage, monkeypatch):
+    """The same numbers as from eigenproblems of all columns, and as scikit-learn's."""
+    rng = np.random.default_rng(3)
+    y = np.arange(30) % 3
+    X = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 70)) + rng.standard_normal((30, 70)) + y[:, None]
+    ours = LinearDiscriminant(shrinkage=shrinkage).fit(X, y)
+    from lowdim.models.relatives import linear_discriminant as home
+
+    in_span = home.eigenpairs
+    monkeypatch.setattr(home, "eigenpairs", lambda C, span=None: in_span(C))
+    slow = LinearDiscriminant(shrinkage=shrinkage).fit(X, y)
+    assert ours.covariance_ == pytest.approx(slow.covariance_, abs=1e-12)
+    assert ours.scalings_ == pytest.approx(slow.scalings_, abs=1e-10)
+    assert ours.means_ == pytest.approx(slow.means_, abs=1e-12)
+    assert ours.decision_function(X) == pytest.approx(slow.decision_function(X), abs=1e-7)
+    if not shrinkage:
+        peer = LinearDiscriminantAnalysis().fit(X, y)
+        assert np.abs(ours.transform(X)) == pytest.approx(
+            np.abs(peer.transform(X)) * np.sqrt(larger(peer, X, y)), rel=1e-8
+        )

@@ -14,6 +14,7 @@ from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import USUAL_PASSES, Cost, walking
+from lowdim.math.eigen import Problem, solve
 from lowdim.math.linalg import Array, sign_rule
 from lowdim.models.base.estimator import COUNT, POSITIVE, Absent, Rule
 from lowdim.models.base.latent import LatentModel
@@ -30,7 +31,7 @@ from lowdim.models.relatives.cca_algebra import (
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.joined import Joined
 from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Frame, Framed
+from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
 
 LEAST_CLASS_VARIANCE = 1e-8  # share of the largest (columns of unit spread): sd 1e-4, as scikit-learn's tol
@@ -212,14 +213,13 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
             assert survey.pairs is not None
             values, U = np.linalg.eigh(survey.pairs.covariance())
             fit = em(self, start._replace(C=(U * np.maximum(values, START_CORRELATION)) @ U.T), rows, run)
-            sums: ClassSums = fit.stats
-        else:  # with C = I the first step is the answer, and it needs no second look
-            sums = fold(partial(class_sums, start), rows, run)
-            params, value = self._update(start, sums, np.finfo(float).eps), 0.0
+            sums, span = fit.stats, None
+        else:
+            sums = fold(partial(class_scatter, start.means), rows, run)
+            span = gather(rows)[0][:, :d] - survey.columns.mean if source.n < d else None
+            params, value = closed_form(start, sums, span)
             fit = Fit(params, sums, value, (value,), 1, True, "closed form", "class moments")
-            value = closed_objective(params, float(sums.n.sum()))
-            fit = fit._replace(objective=value, history=(value,))
-        params = self._between(fit.params._replace(rows=sums.n), K)
+        params = self._between(fit.params._replace(rows=sums.n), K, span)
         frame = survey.frame._replace(unit=np.ones(d))
         return fit._replace(params=params).restated(survey.log_stretch, survey.passes), frame
 
@@ -229,14 +229,12 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
     def _objective(self, params: LinearDiscriminantParams, stats: ClassSums) -> float:
         return stats.log_density
 
-    def _update(
-        self, params: LinearDiscriminantParams, stats: ClassSums, least: float = LEAST_VIEW_NOISE
-    ) -> LinearDiscriminantParams:
+    def _update(self, params: LinearDiscriminantParams, stats: ClassSums) -> LinearDiscriminantParams:
         """One M-step; no direction falls below the bound (clipping is the exact bounded maximum)."""
         C, n = params.C, stats.n.sum()
         step = stats.s @ C / np.maximum(stats.n, np.finfo(float).tiny)[:, None]
         new = C + C @ (stats.Q / n) @ C - (step * (stats.n / n)[:, None]).T @ step
-        return params._replace(means=params.means + step, C=floored(new, least))
+        return params._replace(means=params.means + step, C=floored(new, LEAST_VIEW_NOISE))
 
     def _pack(self, params: LinearDiscriminantParams) -> Array:
         L = np.linalg.cholesky(params.C)
@@ -252,17 +250,22 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         L[at, at] = np.exp(np.clip(L[at, at], -12.0, 3.0))  # an extrapolation may not run away
         return like._replace(means=means.reshape(K, d), C=floored(L @ L.T, LEAST_VIEW_NOISE))
 
-    def _between(self, params: LinearDiscriminantParams, K: int) -> LinearDiscriminantParams:
-        """The directions between the classes, and means that lie in the directions within them."""
+    def _between(self, params: LinearDiscriminantParams, K: int, span: Array | None) -> LinearDiscriminantParams:
+        """The directions between the classes, and means that lie in the directions within them.
+
+        `span`: fewer rows than columns, which span all of C and of the means but its floor.
+        """
         n, d = params.rows.sum(), len(params.mu)
         checked = self._checked_prior(K)
         prior = params.rows / n if checked is None else checked
         spread = np.sqrt(np.maximum(np.diag(params.C), np.finfo(float).tiny))
         C = (1.0 - self.shrinkage) * params.C + self.shrinkage * np.diag(spread**2)
-        values, U = np.linalg.eigh(C / np.outer(spread, spread))
-        keep = values > LEAST_CLASS_VARIANCE * max(values[-1], np.finfo(float).tiny)
-        if not keep.all():
-            warn("LD287", rank=int(keep.sum()), d=d)
+        values, U = eigenpairs(C / np.outer(spread, spread), None if span is None else span / spread)
+        least = LEAST_CLASS_VARIANCE * max(values[-1], np.finfo(float).tiny)
+        keep, rest = values > least, self.shrinkage if self.shrinkage > least else NULL_VARIANCE
+        rank = int(keep.sum()) + (d - len(values)) * (self.shrinkage > least)
+        if rank < d:
+            warn("LD287", rank=rank, d=d)
         basis, wide = spread[:, None] * U[:, keep], np.sqrt(values[keep])
         K_w = (U[:, keep] / spread[:, None]) / wide  # whitens the rows of one class
         mu = prior @ params.means
@@ -270,8 +273,7 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         _, _, Vt = np.linalg.svd(off * np.sqrt(n * prior)[:, None], full_matrices=False)
         most = min(K - 1, len(Vt))
         W = K_w @ Vt[: most if self.n_components is None else self.n_components].T
-        empty = spread[:, None] * U[:, ~keep]
-        C = (basis * values[keep]) @ basis.T + NULL_VARIANCE * empty @ empty.T
+        C = whole_matrix(np.where(keep, values, NULL_VARIANCE), U, rest) * np.outer(spread, spread)
         return params._replace(W=W * sign_rule(W), mu=mu, means=off @ (basis * wide).T, C=C, prior=prior)
 
     # verbs ---------------------------------------------------------------------------------------
@@ -358,7 +360,9 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         }
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        condition = float(np.sqrt(np.linalg.cond(fit.params.C)))
+        C = fit.params.C
+        widest, narrowest = (solve(Problem(M, few=True), 1).values[0] for M in (C, np.linalg.inv(C)))
+        condition = float(np.sqrt(widest * narrowest))
         residual, digits = fit.remaining if fit.solver == "em" else 0.0, 15.0 - 2.0 * np.log10(condition)
         return certify(fit, self._objective_name, residual=residual, condition=condition, digits=digits)
 
@@ -396,17 +400,49 @@ def class_sums(params: LinearDiscriminantParams, block: Block) -> ClassSums:
     )
 
 
+def class_scatter(means: Array, block: Block) -> ClassSums:
+    """The sums of complete rows: each class about its own centre, and the products of all."""
+    K, d = means.shape
+    codes, w = block.x[:, d].astype(np.intp), np.ones(block.rows) if block.weight is None else block.weight
+    r = block.x[:, :d] - means[codes]
+    belongs = (codes == np.arange(K)[:, None]) * w
+    return ClassSums(belongs.sum(axis=1), 0.0, belongs @ r, (r * w[:, None]).T @ r)
+
+
+def closed_form(
+    start: LinearDiscriminantParams, sums: ClassSums, span: Array | None
+) -> tuple[LinearDiscriminantParams, float]:
+    """Means and covariance of a complete table, and its log-likelihood given the classes."""
+    n, d, least = float(sums.n.sum()), len(start.mu), float(np.finfo(float).eps)
+    step = sums.s / np.maximum(sums.n, np.finfo(float).tiny)[:, None]
+    values, U = eigenpairs(sums.Q / n - (step * (sums.n / n)[:, None]).T @ step, span)
+    values = np.maximum(values, least)
+    log_det = float(np.log(values).sum()) + (d - len(values)) * np.log(least)
+    params = start._replace(means=start.means + step, C=whole_matrix(values, U, least))
+    return params, float(-0.5 * n * (d * np.log(2 * np.pi) + log_det + d))
+
+
+def eigenpairs(C: Array, span: Array | None = None) -> tuple[Array, Array]:
+    """Rising eigenvalues and vectors of a symmetric matrix; with `span`, those within the span of a few rows."""
+    if span is None:
+        values, U = np.linalg.eigh((C + C.T) / 2.0)
+        return values, U
+    B = np.linalg.qr(span.T)[0]
+    values, U = np.linalg.eigh(B.T @ C @ B)
+    return values, B @ U
+
+
+def whole_matrix(values: Array, U: Array, rest: float) -> Array:
+    """The matrix with these eigenpairs, and `rest` in every direction without one."""
+    if U.shape[1] == len(U):
+        return np.asarray((U * values) @ U.T)
+    return np.asarray((U * (values - rest)) @ U.T + rest * np.eye(len(U)))
+
+
 def floored(C: Array, least: float) -> Array:
     """A covariance with no direction below a bound."""
-    values, U = np.linalg.eigh((C + C.T) / 2.0)
-    return np.asarray((U * np.maximum(values, least)) @ U.T)
-
-
-def closed_objective(params: LinearDiscriminantParams, n: float) -> float:
-    """Log-likelihood given the classes, at the means and the covariance (1/n) of a complete table."""
-    d = len(params.C)
-    values = np.maximum(np.linalg.eigvalsh(params.C), np.finfo(float).eps)
-    return float(-0.5 * n * (d * np.log(2 * np.pi) + np.log(values).sum() + d))
+    values, U = eigenpairs(C)
+    return whole_matrix(np.maximum(values, least), U, least)
 
 
 def classes_of(y: Any, source: Source) -> tuple[Any, Any]:
