@@ -281,7 +281,7 @@ ENTRIES = (
         "The same, and how many dimensions it needs?", "", "bgplvm", "Bayesian GP-LVM", _seeded, axes=True,
         most_rows=1000, begins=10, needs="n_kept_", estimate=_LAPLACE,
         slow="each of several hundred steps goes through all pairs of its inducing points for every row",
-        records=("BayesianGPLVMParams",), statistics=("models.gaussian_process.psi.PsiSums",),
+        records=("BayesianGPLVMParams",), statistics=("models.gaussian_process.collapsed_bound.PsiSums",),
     ),
     ModelEntry(
         "Autoencoder", "models.nonlinear.autoencoder",

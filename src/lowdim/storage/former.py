@@ -15,14 +15,15 @@ Values = dict[str, Any]
 
 
 def _gplvm_options(values: Values) -> Values:
-    """White noise was a term of the kernel, "rbf+white(1e-3)", and `tol` was in nats a hundred rows."""
+    """White noise was a term of the kernel, "rbf+white(1e-3)", `tol` in nats a hundred rows; no inducing points."""
     if "noise_floor" in values:
-        return values
+        return {"n_inducing": None, **values}
     terms = values["kernel"].replace(" ", "").split("+")
     white = [term for term in terms if term.startswith("white")]
     floors = [float(term[6:-1]) for term in white if term != "white"]
     kernel = "+".join(term for term in terms if term not in white)
-    return {**values, "kernel": kernel, "noise_floor": floors[0] if floors else None, "tol": values["tol"] / 100}
+    floor = floors[0] if floors else None
+    return {**values, "kernel": kernel, "noise_floor": floor, "tol": values["tol"] / 100, "n_inducing": None}
 
 
 def _bayesian_gplvm_state(values: Values) -> Values:

@@ -265,8 +265,14 @@ MAP_MESSAGES: dict[str, Entry] = {
     "LD478": Entry(
         BudgetError,
         "A GP-LVM of {n:,} rows takes about {need} of one core; its default goes to {most:,} rows",
-        "its time grows as the cube of the rows",
-        "BayesianGPLVM(), whose time grows as the rows; GTM(); or a sample. GPLVM(n_init=1) lets it take that long",
+        "its time grows as the cube of the rows; back constraints and the kernel mlp have no inducing points",
+        "kernel 'rbf' without back constraints, BayesianGPLVM() or GTM(); GPLVM(n_init=1) lets it take that long",
+    ),
+    "LD479": Entry(
+        ModelWarning,
+        "The GP-LVM of {n:,} rows is fitted through {m} inducing points",
+        "with more than {most:,} rows the likelihood itself takes hours; a bound through few points is a little lower",
+        "n_inducing says how many; as many as rows are the likelihood itself",
     ),
     "LD480": Entry(
         ModelWarning,

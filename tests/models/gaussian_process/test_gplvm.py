@@ -100,6 +100,13 @@ def test_laws(gaps):
     laws.check(GPLVM(1, tol=0.01), X, verbose=False)
 
 
+@pytest.mark.slow
+def test_laws_through_inducing_points():
+    X = np.random.default_rng(0).standard_normal((22, 1)) @ [[3.0, 1.0, 2.0, -1.0]]
+    X += 0.5 * np.random.default_rng(1).standard_normal((22, 4)) + [1.0, 2, 3, 10]
+    laws.check(GPLVM(1, tol=0.01, n_inducing=8), X, verbose=False)
+
+
 def test_back_constraints():
     X, _ = arc(40)
     model = GPLVM(1, back_constraints=True).fit(X)
@@ -292,8 +299,8 @@ def test_ninety_percent_intervals_of_small_tables_hold_about_ninety():
 
 
 def test_a_table_of_many_rows_is_refused_with_its_forecast_and_what_is_quick():
-    """32 s of a thousand rows are 32 (10)^3 s = 8.9 h of ten thousand; who gives n_init has been told."""
+    """32 s of a thousand rows are 32 (10)^3 s = 8.9 h of ten thousand, where there are no inducing points."""
     X = np.random.default_rng(0).standard_normal((10_000, 3))
     with pytest.raises(BudgetError, match=r"(?s)LD478.*10,000 rows takes about 8\.9 h.*BayesianGPLVM\(\)"):
-        GPLVM(2).fit(X)
+        GPLVM(2, kernel="mlp").fit(X)
     assert GPLVM(2, kernel="linear").fit(X[:2001]).certificate_.reason == "closed form"

@@ -6,7 +6,8 @@ from scipy.stats import multivariate_normal
 
 import lowdim.models.gaussian_process.psi as psi_module
 from lowdim.math.linalg import lower
-from lowdim.models.gaussian_process.bayesian_gplvm_bound import DIAGONAL, collapsed_bound, packed_gradient
+from lowdim.models.gaussian_process.bayesian_gplvm_bound import packed_gradient, ridge_of
+from lowdim.models.gaussian_process.collapsed_bound import DIAGONAL, collapsed_bound
 from lowdim.models.gaussian_process.psi import PSI_KERNELS, VariationalParams, psi_gradients, psi_sums
 from tests.oracles import psi as oracle
 
@@ -36,7 +37,7 @@ def parts(kind, p):
 
 def found(kind, p, Y, seen, kept=None):
     psi, shares = PSI_KERNELS[kind], np.ones((len(Y), 1)) if seen is None else seen.astype(float)
-    told = collapsed_bound(psi, p, psi_sums(psi, p, Y, shares, kept))
+    told = collapsed_bound(psi.gram(p), ridge_of(p), p.beta, psi_sums(psi, p, Y, shares, kept))
     return told.value, packed_gradient(psi, p, told, psi_gradients(psi, p, Y, shares, told.down, kept))
 
 

@@ -29,7 +29,8 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Ru
 from lowdim.models.base.results import LARGEST, Certificate, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.gaussian_process.bayesian_gplvm_bound import CACHED_PAIRS, CentredTable, EvidenceBound
-from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Index, KernelSum
+from lowdim.models.gaussian_process.collapsed_bound import induced_decoder
+from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, KernelSum
 from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, strided, warn_jitter
 from lowdim.models.gaussian_process.psi import CACHED_CELLS, PSI_KERNELS, VariationalParams
 from lowdim.sources.source import Header, Source
@@ -75,15 +76,7 @@ class BayesianGPLVMParams(NamedTuple):
         return mask
 
     def decoder(self) -> Decoder:
-        d = len(self.mu)
-        one_group = len(self.inverse) == 1
-        columns = [np.arange(d)] if one_group else list(np.arange(d)[:, None])
-        size, U = np.linalg.eigh(self.inverse)  # roots, as Decoder has them
-        roots = np.sqrt(np.maximum(size, 0.0))[:, :, None] * np.swapaxes(U, 1, 2)
-        groups: list[tuple[Index | None, Index, Array]] = [
-            (None, j, root) for j, root in zip(columns, roots, strict=True)
-        ]
-        return Decoder(self.kernel, self.Z, self.alpha, groups)
+        return induced_decoder(self.kernel, self.Z, self.alpha, self.inverse)
 
 
 class BayesianGPLVM(GaussianProcessMap):

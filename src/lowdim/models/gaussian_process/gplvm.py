@@ -16,7 +16,8 @@ from lowdim.models.base.calibration import hold_back, inflation_from_errors
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.results import Certificate, squared
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, KERNEL_TERMS, columns_by_pattern
-from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, UnplacedRows, warn_jitter
+from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, UnplacedRows, strided, warn_jitter
+from lowdim.models.gaussian_process.gplvm_inducing import INDUCING_TERMS, induced_table
 from lowdim.models.gaussian_process.gplvm_likelihood import (
     GPLVMParams,
     LikelihoodSurface,
@@ -38,7 +39,7 @@ from lowdim.text.messages import error, warn
 
 NOISE_START, LARGEST_FLOOR = 0.5, 0.5  # of the mean variance
 START_SHAKE = 0.2  # of the places' spread, by which further starts are shaken
-UNASKED_ROWS = 2000  # rows beyond which the default refuses; by the cube of the rows ten thousand take nine hours
+UNASKED_ROWS, DEFAULT_INDUCING = 2000, 100  # rows up to which each is an inducing point, and points beyond
 SECONDS_OF_A_THOUSAND = 32.0  # of one core, 1,000 x 20 with the defaults (benchmarks/results.md)
 PRINCIPAL_STARTS = 6  # optima from principal scores differ by 50 nats a hundred rows; GPy's mean is passed with 4 to 6
 EXACT_NOISE = 1e-8  # of the mean variance, the least noise of a closed form
@@ -71,7 +72,8 @@ class GPLVM(GaussianProcessMap):
     climb ends where these are predicted no better, and intervals are scaled so that 90 % ones hold 90 % of these.
 
     A new row goes to the peak of p(cells | place) N(place | those of the fit); `posterior` is Laplace's Gaussian there
-    and `score_samples` Laplace's estimate. Time grows as rows cubed, memory as rows squared.
+    and `score_samples` Laplace's estimate. Time grows as rows cubed, memory as rows squared; with inducing points both
+    as the rows.
 
     Parameters
     ----------
@@ -93,7 +95,11 @@ class GPLVM(GaussianProcessMap):
         Most iterations of a climb.
     n_init : int or None, default None
         Starts, all but the first shaken; the best after 60 iterations goes on. None is 6 from principal scores, and 1
-        from any other start; tables of more than 2,000 rows take so long that their number has to be given.
+        from any other start.
+    n_inducing : int or None, default None
+        Places through which the columns are seen, for a bound on log p(Y | X) in time that grows as the rows; not with
+        back constraints or "mlp". As many as rows are none: the likelihood itself. None is that up to 2,000 rows, and
+        100 beyond, with a warning.
     random_state : int, Generator, RandomState or None, default 0
         Seed of further starts and of held-out cells; None is 0.
 
@@ -145,6 +151,7 @@ class GPLVM(GaussianProcessMap):
         "tol": POSITIVE,
         "max_iter": COUNT,
         "n_init": Rule(lambda v: v is None or COUNT.holds(v), "None, or a whole number >= 1"),
+        "n_inducing": Rule(lambda v: v is None or COUNT.holds(v), "None, or a whole number >= 1"),
         "random_state": Rule(is_seed, SEED_WORDS),
     }
     _laws_broken: ClassVar[dict[str, str]] = {
@@ -167,6 +174,7 @@ class GPLVM(GaussianProcessMap):
         tol: float = 5e-4,
         max_iter: int = 1000,
         n_init: int | None = None,
+        n_inducing: int | None = None,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
@@ -177,13 +185,14 @@ class GPLVM(GaussianProcessMap):
         self.tol = tol
         self.max_iter = max_iter
         self.n_init = n_init
+        self.n_inducing = n_inducing
         self.random_state = random_state
 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         if self.n_components > source.n:
             raise error("LD200", n_components=self.n_components, most=source.n, why=f"the table has {source.n} rows")
-        if source.n > UNASKED_ROWS and self.n_init is None and terms_of(self.kernel) != ["linear"]:
+        if source.n > UNASKED_ROWS and not self._has_inducing and self.n_init is None:
             seconds = SECONDS_OF_A_THOUSAND * (source.n / 1000.0) ** 3
             raise error("LD478", n=source.n, need=duration(seconds), most=UNASKED_ROWS)
         survey = self._survey(source, run)
@@ -210,12 +219,15 @@ class GPLVM(GaussianProcessMap):
             raise error("LD475", count=int((~mask).sum()))
         if terms_of(self.kernel) == ["linear"] and mask is None and not self.back_constraints:
             return self._closed(Y, mu)
-        starts = self._shaken(first, start)
+        starts = [self._with_inducing(x, start.X.shape) for x in self._shaken(first, start)]
+        if self.n_inducing is None and len(starts[0]) > len(first):
+            warn("LD479", n=len(Y), m=DEFAULT_INDUCING, most=UNASKED_ROWS)
         return self._climb(Y, mask, mu, starts, run) if mask is None else self._calibrated(Y, mask, mu, starts, run)
 
     def _calibrated(self, Y: Array, mask: Mask, mu: Array, starts: list[Array], run: Run) -> Fit:
         """With gaps: held-out cells tell when places begin to follow the noise, and how wide intervals must be."""
         need, rows = self._cost(*Y.shape), [len(g.rows) for g in columns_by_pattern(Y, mask) if g.rows is not None]
+        rows = [] if self._inducing_count(len(Y)) else rows
         plan(type(self).__name__, need._replace(peak=need.peak + 8 * sum(m * (m + len(Y)) for m in rows)), run)
         less, remaining, held = self._less(Y, mask)
         if remaining is None or held is None or not held.any():
@@ -253,6 +265,27 @@ class GPLVM(GaussianProcessMap):
             starts[-1][:cells] += START_SHAKE * max(float(first[:cells].std()), 1e-3) * rng.standard_normal(cells)
         return starts
 
+    @property
+    def _has_inducing(self) -> bool:
+        """Whether the kernel and the places can be seen through inducing points."""
+        return not self.back_constraints and set(terms_of(self.kernel)) <= set(INDUCING_TERMS)
+
+    def _inducing_count(self, n: int) -> int:
+        """Inducing points; 0 where every row is one."""
+        if not self._has_inducing:
+            if self.n_inducing is not None and int(self.n_inducing) < n:
+                allowed = f"None with back constraints and with a kernel other than {', '.join(INDUCING_TERMS)}"
+                raise error("LD210", option="n_inducing", value=self.n_inducing, allowed=allowed)
+            return 0
+        count = int(self.n_inducing or (DEFAULT_INDUCING if n > UNASKED_ROWS else n))
+        return 0 if count >= n else count
+
+    def _with_inducing(self, x: Array, shape: tuple[int, int]) -> Array:
+        """A start with inducing points, where there are any: at some of its rows."""
+        (n, q), m = shape, self._inducing_count(shape[0])
+        at = np.random.default_rng([seed_of(self.random_state), GPLVM_START, 0]).choice(n, m, replace=False)
+        return np.concatenate([x[: n * q], x[: n * q].reshape(shape)[at].ravel(), x[n * q :]])
+
     def _climb(
         self,
         Y: Array,
@@ -268,28 +301,19 @@ class GPLVM(GaussianProcessMap):
         n, q = len(Y), int(self.n_components)
         back, gamma = self._back_kernel(Y)
         names = "+".join(terms_of(self.kernel))
-        problem = PlacesProblem(
-            columns_by_pattern(Y, mask), names, (n, q), back, mean_variance(Y, mask), self.noise_floor
-        )
+        size, m = mean_variance(Y, mask), self._inducing_count(n)
+        groups, induced = ([], induced_table(Y, mask, size, m)) if m else (columns_by_pattern(Y, mask), None)
+        problem = PlacesProblem(groups, names, (n, q), back, size, self.noise_floor, induced)
         if back is not None:
             ridged = back + BACK_RIDGE * np.eye(n)
             starts = [np.append(np.linalg.solve(ridged, problem.split(x)[0]), problem.split(x)[1]) for x in starts]
         name = type(self).__name__, f"{len(starts)} starts, {0 if mask is None else int(mask.sum())} cells"
         top = race(problem, starts, run, name, max_iter or int(self.max_iter), self.tol * n, held)
         params = _canonical(problem, top.x, Y, mask, mu, top.jitter_level, gamma)
-        vector = np.append(problem.places(top.x).ravel(), problem.split(top.x)[1])
+        vector = np.append(problem.places(top.x).ravel(), top.x[n * q :])
         converged = top.reason == "converged"
-        return Fit(
-            params,
-            (vector, problem),
-            top.value,
-            top.history,
-            top.n_iter,
-            converged,
-            top.reason,
-            "L-BFGS",
-            top.remaining,
-        )
+        ended = top.n_iter, converged, top.reason, "L-BFGS", top.remaining
+        return Fit(params, (vector, problem), top.value, top.history, *ended)
 
     def _back_kernel(self, Y: Array) -> tuple[Array | None, float]:
         """The kernel of the back constraints between rows, and its inverse squared width."""
@@ -329,7 +353,7 @@ class GPLVM(GaussianProcessMap):
 
     # rows ---------------------------------------------------------------------------------------------
     def _candidates(self, params: GPLVMParams) -> Array:
-        return params.X
+        return strided(params.X) if len(params.Z) else params.X
 
     def _place(self, params: GPLVMParams, rows: UnplacedRows) -> Array:
         """With back constraints a complete row's place is a function of it; any other row climbs."""
@@ -359,17 +383,20 @@ class GPLVM(GaussianProcessMap):
 
     def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
         notes = ["places are points without a prior; the posterior of a row is Laplace's"]
+        if len(fit.params.Z):
+            notes.append(f"the objective is a bound through {len(fit.params.Z)} inducing points")
         return self._certificate(fit, notes, tuple(self._on_bound(fit)))
 
     def _cost(self, n: int, d: int) -> Cost:
         """Of a complete table; what gaps add is known when they are."""
         starts = PRINCIPAL_STARTS if self.n_init is None else int(self.n_init)
         passes, terms = 6 + int(self.max_iter) + GPLVM_RACE_STEPS * (starts - 1), len(terms_of(self.kernel))
+        m = self._inducing_count(n)
         squares = 6.0 + 1.5 * terms + (2.5 if self.back_constraints else 0.0)  # measured: 5.2 to 10.6, by kernel
         return Cost(
             passes,
             8 * n * d * 3,
-            int(8 * (squares * n * n + 6 * n * d)),
+            int(8 * (squares * n * (m or n) + 6 * n * d + (40 * n * int(self.n_components) if m else 0))),
             "GTM, which streams, or a sample of the rows",
             min(150 + GPLVM_RACE_STEPS * (starts - 1), passes),
         )
@@ -379,9 +406,9 @@ def _canonical(
     problem: PlacesProblem, vector: Array, Y: Array, mask: Mask | None, mu: Array, jitter_level: int, gamma: float
 ) -> GPLVMParams:
     """Places on their principal axes, with unit mean square; the likelihood is the same."""
-    X, W = problem.places(vector), problem.split(vector)[0]
+    X, W, Z = problem.places(vector), problem.split(vector)[0], problem.inducing(vector)
     if problem.back is None and not set(problem.names.split("+")) & {"linear", "mlp"}:
-        X = X - X.mean(axis=0)  # these kernels depend on differences only
+        X, Z = X - X.mean(axis=0), Z - X.mean(axis=0)  # these kernels depend on differences only
     _, _, Vt = svd(X - X.mean(axis=0))
     turn = Vt.T * sign_rule(X @ Vt.T)
     size = float(np.sqrt(np.maximum((X - X.mean(axis=0)) ** 2, 0.0).mean()))
@@ -391,4 +418,5 @@ def _canonical(
     spread = np.atleast_2d(np.cov(X.T, bias=True)) + 1e-12 * np.eye(X.shape[1])
     seen = np.zeros((0, Y.shape[1]), dtype=bool) if mask is None else mask
     centre = X.mean(axis=0)
-    return GPLVMParams(X, Y, seen, mu, problem.names, kernel.theta, jitter_level, 1.0, centre, spread, back, gamma)
+    numbers = problem.names, kernel.theta, jitter_level, 1.0
+    return GPLVMParams(X, Y, seen, mu, *numbers, centre, spread, back, gamma, Z @ turn / size)

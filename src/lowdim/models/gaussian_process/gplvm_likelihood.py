@@ -9,6 +9,7 @@ import numpy as np
 
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.gaussian_process.gp import ColumnGroup, Decoder, KernelSum, condition, decoder, likelihood
+from lowdim.models.gaussian_process.gplvm_inducing import InducedTable, decoder_at, induced_likelihood, induced_table
 from lowdim.text.messages import error
 
 BOUNDS = {"noise": (1e-6, 1e2), "variance": (1e-4, 1e4), "other": (1e-6, 1e6)}  # of the mean variance; of 1
@@ -29,13 +30,18 @@ class GPLVMParams(NamedTuple):
     spread: Array  # q x q
     back: Array  # n x q weights of the back constraints, or 0 x q
     gamma: float  # their kernel's
+    Z: Array = np.zeros((0, 1))  # m x q, inducing points; none where every row is one
 
     @property
     def kernel(self) -> KernelSum:
         return KernelSum(self.names, self.theta)
 
     def decoder(self) -> Decoder:
-        return decoder(self.kernel, self.X, self.Y, self.seen if len(self.seen) else None, self.jitter_level)
+        seen = self.seen if len(self.seen) else None
+        if len(self.Z):
+            table = induced_table(self.Y, seen, mean_variance(self.Y, seen), len(self.Z))
+            return decoder_at(table, self.kernel, self.X, self.Z, self.jitter_level)
+        return decoder(self.kernel, self.X, self.Y, seen, self.jitter_level)
 
 
 class PlacesProblem(NamedTuple):
@@ -47,11 +53,22 @@ class PlacesProblem(NamedTuple):
     back: Array | None  # n x n, places are back @ weights
     mean_variance: float
     noise_floor: float | None = None  # where it was stated; a share of the mean variance
+    induced: InducedTable | None = None  # where the rows are seen through inducing points: these follow the places
+
+    @property
+    def moving(self) -> int:
+        """Rows and inducing points: what has a place."""
+        return self.shape[0] + (0 if self.induced is None else self.induced.count)
 
     def split(self, vector: Array) -> tuple[Array, Array]:
         """Places (or their weights), and the logarithms of the kernel's numbers."""
-        n = self.shape[0] * self.shape[1]
-        return vector[:n].reshape(self.shape), vector[n:]
+        n, q = self.shape
+        return vector[: n * q].reshape(self.shape), vector[self.moving * q :]
+
+    def inducing(self, vector: Array) -> Array:
+        """The inducing points."""
+        n, q = self.shape
+        return vector[n * q : self.moving * q].reshape(-1, q)
 
     def places(self, vector: Array) -> Array:
         W = self.split(vector)[0]
@@ -61,7 +78,7 @@ class PlacesProblem(NamedTuple):
         return KernelSum(self.names, self.split(vector)[1])
 
     def bounds(self) -> tuple[Array, Array]:
-        free = np.full(self.shape[0] * self.shape[1], np.inf)
+        free = np.full(self.moving * self.shape[1], np.inf)
         size = np.log(self.mean_variance)
         low, high = [], []
         for name in KernelSum(self.names, np.zeros(1)).labels:
@@ -100,14 +117,18 @@ class LikelihoodSurface:
         """Value, jitter level and gradient in one array: what a checkpoint remembers."""
         p = self.problem
         X, kernel = p.places(vector), p.kernel(vector)
-        parts = kernel.cross(X, X)
-        K = parts[0] if len(parts) == 1 else np.asarray(sum(parts))
         try:
-            L = likelihood(K, kernel.noise, p.groups, self.jitter_level)
+            if p.induced is not None:
+                return induced_likelihood(p.induced, kernel, X, p.inducing(vector), self.jitter_level)
+            parts = kernel.cross(X, X)
+            L = likelihood(
+                parts[0] if len(parts) == 1 else np.asarray(sum(parts)), kernel.noise, p.groups, self.jitter_level
+            )
         except np.linalg.LinAlgError:
             if np.isfinite(self.best):  # a wall for the climb, which keeps the best place so far
                 return np.concatenate([[-np.inf, self.jitter_level], np.zeros_like(vector)])
-            raise error("LD473", condition=condition(K, kernel.noise)) from None
+            at = X if p.induced is None else p.inducing(vector)
+            raise error("LD473", condition=condition(np.asarray(sum(kernel.cross(at, at))), kernel.noise)) from None
         dX, dtheta = kernel.gradient(X, parts, L.G)
         dX = dX if p.back is None else p.back.T @ dX
         return np.concatenate([[L.value, L.jitter_level], dX.ravel(), dtheta])

@@ -13,6 +13,7 @@ from lowdim.engine.monitor import STOPPED, Monitor
 from lowdim.math.linalg import Array, Mask, sign_rule, svd
 from lowdim.math.optimise import climb
 from lowdim.models.gaussian_process.gp import jittered_cholesky
+from lowdim.models.gaussian_process.gplvm_inducing import decoder_at
 from lowdim.models.gaussian_process.gplvm_likelihood import LikelihoodSurface, PlacesProblem
 from lowdim.text.messages import LowdimWarning, error
 
@@ -118,6 +119,11 @@ class EarlyStopping:
     def density(self, problem: PlacesProblem, jitter_level: int, x: Array) -> float:
         """log p(held-out cells | their rows' places, the other cells), without its constant."""
         X, kernel, total = problem.places(x), problem.kernel(x), 0.0
+        if problem.induced is not None:
+            D = decoder_at(problem.induced, kernel, X, problem.inducing(x), jitter_level)
+            mean, var, _ = D.at(X)
+            var = var + kernel.noise
+            return -0.5 * float(((self.Y - mean) ** 2 / var + np.log(var))[self.held].sum())
         for rows, columns, _, _ in problem.groups:
             held = self.held[:, columns]
             at, seen = np.flatnonzero(held.any(axis=1)), slice(None) if rows is None else rows

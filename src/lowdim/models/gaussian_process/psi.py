@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from lowdim.math.linalg import Array, lower
+from lowdim.models.gaussian_process.collapsed_bound import PsiSums, SumGradients
 from lowdim.models.gaussian_process.gp import KERNEL_TERMS
 
 CACHED_CELLS = 2**17  # rows times pairs worked on at a time: a megabyte, which stays in the cache
@@ -282,28 +283,6 @@ PSI_KERNELS: dict[str, PsiKernel] = {"rbf": RBFPsi(), "linear": LinearPsi()}
 
 
 # sums over rows -------------------------------------------------------------------------------------------------------
-class PsiSums(NamedTuple):
-    """What the bound needs of the rows; columns in groups that are seen in the same rows."""
-
-    one: Array  # m x d, psi1'Y
-    two: Array  # pairs x groups, packed psi2
-    psi0: Array  # groups, psi0
-    seen: Array  # groups, rows
-    square: float  # sum of the squared cells
-    kl: float  # from the places' posterior to N(0, I)
-
-    def merge(self, other: Self) -> Self:
-        return type(self)(*(a + b for a, b in zip(self, other, strict=True)))  # type: ignore[operator]
-
-
-class SumGradients(NamedTuple):
-    """Gradients of the bound in the first three of these sums."""
-
-    one: Array
-    two: Array
-    psi0: Array
-
-
 def _pieces(n: int, pairs: int) -> Iterator[slice]:
     step = max(8, CACHED_CELLS // max(pairs, 1))
     return (slice(i, min(i + step, n)) for i in range(0, n, step))

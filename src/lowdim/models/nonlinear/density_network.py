@@ -25,6 +25,7 @@ from lowdim.models.nonlinear.density_network_em import (
     HiddenLayers,
     best_output_layer,
     blend_sums,
+    in_few_columns,
     m_step_loss,
     profile_loss,
     squared_weights,
@@ -250,8 +251,9 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         auto = self.weight_prior == "auto"
         if not params.layers:
             return regression_step(params, stats, auto)
+        few = in_few_columns(stats)
         peak = climb(
-            minus(lambda v: profile_loss(unpack_layers(v, params.layers), params, stats)),
+            minus(lambda v: profile_loss(unpack_layers(v, params.layers), params, few)),
             pack_layers(params.layers),
             max_iter=INNER_STEPS + 1,
             tol=INNER_GAIN,
