@@ -95,7 +95,7 @@ class GPLVM(GaussianProcessMap):
         Most iterations of a climb.
     n_init : int or None, default None
         Starts, all but the first shaken; the best after 60 iterations goes on. None is 6 from principal scores, and 1
-        from any other start.
+        from any other start or through inducing points.
     n_inducing : int or None, default None
         Places through which the columns are seen, for a bound on log p(Y | X) in time that grows as the rows; not with
         back constraints or "mlp". As many as rows are none: the likelihood itself. None is that up to 2,000 rows, and
@@ -258,7 +258,8 @@ class GPLVM(GaussianProcessMap):
     def _shaken(self, first: Array, start: StartPlaces) -> list[Array]:
         """The first start, and others near it: from principal scores several are worth trying."""
         cells, starts = start.X.size, [first]
-        count = (PRINCIPAL_STARTS if start.init == "pca" else 1) if self.n_init is None else int(self.n_init)
+        several = start.init == "pca" and not self._inducing_count(len(start.X))
+        count = (PRINCIPAL_STARTS if several else 1) if self.n_init is None else int(self.n_init)
         for i in range(1, count):
             rng = np.random.default_rng([seed_of(self.random_state), GPLVM_START, i])
             starts.append(first.copy())
@@ -389,9 +390,9 @@ class GPLVM(GaussianProcessMap):
 
     def _cost(self, n: int, d: int) -> Cost:
         """Of a complete table; what gaps add is known when they are."""
-        starts = PRINCIPAL_STARTS if self.n_init is None else int(self.n_init)
-        passes, terms = 6 + int(self.max_iter) + GPLVM_RACE_STEPS * (starts - 1), len(terms_of(self.kernel))
         m = self._inducing_count(n)
+        starts = (1 if m else PRINCIPAL_STARTS) if self.n_init is None else int(self.n_init)
+        passes, terms = 6 + int(self.max_iter) + GPLVM_RACE_STEPS * (starts - 1), len(terms_of(self.kernel))
         squares = 6.0 + 1.5 * terms + (2.5 if self.back_constraints else 0.0)  # measured: 5.2 to 10.6, by kernel
         return Cost(
             passes,

@@ -6,6 +6,7 @@ the sum of G * K, and that by log a is what the places' slopes make of it, x'dx 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,18 @@ from lowdim.models.gaussian_process.collapsed_bound import (
 )
 from lowdim.models.gaussian_process.gp import Decoder, KernelSum
 
-INDUCING_TERMS = ("rbf", "linear", "bias")
+
+def _rbf_pull(t: Array, X: Array, Z: Array, K: Array, G: Array) -> Array:
+    H = G * K
+    return np.asarray(t[1] * (H @ Z - H.sum(axis=1)[:, None] * X))
+
+
+# what slopes G in k(X, Z) make of X
+INDUCING_TERMS: dict[str, Callable[[Array, Array, Array, Array, Array], Array]] = {
+    "rbf": _rbf_pull,
+    "linear": lambda t, X, Z, K, G: np.asarray(t[0] * (G @ Z)),
+    "bias": lambda t, X, Z, K, G: np.zeros_like(X),
+}
 
 
 class InducedTable(NamedTuple):
@@ -37,36 +49,44 @@ def induced_table(Y: Array, mask: Mask | None, mean_variance: float, count: int)
     return InducedTable(Y, seen, DIAGONAL * mean_variance, count)
 
 
-def bound_at(table: InducedTable, kernel: KernelSum, X: Array, Z: Array, jitter_level: int) -> CollapsedBound:
-    """The bound with rows at X and inducing points at Z."""
-    K, (i, j) = np.asarray(sum(kernel.cross(X, Z))), lower(len(Z))
-    two = np.stack([((K * w[:, None]).T @ K)[i, j] for w in table.seen.T], axis=1)
+def bound_at(table: InducedTable, kernel: KernelSum, X: Array, Z: Array, K: Array, jitter_level: int) -> CollapsedBound:
+    """The bound with rows at X and inducing points at Z; K = k(X, Z)."""
+    i, j = lower(len(Z))
+    two = np.stack([(seen_rows(K, w).T @ K)[i, j] for w in table.seen.T], axis=1)
     sums = PsiSums(
         K.T @ table.Y, two, kernel.diagonal(X) @ table.seen, table.seen.sum(axis=0), float((table.Y**2).sum()), 0.0
     )
     return collapsed_bound(np.asarray(sum(kernel.cross(Z, Z))), table.ridge, 1.0 / kernel.noise, sums, jitter_level)
 
 
+def seen_rows(K: Array, w: Array) -> Array:
+    """K with zeros in the rows that are not seen."""
+    return K if w.all() else K * w[:, None]
+
+
 def induced_likelihood(table: InducedTable, kernel: KernelSum, X: Array, Z: Array, jitter_level: int) -> Array:
     """Value, jitter level and gradient in X, Z and theta, in one array."""
-    bound, (i, j) = bound_at(table, kernel, X, Z, jitter_level), lower(len(Z))
-    K, G = np.asarray(sum(kernel.cross(X, Z))), table.Y @ bound.down.one.T  # G: the slope in K
+    parts, (i, j) = kernel.cross(X, Z), lower(len(Z))
+    K = parts[0] if len(parts) == 1 else np.asarray(sum(parts))
+    bound = bound_at(table, kernel, X, Z, K, jitter_level)
+    G = table.Y @ bound.down.one.T  # the slope in K
     for w, packed in zip(table.seen.T, bound.down.two.T, strict=True):
         T = np.empty((len(Z), len(Z)))
         T[i, j] = T[j, i] = np.where(i == j, 2.0, 1.0) * packed
-        G += (K * w[:, None]) @ T
-    dX, dZ, dtheta = _carried(kernel, X, Z, G, table.seen @ bound.down.psi0, bound.K)
-    dtheta = [*dtheta, -bound.beta / kernel.noise]
-    return np.concatenate([[bound.value, bound.jitter_level], dX.ravel(), dZ.ravel(), dtheta])
+        G += seen_rows(K, w) @ T
+    dX, dZ, dtheta = _carried(kernel, X, Z, parts, G, table.seen @ bound.down.psi0, bound.K)
+    return np.concatenate(
+        [[bound.value, bound.jitter_level], dX.ravel(), dZ.ravel(), dtheta, [-bound.beta / kernel.noise]]
+    )
 
 
-def _carried(kernel: KernelSum, X: Array, Z: Array, G: Array, g: Array, H: Array) -> tuple[Array, Array, list[float]]:
+def _carried(
+    kernel: KernelSum, X: Array, Z: Array, parts: list[Array], G: Array, g: Array, H: Array
+) -> tuple[Array, Array, list[float]]:
     """Slopes in k(X, Z), the diagonal of k(X, X) and k(Z, Z), carried to X, Z and the logarithms of the numbers."""
     dX, dZ, dtheta, axes = np.zeros_like(X), np.zeros_like(Z), [], range(X.shape[1])
-    for term, t in kernel.parts():
-        K = term.cross(t, X, Z)
-        x = np.stack([(G * term.slope(t, X, Z, K, a)).sum(axis=1) for a in axes], axis=1)
-        z = np.stack([(G.T * term.slope(t, Z, X, K.T, a)).sum(axis=1) for a in axes], axis=1)
+    for name, (term, t), K in zip(kernel.names.split("+"), kernel.parts(), parts, strict=True):
+        x, z = INDUCING_TERMS[name](t, X, Z, K, G), INDUCING_TERMS[name](t, Z, X, K.T, G.T)
         within, numbers = term.gradient(t, Z, term.cross(t, Z, Z), H)
         numbers[0] += float((G * K).sum()) + float(g @ term.diagonal(t, X))
         if len(numbers) > 1:
@@ -79,5 +99,5 @@ def _carried(kernel: KernelSum, X: Array, Z: Array, G: Array, g: Array, H: Array
 
 def decoder_at(table: InducedTable, kernel: KernelSum, X: Array, Z: Array, jitter_level: int) -> Decoder:
     """Predictions of the table's cells at any place."""
-    bound = bound_at(table, kernel, X, Z, jitter_level)
+    bound = bound_at(table, kernel, X, Z, np.asarray(sum(kernel.cross(X, Z))), jitter_level)
     return induced_decoder(kernel, Z, bound.C / kernel.noise, bound.inverse)
