@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from lowdim import DensityNetwork
-from lowdim.models.nonlinear.density_network_em import DensityNetworkParams, HiddenLayers, blend_sums, profile_loss
+from lowdim.models.nonlinear.density_network_em import (
+    DensityNetworkParams,
+    HiddenLayers,
+    blend_sums,
+    in_few_columns,
+    profile_loss,
+)
 from lowdim.models.nonlinear.gtm_em import NodeSums
 from lowdim.models.nonlinear.mlp import ACTIVATIONS, pack_layers, random_biases, random_layers, unpack_layers
 from lowdim.sources.arrays import as_source
@@ -27,6 +33,17 @@ def test_gradient_of_the_profile_by_finite_differences(units, gaps, activation):
     v = pack_layers(layers)
     gradient = by_differences(lambda u: profile_loss(unpack_layers(u, layers), net, stats)[0], v, 1e-4)
     assert profile_loss(layers, net, stats)[1] == pytest.approx(gradient, abs=1e-6)
+
+
+def test_a_wide_table_has_the_same_profile_in_few_columns():
+    rng = np.random.default_rng(0)
+    layers, Z = random_layers((2, 4), rng), rng.standard_normal((6, 2))
+    stats = NodeSums(30.0, 0.0, rng.uniform(0.5, 2.0, (6, 1)), rng.standard_normal((6, 40)), 40.0, 90.0, 0.0)
+    net = DensityNetworkParams(Z, layers, np.zeros((0, 2)), 1.0, np.zeros((5, 40)), 0.3, 0.2, 1e-8, "tanh")
+    few = in_few_columns(stats)
+    assert few.RX.shape == (6, 6)
+    for wide, narrow in zip(profile_loss(layers, net, stats), profile_loss(layers, net, few), strict=True):
+        assert narrow == pytest.approx(wide, rel=1e-10)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

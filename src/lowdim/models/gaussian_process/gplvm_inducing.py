@@ -41,7 +41,7 @@ class InducedTable(NamedTuple):
     Y: Array
     seen: Array  # n x d, 1 where a cell is seen; n x 1 where none is missing
     ridge: float  # added to the diagonal of the inducing points' matrix
-    count: int
+    points: int
 
 
 def induced_table(Y: Array, mask: Mask | None, mean_variance: float, count: int) -> InducedTable:

@@ -58,7 +58,7 @@ class PlacesProblem(NamedTuple):
     @property
     def moving(self) -> int:
         """Rows and inducing points: what has a place."""
-        return self.shape[0] + (0 if self.induced is None else self.induced.count)
+        return self.shape[0] + (0 if self.induced is None else self.induced.points)
 
     def split(self, vector: Array) -> tuple[Array, Array]:
         """Places (or their weights), and the logarithms of the kernel's numbers."""
