@@ -394,13 +394,9 @@ class GPLVM(GaussianProcessMap):
         starts = (1 if m else PRINCIPAL_STARTS) if self.n_init is None else int(self.n_init)
         passes, terms = 6 + int(self.max_iter) + GPLVM_RACE_STEPS * (starts - 1), len(terms_of(self.kernel))
         squares = 6.0 + 1.5 * terms + (2.5 if self.back_constraints else 0.0)  # measured: 5.2 to 10.6, by kernel
-        return Cost(
-            passes,
-            8 * n * d * 3,
-            int(8 * (squares * n * (m or n) + 6 * n * d + (40 * n * int(self.n_components) if m else 0))),
-            "GTM, which streams, or a sample of the rows",
-            min(150 + GPLVM_RACE_STEPS * (starts - 1), passes),
-        )
+        peak = int(8 * (squares * n * (m or n) + 6 * n * d + (40 * n * int(self.n_components) if m else 0)))
+        usual = min(150 + GPLVM_RACE_STEPS * (starts - 1), passes)
+        return Cost(passes, 8 * n * d * 3, peak, "GTM, which streams, or a sample of the rows", usual)
 
 
 def _canonical(

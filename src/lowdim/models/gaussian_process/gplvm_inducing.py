@@ -52,16 +52,11 @@ def induced_table(Y: Array, mask: Mask | None, mean_variance: float, count: int)
 def bound_at(table: InducedTable, kernel: KernelSum, X: Array, Z: Array, K: Array, jitter_level: int) -> CollapsedBound:
     """The bound with rows at X and inducing points at Z; K = k(X, Z)."""
     i, j = lower(len(Z))
-    two = np.stack([(seen_rows(K, w).T @ K)[i, j] for w in table.seen.T], axis=1)
+    two = np.stack([((K if w.all() else K * w[:, None]).T @ K)[i, j] for w in table.seen.T], axis=1)
     sums = PsiSums(
         K.T @ table.Y, two, kernel.diagonal(X) @ table.seen, table.seen.sum(axis=0), float((table.Y**2).sum()), 0.0
     )
     return collapsed_bound(np.asarray(sum(kernel.cross(Z, Z))), table.ridge, 1.0 / kernel.noise, sums, jitter_level)
-
-
-def seen_rows(K: Array, w: Array) -> Array:
-    """K with zeros in the rows that are not seen."""
-    return K if w.all() else K * w[:, None]
 
 
 def induced_likelihood(table: InducedTable, kernel: KernelSum, X: Array, Z: Array, jitter_level: int) -> Array:
@@ -73,11 +68,10 @@ def induced_likelihood(table: InducedTable, kernel: KernelSum, X: Array, Z: Arra
     for w, packed in zip(table.seen.T, bound.down.two.T, strict=True):
         T = np.empty((len(Z), len(Z)))
         T[i, j] = T[j, i] = np.where(i == j, 2.0, 1.0) * packed
-        G += seen_rows(K, w) @ T
+        G += (K if w.all() else K * w[:, None]) @ T
     dX, dZ, dtheta = _carried(kernel, X, Z, parts, G, table.seen @ bound.down.psi0, bound.K)
-    return np.concatenate(
-        [[bound.value, bound.jitter_level], dX.ravel(), dZ.ravel(), dtheta, [-bound.beta / kernel.noise]]
-    )
+    dtheta.append(-bound.beta / kernel.noise)
+    return np.concatenate([[bound.value, bound.jitter_level], dX.ravel(), dZ.ravel(), dtheta])
 
 
 def _carried(
@@ -89,8 +83,7 @@ def _carried(
         x, z = INDUCING_TERMS[name](t, X, Z, K, G), INDUCING_TERMS[name](t, Z, X, K.T, G.T)
         within, numbers = term.gradient(t, Z, term.cross(t, Z, Z), H)
         numbers[0] += float((G * K).sum()) + float(g @ term.diagonal(t, X))
-        if len(numbers) > 1:
-            numbers[1] += 0.5 * (float((X * x).sum()) + float((Z * z).sum()))
+        numbers[1:2] += 0.5 * (float((X * x).sum()) + float((Z * z).sum()))
         dX += x + np.stack([g * term.diagonal_slope(t, X, a) for a in axes], axis=1)
         dZ += z + within
         dtheta += numbers.tolist()

@@ -121,9 +121,8 @@ class LikelihoodSurface:
             if p.induced is not None:
                 return induced_likelihood(p.induced, kernel, X, p.inducing(vector), self.jitter_level)
             parts = kernel.cross(X, X)
-            L = likelihood(
-                parts[0] if len(parts) == 1 else np.asarray(sum(parts)), kernel.noise, p.groups, self.jitter_level
-            )
+            K = parts[0] if len(parts) == 1 else np.asarray(sum(parts))
+            L = likelihood(K, kernel.noise, p.groups, self.jitter_level)
         except np.linalg.LinAlgError:
             if np.isfinite(self.best):  # a wall for the climb, which keeps the best place so far
                 return np.concatenate([[-np.inf, self.jitter_level], np.zeros_like(vector)])
