@@ -400,7 +400,7 @@ _SHARED_RECORDS = (
 )
 _SHARED_STATISTICS = (
     *(f"engine.statistics.{name}" for name in ("BlockSurvey", "Columns", "Pairs", "Sum", "Triangle")),
-    "models.base.calibration.HeldOutCells",
+    "models.base.held_out_cells.HeldOutCells",
 )
 
 

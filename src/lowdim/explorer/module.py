@@ -41,6 +41,7 @@ REPORT_CORE = ("laws.js", "posterior.js", "words.js", "row_card.js", "report_row
 TIES = re.compile(r"^import [^;]*;\n|^export (?!default)", re.MULTILINE)
 REMARKS = re.compile(r"/\*\*[\s\S]*?\*/ ?|^\s*//.*\n|(?<=[;,{]) // .*$|^\s*\n|^ +", re.MULTILINE)
 OPEN_LINES = re.compile(r"(?<=[,;({])\n|\n(?=[.?:)}])")  # that a script goes on after
+LOOSE = re.compile(r" (=>|===|!==|&&|\|\|) |(?<!\w)((?:const|let) \w+) = ")  # operators that no sentence has
 
 
 def web_file(name: str) -> str:
@@ -56,4 +57,7 @@ def joined(names: tuple[str, ...] = MODULE, *, remarks: bool = True) -> str:
     True
     """
     text = "\n".join(TIES.sub("", web_file(name)) for name in names)
-    return text if remarks else OPEN_LINES.sub("", re.sub(r"\n\s*\n", "\n", REMARKS.sub("", text)))
+    if remarks:
+        return text
+    close = OPEN_LINES.sub("", re.sub(r"\n\s*\n", "\n", REMARKS.sub("", text)))
+    return LOOSE.sub(lambda found: found[1] or f"{found[2]}=", close)

@@ -101,7 +101,7 @@ def warn(code: str | Message, where: str = "", *, case: str = "", **facts: Any) 
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("lowdim.", "sklearn.")):
         level, frame = level + 1, frame.f_back
-    warnings.warn(catalogue()[code if isinstance(code, str) else note.code].kind(note), stacklevel=level)
+    warnings.warn(catalogue()[note.code].kind(note), stacklevel=level)
 
 
 def __getattr__(name: str) -> Any:

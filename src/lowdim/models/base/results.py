@@ -63,9 +63,8 @@ class Cells(NamedTuple):
 class Certificate(NamedTuple):
     """How a fit was done and how far its numbers can be trusted.
 
-    `residual` and `orthogonality` are LAPACK-style ratios for eigenproblems (good: below 35); for EM the
-    residual is what the objective could still gain, in nats. `condition` is the ratio of the largest to
-    the smallest singular value kept, `digits` what that leaves of double precision.
+    `residual` and `orthogonality` are LAPACK-style ratios for eigenproblems (good: below 35); for EM the residual is
+    what the objective could still gain, in nats. `condition` is the largest by the smallest singular value kept.
     """
 
     solver: str
@@ -77,7 +76,7 @@ class Certificate(NamedTuple):
     residual: float
     orthogonality: float
     condition: float
-    digits: float
+    digits: float  # what that leaves of double precision
     boundary: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

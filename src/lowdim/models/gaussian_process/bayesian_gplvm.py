@@ -16,7 +16,8 @@ from lowdim.engine.plan import Cost
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.optimise import Peak, climb
 from lowdim.math.streams import BAYESIAN_GPLVM_START
-from lowdim.models.base.calibration import (
+from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
+from lowdim.models.base.held_out_cells import (
     ERROR_EDGES,
     MOST_ROUNDS,
     count_errors,
@@ -25,7 +26,6 @@ from lowdim.models.base.calibration import (
     split_frames,
     without_held_cells,
 )
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.results import LARGEST, Certificate, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.gaussian_process.bayesian_gplvm_bound import CACHED_PAIRS, CentredTable, EvidenceBound

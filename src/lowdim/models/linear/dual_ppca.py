@@ -14,8 +14,8 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost
 from lowdim.math.gaussian import Sums, design, posterior, sums
 from lowdim.math.linalg import Array, align, inverse_packed, lower, root, sign_rule, times_packed, unpack
-from lowdim.models.base.calibration import CalibratedCells
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
+from lowdim.models.base.held_out_cells import CalibratedCells
 from lowdim.models.base.results import Certificate, Posterior, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian

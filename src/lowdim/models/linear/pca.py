@@ -12,8 +12,8 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments, Sum
 from lowdim.math.gaussian import Sums, posterior
 from lowdim.math.linalg import Array, lower, unpack
-from lowdim.models.base.calibration import CalibratedCells
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHOLE, Rule, is_seed, seed_of
+from lowdim.models.base.held_out_cells import CalibratedCells
 from lowdim.models.base.results import Certificate, Posterior, in_range, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian

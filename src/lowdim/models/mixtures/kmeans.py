@@ -206,7 +206,7 @@ class KMeans(ClusterMixin, LatentModel):
         self, params: KMeansParams, stopped: bool, small: float, survey: TableSurvey, run: Run
     ) -> tuple[float, int]:
         """How wide the intervals of fills must be, by centres that go on without some cells; and the passes taken."""
-        from lowdim.models.base.calibration import held_out_fits, held_out_rounds
+        from lowdim.models.base.held_out_cells import held_out_fits, held_out_rounds
 
         held_out = held_out_rounds(survey.columns.seen, seed_of(self.random_state)) if survey.gaps else []
         held_out = [held for held in held_out if held.columns.any() and not stopped]
@@ -220,7 +220,7 @@ class KMeans(ClusterMixin, LatentModel):
 
     def _held_out_counts(self, params: KMeansParams, held: Any, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-back cells lie off, in standard deviations."""
-        from lowdim.models.base.calibration import count_errors
+        from lowdim.models.base.held_out_cells import count_errors
 
         return count_errors(held, frames, partial(self._cells_given, params), block)
 
@@ -424,7 +424,7 @@ class KMeans(ClusterMixin, LatentModel):
         return certify(fit, self._objective_name, **figures, boundary=empty, notes=tuple(notes))
 
     def _cost(self, n: int, d: int) -> Cost:
-        from lowdim.models.base.calibration import MOST_ROUNDS
+        from lowdim.models.base.held_out_cells import MOST_ROUNDS
 
         R, K = self._n_starts(n, d) if isinstance(self.init, str) else 1, self.n_clusters
         # the look (three at worst), the labels, one to judge; with gaps so many fits more, each with two of them

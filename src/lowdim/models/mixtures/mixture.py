@@ -191,7 +191,7 @@ class MixtureModel(LatentModel):
             raise error("LD253", n_components=K, n=source.n)
         wide = component.is_wide(source.d)
         survey = survey_table(source, run, standardize=self._standardize(), wide=wide, each=component.unit_free)
-        from lowdim.models.base.calibration import held_out_fits, held_out_rounds
+        from lowdim.models.base.held_out_cells import held_out_fits, held_out_rounds
 
         held_out = held_out_rounds(survey.columns.seen, seed_of(self.random_state)) if survey.gaps else []
         held_out = [held for held in held_out if self.calibrate and held.columns.any()]
@@ -217,7 +217,7 @@ class MixtureModel(LatentModel):
 
     def _held_out_counts(self, params: MixtureParams, held: Any, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-back cells lie off, in standard deviations."""
-        from lowdim.models.base.calibration import count_in_pieces
+        from lowdim.models.base.held_out_cells import count_in_pieces
 
         return count_in_pieces(held, frames, partial(self._cells_given, params), ROWS_TO_PREDICT, block)
 
@@ -479,7 +479,7 @@ class MixtureModel(LatentModel):
         )
 
     def _cost(self, n: int, d: int) -> Cost:
-        from lowdim.models.base.calibration import MOST_ROUNDS
+        from lowdim.models.base.held_out_cells import MOST_ROUNDS
 
         K, component = self._count(), self._component()
         passes = 4 + MOST_ROUNDS + (1 + MOST_ROUNDS) * self.max_iter  # with gaps so many fits

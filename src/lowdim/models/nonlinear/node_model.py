@@ -16,16 +16,9 @@ from lowdim.engine.monitor import LIMIT, STOPPED, Fit
 from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array
-from lowdim.models.base.calibration import (
-    MOST_ROUNDS,
-    HeldOutCells,
-    Inflation,
-    count_in_pieces,
-    held_out_fits,
-    held_out_rounds,
-    inflation_note,
-)
+from lowdim.models.base.calibration import Inflation, inflation_note
 from lowdim.models.base.estimator import Rule, seed_of
+from lowdim.models.base.held_out_cells import MOST_ROUNDS, HeldOutCells, count_in_pieces, held_out_fits, held_out_rounds
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit

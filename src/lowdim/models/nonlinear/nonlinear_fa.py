@@ -16,14 +16,9 @@ from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask, lower
 from lowdim.math.optimise import Peak, climb, joined, minus, parted
 from lowdim.math.streams import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK
-from lowdim.models.base.calibration import (
-    Inflation,
-    held_out_rounds,
-    inflation_from_errors,
-    inflation_note,
-    without_held_cells,
-)
+from lowdim.models.base.calibration import Inflation, inflation_from_errors, inflation_note
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
+from lowdim.models.base.held_out_cells import held_out_rounds, without_held_cells
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
@@ -299,7 +294,7 @@ class NonlinearFactorAnalysis(LatentModel):
         f = parted(recalled(run, name, joined(problem.value_and_grad)))
         tol, unit = float(self.tol) * float(problem.w.sum()) / TOL_WINDOW, np.ones(len(v))
         shared = len(pack_layers(problem.net.layers)) + 1
-        unit[:shared] = 1.0 if self.amortized else len(problem.w) ** -0.25
+        unit[:shared] = 1.0 if self.amortized else float(problem.w.sum()) ** -0.25
 
         def scaled(u: Array) -> tuple[float, Array]:
             value, slope = f(u * unit)
