@@ -145,6 +145,14 @@ def with_quote(text: str) -> str:
     return "\n".join(one.replace(",", '",', 1) if one.count('"') % 2 else one for one in text.split("\n"))
 
 
+def mean_of_each(text: str) -> str:
+    """One row for each value of the first column, without the second, which tells when."""
+    head, *rows = (one.split(",") for one in text.splitlines())
+    units = {row[0]: [list(map(float, other[2:])) for other in rows if other[0] == row[0]] for row in rows}
+    means = [",".join([unit, *map(str, np.mean(seen, axis=0).round(3).tolist())]) for unit, seen in units.items()]
+    return "\n".join([",".join([head[0], *head[2:]]), *means]) + "\n"
+
+
 SAVE = Repair("save the table as CSV or Parquet", saved("again.csv", CSV))
 PARQUET = Repair("save the table as CSV or Parquet", saved("again.parquet", parquet()))
 ANEW = "write it again from its source"
@@ -199,6 +207,19 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
             edited(
                 lambda text: line(9, lambda one: "1,2,3")(line(8, lambda one: '1,2,"3,4"')(text)), ["--decimal", ","]
             ),
+        )
+    ],
+    ("panel.csv", "LD126"): [Repair("one row for each country, such as its mean", edited(mean_of_each))],
+    ("titles.csv", "LD017"): [
+        Repair("leave them out of the file", edited(lambda text: "\n".join(text.split("\n")[3:])))
+    ],
+    ("unit_line.csv", "LD018"): [
+        Repair("leave its words empty", edited(line(2, lambda one: ",,"))),
+    ],
+    ("two_headers.csv", "LD018"): [
+        Repair(
+            "write each name in one cell of the first",
+            edited(lambda text: "\n".join(["first a,first b,second a,second b", *text.split("\n")[2:]])),
         )
     ],
     ("repeated_rows.csv", "LD191"): [Repair("leave out what was not measured twice", edited(unique))],

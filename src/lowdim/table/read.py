@@ -183,16 +183,18 @@ def second_header(raw: Raw, named: bool) -> Raw:
         pairs = [f"{name} {shown(unit)}" for name, unit in zip(raw.names, under, strict=True) if unit]
         what = f"{raw.unit.capitalize()} {raw.lines[0]} stands between the names and the numbers and was left out"
         why = "it holds words wherever the columns hold numbers, as a line of units does"
+        fix = "if it is a row of data, leave its words empty"
     else:
         pairs = [shown(name) for name in names]
         what = f"The names stand in two {raw.unit}s, {raw.lines[0] - 1} and {raw.lines[0]}, and were joined"
         why = "the upper one names groups of columns"
+        fix = "or write each name in one cell of the first"
     return raw._replace(
         cells=[column.slice(1) for column in raw.cells],
         lines=raw.lines[1:],
         names=names or raw.names,
         heads=(raw.names, under),
-        notes=(*raw.notes, message("LD018", f"{raw.name}: {listing(pairs)}", what=what, why=why)),
+        notes=(*raw.notes, message("LD018", f"{raw.name}: {listing(pairs)}", what=what, why=why, fix=fix)),
     )
 
 

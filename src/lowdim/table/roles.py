@@ -18,7 +18,7 @@ from lowdim.table.kinds.scales import log_entries
 from lowdim.table.notes import Notes
 from lowdim.table.options import LISTS, ReadingOptions
 from lowdim.text.escape import protect_terminal
-from lowdim.text.fix import Fix, choices, propose
+from lowdim.text.fix import Fix, Part, choices, propose
 from lowdim.text.format import all_digits, count, listing
 from lowdim.text.messages import error
 
@@ -27,6 +27,7 @@ RUNNING_ROWS = 5  # rows from which 1, 2, 3, ... is a running number and not a m
 MOST_LABELS = 50  # columns that one encoded column may become
 STRAY_SHARE, STRAY_WORDS, ROWS_A_STRAY = 0.01, 2, 20  # words up to which a column of numbers is one: 1 %, or 1 in 20
 MOST_CODES = 8  # codes that a fix lists
+LEAST_NUMBERS = 2  # columns of numbers that an analysis needs
 ID_NAME = re.compile(r"(.*[_. -])?(id|index|idx|row|rownames?|nr|no|number|obs|sample|unnamed: 0)|", re.I)
 
 
@@ -134,9 +135,8 @@ def assign_roles(
         found.extend(column if isinstance(column, list) else [column])
         if not role:
             free.discard(found[-1].role)
-    note_words(
-        [c for c in columns if asked_role(c.name, options) in ("", "number") and _is_nearly_number(c)], place, notes
-    )
+    worded = [c for c in columns if asked_role(c.name, options) in ("", "number") and _is_nearly_number(c)]
+    note_words(worded, sum(c.role == "number" for c in found), place, notes)
     return found
 
 
@@ -372,10 +372,11 @@ def _is_nearly_number(c: ColumnCells) -> bool:
     return bool(c.bad.any()) and c.good > 0 and c.good >= NUMBER_SHARE * c.seen and not (c.nested or dated)
 
 
-def note_words(columns: list[ColumnCells], place: Place, notes: Notes) -> None:
+def note_words(columns: list[ColumnCells], numbers: int, place: Place, notes: Notes) -> None:
     """Words among numbers: a few are gaps, and said to be; more are an error.
 
-    Columns that hold the same words share a message; all that are in error share a fix.
+    Columns that hold the same words share a message; all that are in error share a fix. `numbers` are the columns of
+    numbers, these among them: as labels they are proposed only where enough others are left.
     """
     groups: dict[tuple[bool, tuple[str, ...]], list[ColumnCells]] = {}
     for c in columns:
@@ -386,7 +387,11 @@ def note_words(columns: list[ColumnCells], place: Place, notes: Notes) -> None:
         one, several = ("LD123", "LD123.columns") if stray else ("LD111", "LD111.columns")
         code = several if len(group) > 1 else one
         facts = _words_facts(group) if len(group) > 1 else _word_facts(group[0])
-        notes.add(code, _words_place(group, place), **facts, fix=_words_fix(group, group if stray else wrong, place))
+        ways = _words_ways(group, group if stray else wrong, place)
+        if not ways or numbers - len(group) >= LEAST_NUMBERS:
+            label = "keep it as a label" if len(group) == 1 else "keep as labels"
+            ways.append((label, propose(label=[c.name for c in group])))
+        notes.add(code, _words_place(group, place), **facts, fix=choices(ways))
 
 
 def _word_facts(c: ColumnCells) -> dict[str, str]:
@@ -419,15 +424,15 @@ def _words_place(group: list[ColumnCells], place: Place) -> str:
     return where if len(rows) <= 1000 else where.rpartition(" and ")[0] + f" and {len(rows) - 5:,} more"
 
 
-def _words_fix(group: list[ColumnCells], together: list[ColumnCells], place: Place) -> Fix:
-    """What to do about words among numbers; codes for gaps are those of all columns that need them."""
+def _words_ways(group: list[ColumnCells], together: list[ColumnCells], place: Place) -> list[tuple[str, Part]]:
+    """What to do about words among numbers that stay numbers; codes for gaps are those of all columns that need them."""
     codes = dict.fromkeys(c.text[int(row)].as_py() for c in together for row in np.flatnonzero(c.bad))
     if len(codes) > MOST_CODES:
         codes = dict.fromkeys(c.text[int(row)].as_py() for c in group for row in np.flatnonzero(c.bad))
     texts = list(codes)
     plain = len(texts) <= MOST_CODES and all(protect_terminal(t) == t and len(t) <= 40 for t in texts)
     rest = [t for t in texts if not LIMIT_TEXT.fullmatch(t)]
-    ways = []
+    ways = list[tuple[str, Part]]()
     if plain:
         ways.append(("treat as gaps", propose(na=texts)))
         if len(rest) < len(texts):
@@ -436,8 +441,7 @@ def _words_fix(group: list[ColumnCells], together: list[ColumnCells], place: Pla
     rows = np.flatnonzero(group[0].bad)
     if place.lines[rows[0]] == 1 and len(rows) == 1:
         ways.append(("line 1 holds names", propose(header=True)))
-    ways.append(("keep it as a label" if len(group) == 1 else "keep as labels", propose(label=[c.name for c in group])))
-    return choices(ways)
+    return ways
 
 
 def note_labels(columns: Iterable[Column], options: ReadingOptions, notes: Notes) -> None:
