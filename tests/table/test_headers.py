@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 import lowdim as ld
+from lowdim.table.notes import CheckError
 from lowdim.table.read import read
 from lowdim.table.write_back import lines, original
 from lowdim.text.kinds import TableWarning
@@ -56,3 +58,80 @@ def test_a_row_of_data_is_no_line_of_units(tmp_path: Path, first: str) -> None:
     path.write_text(f"a,b,c,d\n{first}\n{BODY}\nunknown,1,unknown,unknown\n1,unknown,2,3\n")
     raw = original(str(path), {})
     assert raw.rows == len(X) + 3 and not raw.heads
+
+
+FAILED = {
+    "a label that comes again": ("K,wet,cold,wet,cold", "KLMN"),
+    "an id among its kind": ("S00,wet,cold,wet,cold", [f"S{i:02d}" for i in range(1, 13)]),
+    "a day among its kind": ("2020-01-01,wet,wet,wet,wet", [f"2020-01-{i:02d}" for i in range(2, 14)]),
+    "nothing measured": ("x,n.d.,missing,Not measured,n.d.", "pqrs"),
+    "numbers with marks": ("x,12.5*,3.1*,4.4*,7.7*", "pqrs"),
+    "about so much": ("x,ca. 12,~3,approx. 4,about 7", "pqrs"),
+    "from so much to so much": ("x,10-20,5-10,1-5,3-4", "pqrs"),
+    "amounts": ("x,12 mg,3 mg,4 mg,7 mg", "pqrs"),
+}
+
+
+def labelled(labels: Sequence[str]) -> str:
+    return "\n".join(f"{labels[i % len(labels)]},{row}" for i, row in enumerate(BODY.split("\n")))
+
+
+@pytest.mark.parametrize("blank", [False, True])
+@pytest.mark.parametrize("why", FAILED)
+def test_a_row_whose_measurements_failed_is_kept(tmp_path: Path, why: str, blank: bool) -> None:
+    first, labels = FAILED[why]
+    path = tmp_path / "data.csv"
+    path.write_text(f"{'' if blank else 'site'},a,b,c,d\n{first}\n{labelled(labels)}\n")
+    raw = original(str(path), {})
+    assert raw.rows == len(X) + 1 and raw.names == ["" if blank else "site", "a", "b", "c", "d"]
+
+
+def test_a_word_that_comes_again_far_below_is_no_unit(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,c,d\nwet,cold,wet,cold\n" + f"{BODY}\n" * 30 + "wet,1,2,3\n")
+    assert original(str(path), {}).rows == 30 * len(X) + 2
+
+
+@pytest.mark.parametrize("units", [",mg/l,10^3/uL,,nm", "yyyy-mm-dd,mm,mm,mm,mm", "text,1/s,100 g,m3/h,m-2"])
+def test_units_beside_labels_are_no_row(tmp_path: Path, units: str) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(f"day,a,b,c,d\n{units}\n{labelled([f'2020-01-{i:02d}' for i in range(2, 14)])}\n")
+    assert original(str(path), {}).heads == (["day", "a", "b", "c", "d"], units.split(","))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"r00,,,,\nr01,x,y,z,w\n{labelled([f'r{i:02d}' for i in range(2, 14)])}",
+        f"note,,,,\nx,<1,<2,<3,<4\n{labelled('pqrs')}",
+        "start,,\nant,oak,red\nbee,fir,tan\ncat,elm,sky\ndog,ash,jet",
+    ],
+)
+def test_first_rows_with_gaps_are_no_titles(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(f"{text}\n")
+    raw = original(str(path), {})
+    assert raw.names is None and raw.rows == text.count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    "titles", ["Wells,,,\n,,,\n", ",,,\nWells,,,\n", '"Wells\nof the valley"\nby the lab\n\n', "Wells\x0cof 2023\n"]
+)
+def test_titles_with_empty_cells_and_line_breaks(tmp_path: Path, titles: str) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(f"{titles}a,b,c,d\n{BODY}\n")
+    table = read(path)
+    assert table.names == ("a", "b", "c", "d") and table.lines[0] == titles.count("\n") + 2
+    np.testing.assert_array_equal(table.X, X)
+    assert "LD017" in table.messages.codes
+
+
+@pytest.mark.parametrize(("left", "offered"), [(1, False), (2, True)])
+def test_labels_are_proposed_where_enough_numbers_are_left(tmp_path: Path, left: int, offered: bool) -> None:
+    path = tmp_path / "data.csv"
+    rows = [row.split(",")[: 2 + left] for row in BODY.split("\n")]
+    rows[3][:2] = rows[7][:2] = ["<0.5", "<0.5"]
+    path.write_text("\n".join(",".join(row) for row in [list("abcd")[: 2 + left], *rows]) + "\n")
+    with pytest.raises(CheckError, match="LD111") as caught:
+        read(path)
+    assert ("--label a,b" in str(caught.value)) is offered

@@ -43,6 +43,14 @@ NUMBER_GAP_CODES = ("None", "none", "NONE", "-", "--", "---", "–", "—", ".",
 NUMBER_TEXT = re.compile(
     r"([$€£¥₹] ?)?[+\-−]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?( ?[%‰€$£¥₹])?|[+-]?inf(inity)?", re.I
 )
+# A measurement that is no plain number: "<0.5", "12.5*", "ca. 3", "10-20". Units begin with no number but 1, 10, 100.
+LIMIT = re.compile(r"[<>≤≥]=?\s*[\d.,]")
+MEASURED = re.compile(r"\W*((ca?|approx|about)\b\W*)?(?=\d)(?!10*(?![\d.,*†‡+?~-]))", re.I)
+# What is written where nothing was measured, its letters alone; a row of these is no line of units.
+NOT_MEASURED = re.compile(
+    "missing|unknown|error|fail(ed)?|void|invalid|not?(data|measured|detected|available|applicable|known)|nd|bdl|lod"
+    "|trace|absent|refused|bad|off|dry|lost|broken|yes|no|true|false"
+)
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -219,10 +227,9 @@ def guess_header(rows: list[list[str]]) -> bool:
         return not any(is_number(cell) for cell in first)
     words = numbers = 0
     for j, cell in enumerate(first):
-        below = [row[j] for row in body if j < len(row) and row[j] not in GAP_CODES and row[j] not in NUMBER_GAP_CODES]
-        if below and sum(map(is_number, below)) >= 0.5 * len(below):
+        if _are_numbers(_seen(body, j), 0.5):
             numbers += is_number(cell)
-            words += not is_number(cell) and cell not in GAP_CODES and cell not in NUMBER_GAP_CODES
+            words += not is_number(cell) and not _is_gap(cell)
     if words or numbers:
         return words > numbers or (_are_years(first) and not _are_years(body[0]))
     fresh = all(cell not in {row[j] for row in body if j < len(row)} for j, cell in enumerate(first))
@@ -240,35 +247,82 @@ def title_records(rows: list[list[str]]) -> int:
     above = 0
     for row in rows[:MOST_TITLES]:
         filled = _filled(row)
-        if width < 3 or filled > most or any(row[filled:]) or all(map(is_number, row[:filled])):
+        if width < 3 or filled > most or any(row[filled:]) or (filled and all(map(is_number, row[:filled]))):
             break
         above += 1
-    named = above and len(rows) > above + 1 and _filled(rows[above]) > most and guess_header(rows[above:])
-    return above if named else 0
+    if not above or len(rows) < above + 2 or _filled(rows[above]) <= most or not guess_header(rows[above:]):
+        return 0
+    return 0 if _are_rows(rows[: above + 1], rows[above + 1 :]) else above
 
 
 def _filled(row: list[str]) -> int:
     return sum(cell != "" for cell in row)
 
 
+def _are_rows(top: list[list[str]], below: list[list[str]]) -> bool:
+    """Whether titles and the names under them may as well be the first rows of a table without names.
+
+    They are where a cell is like those below it, and where nothing tells them apart: no column of numbers, and as many
+    cells in the titles as in the names.
+    """
+    columns = [_seen(below, j) for j in range(len(top[-1]))]
+    words = [j for j, seen in enumerate(columns) if not _are_numbers(seen, 0.5)]
+    if len(words) == len(columns) and any(len(row) >= len(columns) for row in top[:-1]):
+        return True
+    alike = any(_is_like(row[j], columns[j]) for row in top for j in words if j < len(row))
+    return alike or any(LIMIT.match(cell) for cell in top[-1])
+
+
 def is_second_header(row: list[str], below: list[list[str]]) -> bool:
     """Whether a record below the names holds words wherever the columns hold numbers, as a line of units does.
 
+    A row of data whose measurements failed does so too; its labels are like those below it.
+
     >>> is_second_header(["m", "kg"], [["1", "2"], ["3", "4"], ["5", "7"]])
     True
+    >>> is_second_header(["S1", "wet", "wet"], [["S2", "1", "2"], ["S3", "3", "4"], ["S4", "5", "7"]])
+    False
     """
     if len(below) < LEAST_BELOW:
         return False
-    words, numbers = 0, 0
+    words, units, numbers = 0, 0, 0
     for j, cell in enumerate(row):
-        seen = [cells[j] for cells in below if cells[j] not in GAP_CODES and cells[j] not in NUMBER_GAP_CODES]
-        if not seen or sum(map(is_number, seen)) < NUMBERS_BELOW * len(seen):
+        seen = _seen(below, j)
+        if _is_like(cell, seen):
+            return False
+        if not _are_numbers(seen, NUMBERS_BELOW):
             continue
-        if is_number(cell) or re.match(r"[<>]=?\s*[\d.,]", cell) or (cell not in GAP_CODES and cell in seen):
+        if is_number(cell) or LIMIT.match(cell) or MEASURED.match(cell):
             return False
         numbers += 1
-        words += cell not in GAP_CODES and cell not in NUMBER_GAP_CODES
-    return words >= 2 and 2 * words > numbers
+        words += not _is_gap(cell)
+        units += not (_is_gap(cell) or NOT_MEASURED.fullmatch(_letters(cell)))
+    return words >= 2 and 2 * words > numbers and units > 0
+
+
+def _is_gap(cell: str) -> bool:
+    return cell in GAP_CODES or cell in NUMBER_GAP_CODES
+
+
+def _seen(rows: list[list[str]], j: int) -> list[str]:
+    """The cells of a column that are no gaps."""
+    return [row[j] for row in rows if j < len(row) and not _is_gap(row[j])]
+
+
+def _are_numbers(seen: list[str], share: float) -> bool:
+    return bool(seen) and sum(map(is_number, seen)) >= share * len(seen)
+
+
+def _is_like(cell: str, seen: list[str]) -> bool:
+    """Whether a cell comes again in its column, or another does that differs in its digits alone: S01 and S02."""
+    if _is_gap(cell) or is_number(cell):
+        return False
+    shape = re.sub(r"\d+", "0", cell)
+    return cell in seen or (shape != cell and any(re.sub(r"\d+", "0", other) == shape for other in seen))
+
+
+def _letters(cell: str) -> str:
+    return re.sub(r"[\W_]", "", cell).lower()
 
 
 def joined_names(upper: list[str], lower: list[str]) -> list[str] | None:

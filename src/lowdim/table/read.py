@@ -16,6 +16,7 @@ from lowdim.table.binary_file import base_name, from_memory, read_binary
 from lowdim.table.detect import (
     GAP_CODES,
     LOOK_ROWS,
+    NUMBER_GAP_CODES,
     Guess,
     beginning,
     is_second_header,
@@ -176,7 +177,7 @@ def second_header(raw: Raw, named: bool) -> Raw:
         return raw
     top = [cell.as_text(cell.is_textual(column.slice(0, LOOK_ROWS))).to_pylist() for column in raw.cells]
     under, *below = (list(row) for row in zip(*top, strict=True))
-    if not is_second_header(under, below):
+    if not is_second_header(under, below) or _comes_again(under, raw.cells):
         return raw
     names = None if named else joined_names(raw.names, under)
     if names is None:
@@ -196,6 +197,15 @@ def second_header(raw: Raw, named: bool) -> Raw:
         heads=(raw.names, under),
         notes=(*raw.notes, message("LD018", f"{raw.name}: {listing(pairs)}", what=what, why=why, fix=fix)),
     )
+
+
+def _comes_again(row: list[str], columns: list[Any]) -> bool:
+    """Whether a cell of the first row stands anywhere below it, as no unit does."""
+    import pyarrow.compute as pc
+
+    texts = (cell.as_text(cell.is_textual(column.slice(1))) for column in columns)
+    pairs = ((word, text) for word, text in zip(row, texts, strict=True) if word not in GAP_CODES + NUMBER_GAP_CODES)
+    return any(pc.any(pc.equal(text, word)).as_py() for word, text in pairs)
 
 
 def transpose_raw(raw: Raw) -> Raw:

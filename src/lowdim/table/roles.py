@@ -425,7 +425,7 @@ def _words_place(group: list[ColumnCells], place: Place) -> str:
 
 
 def _words_ways(group: list[ColumnCells], together: list[ColumnCells], place: Place) -> list[tuple[str, Part]]:
-    """What to do about words among numbers that stay numbers; codes for gaps are those of all columns that need them."""
+    """What to do about words in columns that stay numbers; codes for gaps are those of all columns that need them."""
     codes = dict.fromkeys(c.text[int(row)].as_py() for c in together for row in np.flatnonzero(c.bad))
     if len(codes) > MOST_CODES:
         codes = dict.fromkeys(c.text[int(row)].as_py() for c in group for row in np.flatnonzero(c.bad))

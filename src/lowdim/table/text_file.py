@@ -98,8 +98,8 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
     sep = options.sep or named or sniff.guess_separator(head)
     rows, titles = records(head, sep), list[str]()
     if options.header is not False and (above := sniff.title_records(rows)):
-        titles, more = _title_lines(head, above)
-        rows, skip = rows[above:], skip + more
+        titles = [", ".join(filter(None, row)) for row in rows[:above] if any(row)]
+        rows, skip = rows[above:], skip + _lines_of(head, above, sep)
     names, header = _header(rows, options.header, text, skip, sep)
     if sep == " ":
         text = respaced(text)
@@ -118,11 +118,11 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
     return Raw(name, cells, names, lines, guess, notes=tuple(noted))
 
 
-def _title_lines(head: str, above: int) -> tuple[list[str], int]:
-    """The first records that are no blank lines, and how many lines they take with the blank ones around them."""
-    lines = head.splitlines()
-    full = [k for k, line in enumerate(lines) if line.strip()]
-    return [lines[k] for k in full[:above]], full[above]
+def _lines_of(head: str, above: int, sep: str) -> int:
+    """How many lines the first records take with the blank ones around them; a cell may hold some."""
+    lines = head.split("\n")
+    begins = RecordScan().look(f"{head}\n".encode())[1]
+    return [int(line) for line in begins if sep != " " or lines[line - 1].strip()][above] - 1
 
 
 def titles_note(titles: list[str], name: str) -> Message:
@@ -130,7 +130,7 @@ def titles_note(titles: list[str], name: str) -> Message:
     one = len(titles) == 1
     return message(
         "LD017",
-        f"{name}: " + listing([shown(title.strip(",;\t ")) for title in titles]),
+        f"{name}: " + listing([shown(title) for title in titles]),
         what=count(len(titles), "line"),
         stands="stands" if one else "stand",
         was="was" if one else "were",

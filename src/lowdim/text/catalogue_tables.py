@@ -528,7 +528,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "The {n} rows are {many} different '{unit}', each seen at several '{time}', and were taken as if independent",
         "rows of one {unit} tend to be alike: dimensions, stability and p-values may be surer than {many} of them can",
-        "read what is said as of these {many} alone; to speak of others, give one row for each {unit}, such as its mean",
+        "read what is said as of these {many} alone; to speak of others give one row for each {unit}, such as its mean",
         "note",
         about="The same units seen at several times, taken as independent rows",
     ),
