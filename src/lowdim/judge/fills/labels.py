@@ -2,8 +2,10 @@
 
 Rows are left out in folds as for numbers, a tenth of their cells hidden at a time; a latent model with a likelihood for
 each column says how likely each label of a hidden cell is, given the rest of its row. Its log loss stands beside that
-of the column's frequencies, paired, with rows as clusters: where it is not less by two standard errors nothing was
-learned about the column, and its gaps are filled by the most frequent label, with the frequencies as probabilities.
+of the column's frequencies, paired, with rows as clusters: where it is not less by one standard error, gaps are filled
+by the most frequent label, with the frequencies as probabilities; where not by two, nothing is said to be learned about
+the column. Regressions on the other columns have a say where that makes the log loss less
+(judge/mixed/label_regressions.py).
 """
 
 from __future__ import annotations
@@ -15,10 +17,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.fills.mixed_engine import MIXED_ENGINE, MOST_SITES, MixedShape, mixed_seconds, mixed_shapes, quiet_fit
+from lowdim.judge.fills.mixed_engine import (
+    FITTED_ROWS,
+    MIXED_ENGINE,
+    MOST_SITES,
+    MixedShape,
+    mixed_seconds,
+    mixed_shapes,
+    quiet_fit,
+)
 from lowdim.judge.fills.models import draw_seed
 from lowdim.judge.fills.trials import HIDDEN_PARTS, PairedScore, folds_for, heats_for, paired, row_folds
 from lowdim.judge.hidden_cells import dealt
+from lowdim.judge.mixed.label_regressions import POOLED, WordRegressions, label_shares, word_regressions
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.math.streams import FILL_DRAWS, FILL_TRIALS
@@ -27,12 +38,14 @@ from lowdim.text.messages import LowdimError
 from lowdim.text.quiet import no_warnings
 
 FREQUENCIES = "frequencies"
-LEARNED_ERRORS = 2.0  # standard errors by which the log loss must be less than that of the frequencies
+TAKEN_ERRORS = 1.0  # standard errors by which a log loss is less than that of the frequencies, if it is to fill
+LEARNED_ERRORS = 2.0  # standard errors if something is said to be learned
 GOOD_LABELS, FAIR_LABELS = 0.4, 0.2  # share of log loss explained: McFadden (1977) calls 0.2 to 0.4 an excellent fit
 LEAST_SHARE = 1e-3  # that a label counts at the least in a log loss
 LABEL_ROWS = 20  # rows below which nothing is tried
 TRIED_ROWS = 400  # of a fold whose cells are hidden: more teach nothing about a mean
 FINAL_TOL, FINAL_PASSES = 1e-4, 100
+MOST_REGRESSION_SECONDS = 1.0  # beside one fit
 
 LabelDraw = Callable[[int, int], NDArray[np.intp]]  # (seed, number) -> a label for each gap, by its number
 
@@ -118,7 +131,7 @@ class LabelFill(NamedTuple):
         """What to make of the fills."""
         if not self.tried:
             return "too few cells to check"
-        if self.engine == FREQUENCIES:
+        if self.engine == FREQUENCIES or not self.difference < -LEARNED_ERRORS * self.difference_error:
             return "no better than its most frequent label; do not use"
         return "good" if self.skill >= GOOD_LABELS else "fair" if self.skill >= FAIR_LABELS else "weak"
 
@@ -130,8 +143,20 @@ class LabelTrials(NamedTuple):
     column: NDArray[np.intp]
     loss: Array
     right: Array  # 1 where the most likely label was the true one
+    pooled_loss: Array  # of the model and the regressions together
+    pooled_right: Array
     usual_loss: Array
     usual_right: Array
+
+    @property
+    def pooled(self) -> LabelTrials:
+        """The trials of the model and the regressions together."""
+        return self._replace(loss=self.pooled_loss, right=self.pooled_right)
+
+    @property
+    def pool_is_better(self) -> bool:
+        """Whether its log loss is less."""
+        return float(self.pooled_loss.sum()) < float(self.loss.sum())
 
 
 class LabelGround(NamedTuple):
@@ -158,20 +183,44 @@ class LabelGround(NamedTuple):
         """The folds that choose between the shapes."""
         return heats_for(~np.isnan(self.V), fits)
 
+    @property
+    def regression_seconds(self) -> float:
+        """Of the regressions beside one fit, forecast; 0 where they would take too long, and are not tried."""
+        outputs = sum(self.sizes[j] - 1 for j in self.wanted)
+        seconds = 0.02 * len(self.wanted) + 1e-6 * min(len(self.V), FITTED_ROWS) * self.sites * outputs
+        return 0.0 if self.quick or seconds > MOST_REGRESSION_SECONDS else seconds
+
     def seconds(self, fits: int) -> float:
         """Of all its fits, forecast."""
         heats = self.heats(fits)
-        return mixed_seconds(len(self.V), self.sites) * (heats * len(self.shapes) + fits - heats + 2)
+        one = mixed_seconds(len(self.V), self.sites) + self.regression_seconds
+        return one * (heats * len(self.shapes) + fits - heats + 2)
+
+    def regressions(self, model: MixedFactorAnalysis, V: Array) -> WordRegressions | None:
+        """Those of the wanted columns, fitted to rows of which a model was; none where they would take too long."""
+        if not self.regression_seconds:
+            return None
+        return word_regressions(model, self.kinds, self.sizes, self.wanted, V[evenly_spread(len(V), FITTED_ROWS)])
 
     def tried(self, shape: MixedShape, which: Sequence[int]) -> LabelTrials:
         """Fit without the rows of each of these folds and predict their hidden words."""
         return _joined([_hidden_words(self, shape, k) for k in which])
 
 
+class JudgedWords(NamedTuple):
+    """The best model: how it did on hidden words, and its fit to all rows; regressions where they have a say."""
+
+    found: LabelTrials
+    model: MixedFactorAnalysis
+    regressions: WordRegressions | None
+
+
 class ModelWords(NamedTuple):
     """What a model fitted to all rows says of the columns of words: probabilities, and draws of the whole table."""
 
+    engine: str
     shares: dict[int, Array]
+    alone: dict[int, Array]  # without regressions
     drawn: Callable[[int, int], Array]
 
 
@@ -211,34 +260,46 @@ def fill_labels(
     if tried is None:
         found, told = _joined([_frequent_only(ground, k) for k in range(fits)]), None
     else:
-        both = np.concatenate([V, mixed.left])
-        found, told = tried[0], ModelWords(_shares(tried[1], ground, both), _table_draw(tried[1], both))
+        found, told = tried.found, _model_words(tried, ground, np.concatenate([V, mixed.left]))
     return tuple(_filled(mixed, ground, j, found, told) for j in wanted), seconds if told else 0.0
 
 
-def _judged(ground: LabelGround, fits: int) -> tuple[LabelTrials, MixedFactorAnalysis] | None:
-    """How the best mixed model did on hidden words, and its fit to all rows; None for a table that it refuses."""
+def _judged(ground: LabelGround, fits: int) -> JudgedWords | None:
+    """The mixed model that tells hidden words best; None for a table that it refuses."""
     heats = ground.heats(fits)
     try:
         tried = [(shape, ground.tried(shape, range(heats))) for shape in ground.shapes]
         shape, first = min(tried, key=lambda pair: float(pair[1].loss.mean()))
         found = _joined([first, ground.tried(shape, range(heats, fits))])
-        return found, quiet_fit(ground.V, ground.kinds, shape, tol=FINAL_TOL, max_iter=FINAL_PASSES)
+        model = quiet_fit(ground.V, ground.kinds, shape, tol=FINAL_TOL, max_iter=FINAL_PASSES)
     except LowdimError:
         return None
+    if found.pool_is_better:
+        return JudgedWords(found.pooled, model, ground.regressions(model, ground.V))
+    return JudgedWords(found, model, None)
+
+
+def _model_words(judged: JudgedWords, ground: LabelGround, rows: Array) -> ModelWords:
+    alone = label_shares(judged.model, ground.sizes, ground.wanted, rows)
+    drawn = _table_draw(judged.model, rows)
+    if judged.regressions is None:
+        return ModelWords(MIXED_ENGINE, alone, alone, drawn)
+    return ModelWords(POOLED, judged.regressions.pooled(rows, alone), alone, drawn)
 
 
 def _filled(mixed: MixedTable, ground: LabelGround, j: int, found: LabelTrials, told: ModelWords | None) -> LabelFill:
     column, own = mixed.columns[j], found.column == j
     versus = paired(found.loss[own], found.usual_loss[own], found.row[own])
-    learned = bool(own.any()) and versus.difference < -LEARNED_ERRORS * versus.error
-    rows, left, model = column.gaps, mixed.left_gaps(j), told if learned else None
+    better = bool(own.any()) and versus.difference < -TAKEN_ERRORS * versus.error
+    rows, left, model = column.gaps, mixed.left_gaps(j), told if better else None
     every, engine = np.concatenate([rows, len(ground.V) + left]), FREQUENCIES
     shares = np.tile(_frequencies(ground.V[:, j], ground.sizes[j]), (len(every), 1))
     draw: LabelDraw = partial(_frequent_labels, shares, j)
     if model is not None:
-        shares, engine = model.shares[j][every], MIXED_ENGINE
+        shares, engine = model.shares[j][every], model.engine
         draw = partial(_drawn_labels, model.drawn, every, j)
+        if engine == POOLED:
+            draw = partial(_pooled_labels, draw, model.alone[j][every], shares, j)
     known = (column.name, column.position, column.coded.labels, rows, shares[: len(rows)])
     fill = LabelFill(*known, engine, draw, column.numbers, left=left, left_shares=shares[len(rows) :])
     return _worth(fill, found, own, versus) if own.any() else fill
@@ -246,13 +307,13 @@ def _filled(mixed: MixedTable, ground: LabelGround, j: int, found: LabelTrials, 
 
 def _worth(fill: LabelFill, found: LabelTrials, own: NDArray[np.bool_], versus: PairedScore) -> LabelFill:
     """With how its column did on hidden cells."""
-    learned = fill.engine != FREQUENCIES
+    told = fill.engine != FREQUENCIES
     usual_loss, usual = float(found.usual_loss[own].mean()), int(found.usual_right[own].sum())
     return fill._replace(
         tried=int(own.sum()),
-        right=int(found.right[own].sum()) if learned else usual,
+        right=int(found.right[own].sum()) if told else usual,
         usual=usual,
-        loss=versus.score if learned else usual_loss,
+        loss=versus.score if told else usual_loss,
         usual_loss=usual_loss,
         difference=versus.difference,
         difference_error=versus.error,
@@ -260,18 +321,6 @@ def _worth(fill: LabelFill, found: LabelTrials, own: NDArray[np.bool_], versus: 
 
 
 # what is said of a label ---------------------------------------------------------------------------------
-def _shares(model: MixedFactorAnalysis, ground: LabelGround, rows: Array) -> dict[int, Array]:
-    """The probability of each label of the columns of words, by their numbers; one that no fitted row had has none."""
-    names = {f"c{j + 1}": j for j in ground.wanted}
-    with no_warnings():
-        told = model.probabilities(rows, columns=names)
-    found = {}
-    for name, j in names.items():
-        found[j] = np.zeros((len(rows), ground.sizes[j]))
-        found[j][:, [int(level) for level in model.levels_[j]]] = told[name]
-    return found
-
-
 def _frequencies(codes: Array, size: int) -> Array:
     """How often each label is, with one row more that has all of them in equal parts."""
     seen = codes[~np.isnan(codes)].astype(np.intp)
@@ -295,6 +344,15 @@ def _drawn_labels(
     return np.asarray(table(seed, number)[rows, j], dtype=np.intp)
 
 
+def _pooled_labels(alone: LabelDraw, own: Array, shares: Array, j: int, seed: int, number: int) -> NDArray[np.intp]:
+    """A draw of the model carried over to other probabilities, level by level: what goes together stays together."""
+    label, at = alone(seed, number), np.arange(len(own))
+    rank = np.random.default_rng([seed, FILL_DRAWS, number, j]).random(len(own))
+    level = np.cumsum(own, axis=1)[at, label] - rank * own[at, label]  # uniform where labels are drawn by their shares
+    below = np.cumsum(shares, axis=1)[:, :-1]
+    return np.asarray((level[:, None] > below).sum(axis=1))
+
+
 def _frequent_labels(shares: Array, j: int, seed: int, number: int) -> NDArray[np.intp]:
     rng = np.random.default_rng([seed, FILL_DRAWS, number, j])
     below = np.cumsum(shares, axis=1)[:, :-1] / shares.sum(axis=1, keepdims=True)
@@ -304,7 +362,9 @@ def _frequent_labels(shares: Array, j: int, seed: int, number: int) -> NDArray[n
 # hidden words --------------------------------------------------------------------------------------------
 def _hidden_words(ground: LabelGround, shape: MixedShape, k: int) -> LabelTrials:
     """The words of the rows of fold k, hidden part by part: each row stands in the table once a part."""
-    model = quiet_fit(ground.V[ground.fold != k], ground.kinds, shape)
+    fitted = ground.V[ground.fold != k]
+    model = quiet_fit(fitted, ground.kinds, shape)
+    regressions = ground.regressions(model, fitted)
     rows, part = _parts(ground, k)
     parts: list[LabelTrials] = []
     for p in range(HIDDEN_PARTS):
@@ -312,10 +372,12 @@ def _hidden_words(ground: LabelGround, shape: MixedShape, k: int) -> LabelTrials
         some = np.flatnonzero(hidden[:, ground.wanted].any(axis=1))
         if not len(some):
             continue
-        shares = _shares(model, ground, np.where(hidden, np.nan, ground.V[rows])[some])
+        left = np.where(hidden, np.nan, ground.V[rows])[some]
+        shares = label_shares(model, ground.sizes, ground.wanted, left)
+        pooled = shares if regressions is None else regressions.pooled(left, shares)
         for j in ground.wanted:
             at = hidden[some, j]
-            parts.append(_scored(ground, k, j, rows[some[at]], shares[j][at]))
+            parts.append(_scored(ground, k, j, rows[some[at]], shares[j][at], pooled[j][at]))
     return _joined(parts)
 
 
@@ -326,7 +388,7 @@ def _frequent_only(ground: LabelGround, k: int) -> LabelTrials:
     for j in ground.wanted:
         at = rows[part[:, j] >= 0]
         shares = np.tile(_frequencies(ground.V[ground.fold != k, j], ground.sizes[j]), (len(at), 1))
-        parts.append(_scored(ground, k, j, at, shares))
+        parts.append(_scored(ground, k, j, at, shares, shares))
     return _joined(parts)
 
 
@@ -338,22 +400,21 @@ def _parts(ground: LabelGround, k: int) -> tuple[NDArray[np.intp], NDArray[np.in
     return rows, np.where(mask, dealt(mask, HIDDEN_PARTS, np.random.default_rng([ground.seed, FILL_TRIALS, k])), -1)
 
 
-def _scored(ground: LabelGround, k: int, j: int, rows: NDArray[np.intp], shares: Array) -> LabelTrials:
-    truth, at = ground.V[rows, j].astype(np.intp), np.arange(len(rows))
-    usual = _frequencies(ground.V[ground.fold != k, j], ground.sizes[j])
-    return LabelTrials(
-        rows,
-        np.full(len(rows), j),
-        -np.log(np.maximum(shares[at, truth], LEAST_SHARE)),
-        (shares.argmax(axis=1) == truth).astype(np.float64),
-        -np.log(np.maximum(usual[truth], LEAST_SHARE)),
-        (usual.argmax() == truth).astype(np.float64),
-    )
+def _scored(ground: LabelGround, k: int, j: int, rows: NDArray[np.intp], shares: Array, pooled: Array) -> LabelTrials:
+    truth = ground.V[rows, j].astype(np.intp)
+    usual = np.tile(_frequencies(ground.V[ground.fold != k, j], ground.sizes[j]), (len(rows), 1))
+    return LabelTrials(rows, np.full(len(rows), j), *_told(shares, truth), *_told(pooled, truth), *_told(usual, truth))
+
+
+def _told(shares: Array, truth: NDArray[np.intp]) -> tuple[Array, Array]:
+    """The log loss of each cell, and 1 where its most likely label is the true one."""
+    own = shares[np.arange(len(truth)), truth]
+    return -np.log(np.maximum(own, LEAST_SHARE)), (shares.argmax(axis=1) == truth).astype(np.float64)
 
 
 def _joined(parts: Sequence[LabelTrials]) -> LabelTrials:
     none, zero = np.zeros(0, dtype=np.intp), np.zeros(0)
-    empty = LabelTrials(none, none, zero, zero, zero, zero)
+    empty = LabelTrials(none, none, zero, zero, zero, zero, zero, zero)
     return LabelTrials(*(np.concatenate(piece) for piece in zip(empty, *parts, strict=True)))
 
 
