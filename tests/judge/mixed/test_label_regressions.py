@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.judge.fills.labels import LabelGround, _pooled_labels
+from lowdim.judge.fills.labels import LabelGround
 from lowdim.judge.fills.mixed_engine import MixedShape, quiet_fit
 from lowdim.judge.mixed.label_regressions import features, label_shares, word_regressions
 
@@ -40,15 +40,16 @@ def test_gaps_of_the_other_columns_are_what_the_model_expects(fitted):
     assert x[~seen, 1:3] == pytest.approx(label_shares(model, SIZES, [1], V)[1][~seen, :2])
 
 
-def test_two_opinions_in_equal_parts(fitted):
-    """By hand: the root of the product of the model's probability and that of the regression's weights."""
+def test_two_opinions_are_pooled_by_what_is_seen(fitted):
+    """By hand: half a say of the regression's weights where all other cells are seen, none where none is."""
     V, model, regressions = fitted
     shares = label_shares(model, SIZES, (1, 2, 3), V)
     pooled = regressions.pooled(V, shares)
     x = (np.column_stack(features(model, KINDS, SIZES, V)) - regressions.centre) / regressions.spread
     fit = regressions.fitted[3]
     p = 1.0 / (1.0 + np.exp(-(x[:, :4] @ fit.coef_[0] + fit.intercept_[0])))
-    odds = np.sqrt(p / (1.0 - p) * shares[3][:, 1] / shares[3][:, 0])
+    a = 0.5 * (~np.isnan(V[:, :3])).mean(axis=1)
+    odds = (p / (1.0 - p)) ** a * (shares[3][:, 1] / shares[3][:, 0]) ** (1.0 - a)
     assert pooled[3][:, 1] == pytest.approx(odds / (1.0 + odds), abs=1e-9)
     assert all(one.sum(axis=1) == pytest.approx(1.0) for one in pooled.values())
 
@@ -74,11 +75,15 @@ def test_tables_too_large_for_regressions_go_without(fitted):
     assert wide.regression_seconds == 0.0 and wide.seconds(8) < ground.seconds(8) * 100
 
 
-def test_draws_are_carried_over_to_the_pooled_probabilities():
-    """Draws of the model have its shares; carried over they have the others', and keep who goes with whom."""
-    rng = np.random.default_rng(0)
-    own, shares = np.tile([0.5, 0.3, 0.2], (4000, 1)), np.tile([0.2, 0.2, 0.6], (4000, 1))
-    drawn = rng.choice(3, size=4000, p=own[0])
-    label = _pooled_labels(lambda seed, number: drawn, own, shares, 1, 0, 0)
-    assert np.bincount(label, minlength=3) / 4000 == pytest.approx(shares[0], abs=0.025)
-    assert (label >= drawn).all() and np.corrcoef(label, drawn)[0, 1] > 0.6
+def test_draws_have_the_pooled_probabilities_given_all_others(fitted):
+    """Rows that miss the last answer alone: their draws have its shares. Rows that miss two: the two still agree."""
+    _, model, regressions = fitted
+    rows = np.tile([0.4, 2.0, 1.0, np.nan], (3000, 1))
+    drawn = np.nan_to_num(rows)
+    share = regressions.pooled(rows[:1], label_shares(model, SIZES, [3], rows[:1]))[3][0, 1]
+    again = regressions.redrawn(rows, drawn, np.random.default_rng(0))
+    assert again[:, 3].mean() == pytest.approx(share, abs=0.03) and np.array_equal(again[:, :3], drawn[:, :3])
+    both = np.tile([0.0, 1.0, np.nan, np.nan], (3000, 1))
+    first = np.random.default_rng(1).integers(2, size=(3000, 2))
+    again = regressions.redrawn(both, np.column_stack([both[:, :2], first]), np.random.default_rng(2))
+    assert (again[:, 2] == again[:, 3]).mean() > 0.6  # 0.8 in the rows, 0.5 by chance

@@ -29,7 +29,13 @@ from lowdim.judge.fills.mixed_engine import (
 from lowdim.judge.fills.models import draw_seed
 from lowdim.judge.fills.trials import HIDDEN_PARTS, PairedScore, folds_for, heats_for, paired, row_folds
 from lowdim.judge.hidden_cells import dealt
-from lowdim.judge.mixed.label_regressions import POOLED, WordRegressions, label_shares, word_regressions
+from lowdim.judge.mixed.label_regressions import (
+    POOLED,
+    WordRegressions,
+    drawn_labels,
+    label_shares,
+    word_regressions,
+)
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.math.streams import FILL_DRAWS, FILL_TRIALS
@@ -220,7 +226,6 @@ class ModelWords(NamedTuple):
 
     engine: str
     shares: dict[int, Array]
-    alone: dict[int, Array]  # without regressions
     drawn: Callable[[int, int], Array]
 
 
@@ -280,11 +285,11 @@ def _judged(ground: LabelGround, fits: int) -> JudgedWords | None:
 
 
 def _model_words(judged: JudgedWords, ground: LabelGround, rows: Array) -> ModelWords:
-    alone = label_shares(judged.model, ground.sizes, ground.wanted, rows)
-    drawn = _table_draw(judged.model, rows)
-    if judged.regressions is None:
-        return ModelWords(MIXED_ENGINE, alone, alone, drawn)
-    return ModelWords(POOLED, judged.regressions.pooled(rows, alone), alone, drawn)
+    shares, regressions = label_shares(judged.model, ground.sizes, ground.wanted, rows), judged.regressions
+    drawn = _table_draw(judged, rows)
+    if regressions is None:
+        return ModelWords(MIXED_ENGINE, shares, drawn)
+    return ModelWords(POOLED, regressions.pooled(rows, shares), drawn)
 
 
 def _filled(mixed: MixedTable, ground: LabelGround, j: int, found: LabelTrials, told: ModelWords | None) -> LabelFill:
@@ -298,8 +303,6 @@ def _filled(mixed: MixedTable, ground: LabelGround, j: int, found: LabelTrials, 
     if model is not None:
         shares, engine = model.shares[j][every], model.engine
         draw = partial(_drawn_labels, model.drawn, every, j)
-        if engine == POOLED:
-            draw = partial(_pooled_labels, draw, model.alone[j][every], shares, j)
     known = (column.name, column.position, column.coded.labels, rows, shares[: len(rows)])
     fill = LabelFill(*known, engine, draw, column.numbers, left=left, left_shares=shares[len(rows) :])
     return _worth(fill, found, own, versus) if own.any() else fill
@@ -327,13 +330,16 @@ def _frequencies(codes: Array, size: int) -> Array:
     return np.asarray((np.bincount(seen, minlength=size) + 1.0 / size) / (len(seen) + 1.0), dtype=np.float64)
 
 
-def _table_draw(model: MixedFactorAnalysis, V: Array) -> Callable[[int, int], Array]:
+def _table_draw(judged: JudgedWords, V: Array) -> Callable[[int, int], Array]:
     """A table drawn as a whole, kept until another one is asked for: all its columns of words come from one draw."""
 
     @lru_cache(maxsize=1)
     def drawn(seed: int, number: int) -> Array:
         with no_warnings():
-            return np.asarray(model.impute(V, draws=1, random_state=draw_seed(seed, number))[0])
+            table = np.asarray(judged.model.impute(V, draws=1, random_state=draw_seed(seed, number))[0])
+        if judged.regressions is None:
+            return table
+        return judged.regressions.redrawn(V, table, np.random.default_rng([seed, FILL_DRAWS, number]))
 
     return drawn
 
@@ -344,19 +350,8 @@ def _drawn_labels(
     return np.asarray(table(seed, number)[rows, j], dtype=np.intp)
 
 
-def _pooled_labels(alone: LabelDraw, own: Array, shares: Array, j: int, seed: int, number: int) -> NDArray[np.intp]:
-    """A draw of the model carried over to other probabilities, level by level: what goes together stays together."""
-    label, at = alone(seed, number), np.arange(len(own))
-    rank = np.random.default_rng([seed, FILL_DRAWS, number, j]).random(len(own))
-    level = np.cumsum(own, axis=1)[at, label] - rank * own[at, label]  # uniform where labels are drawn by their shares
-    below = np.cumsum(shares, axis=1)[:, :-1]
-    return np.asarray((level[:, None] > below).sum(axis=1))
-
-
 def _frequent_labels(shares: Array, j: int, seed: int, number: int) -> NDArray[np.intp]:
-    rng = np.random.default_rng([seed, FILL_DRAWS, number, j])
-    below = np.cumsum(shares, axis=1)[:, :-1] / shares.sum(axis=1, keepdims=True)
-    return np.asarray((rng.random((len(shares), 1)) >= below).sum(axis=1))
+    return drawn_labels(shares, np.random.default_rng([seed, FILL_DRAWS, number, j]))
 
 
 # hidden words --------------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
-"""Labels by regressions on the other columns of their row, in equal parts with what the latent model says of them.
+"""Labels by regressions on the other columns of their row, pooled with what the latent model says of them.
 
-A latent model of few dimensions knows what columns share; two columns that go together beyond that (questions asked
-of one roof, a class and its price) it does not know. A logistic regression of each column of words on all others does,
-and is lost where many of those are gaps. So the gaps of the other columns are what the latent model expects of them,
-and the two opinions are pooled: p of a label is proportional to the root of their product. Whether that is
-better than the model alone is seen on hidden cells.
+A latent model of few dimensions knows what columns share; two columns that go together beyond that (questions of one
+kind, a class and its price) it does not know. A logistic regression of each column of words on all others does, and is
+lost where many of those are gaps. So the gaps of the other columns are what the latent model expects of them, and the
+two opinions are pooled: p of a label is proportional to p_model^(1-a) p_regression^a, with a half of the share of the
+other columns that are seen: what the model expects is no evidence of its own. Whether that is better than the model
+alone is seen on hidden cells.
 
 Reference: C. Genest and J. V. Zidek (1986), "Combining probability distributions", Statistical Science 1, 114-135, for
 the logarithmic pool.
@@ -40,15 +41,28 @@ class WordRegressions(NamedTuple):
     fitted: dict[int, Any]  # by column, as scikit-learn has them
 
     def pooled(self, rows: Array, shares: Mapping[int, Array]) -> dict[int, Array]:
-        """These probabilities of the model in equal parts with those of the regressions, by column."""
+        """These probabilities of the model pooled with those of the regressions, by column."""
         X = (np.column_stack(features(self.model, self.kinds, self.sizes, rows)) - self.centre) / self.spread
         told = dict(shares)
-        for j, regression in self.fitted.items():
+        for j in shares.keys() & self.fitted.keys():
+            regression = self.fitted[j]
             p = np.zeros_like(shares[j])
             p[:, regression.classes_] = regression.predict_proba(X[:, self.owner != j])
-            product = np.sqrt(np.maximum(p, LEAST_POOLED) * np.maximum(shares[j], LEAST_POOLED))
+            a = 0.5 * np.delete(~np.isnan(rows), j, axis=1).mean(axis=1, keepdims=True)
+            product = np.maximum(shares[j], LEAST_POOLED) ** (1.0 - a) * np.maximum(p, LEAST_POOLED) ** a
             told[j] = product / product.sum(axis=1, keepdims=True)
         return told
+
+    def redrawn(self, V: Array, drawn: Array, rng: np.random.Generator) -> Array:
+        """A table drawn by the model with its words drawn anew, one column after the other, each given all others."""
+        drawn = drawn.copy()
+        for j in [j for j in self.fitted if np.isnan(V[:, j]).any()]:
+            gap = np.isnan(V[:, j])
+            rows = drawn[gap]
+            rows[:, j] = np.nan
+            share = self.pooled(rows, label_shares(self.model, self.sizes, [j], rows))[j]
+            drawn[gap, j] = drawn_labels(share, rng)
+        return drawn
 
 
 def word_regressions(
@@ -85,6 +99,12 @@ def features(model: MixedFactorAnalysis, kinds: Sequence[str], sizes: Sequence[i
         else:
             parts.append(np.where(gap, mean[:, [j]], column[:, None]))
     return parts
+
+
+def drawn_labels(shares: Array, rng: np.random.Generator) -> NDArray[np.intp]:
+    """A label for each row of probabilities."""
+    below = np.cumsum(shares, axis=1)[:, :-1] / shares.sum(axis=1, keepdims=True)
+    return np.asarray((rng.random((len(shares), 1)) >= below).sum(axis=1))
 
 
 def label_shares(
