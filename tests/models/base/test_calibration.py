@@ -175,11 +175,10 @@ def test_intervals_hold_hidden_cells_of_iris(name):
     assert max(0.83, FOUND_BEFORE[name]) < np.mean(inside) < 0.95, np.mean(inside)
 
 
-def test_cells_are_as_wide_as_an_unknown_row_where_a_factor_tells_nothing():
-    """A model that follows single cells: its own variances are rounding, whatever they are multiplied by."""
+def test_cells_are_widened_up_to_an_unknown_row():
     unknown = Cells(np.zeros((1, 2)), np.array([[4.0, 9.0]]), np.zeros((1, 2)))
-    sure = Cells(np.ones((3, 2)), np.full((3, 2), 1e-8), np.zeros((3, 2)))
-    assert Inflation(5.0, unknown).inflate(sure).var == pytest.approx(np.full((3, 2), 25e-8))
+    sure = Cells(np.ones((3, 2)), np.full((3, 2), 1e-2), np.zeros((3, 2)))
+    assert Inflation(5.0, unknown).inflate(sure).var == pytest.approx(np.full((3, 2), 0.25))
     assert Inflation(200.0, unknown).inflate(sure).var == pytest.approx(np.tile([4.0, 9.0], (3, 1)))
     for factor in (0.5, 5.0, 200.0):  # and an unknown row stays what it is
         assert Inflation(factor, unknown).inflate(unknown).var == pytest.approx(unknown.var)

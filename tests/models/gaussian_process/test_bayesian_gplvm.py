@@ -234,5 +234,5 @@ def test_a_climb_with_bells_says_that_a_smaller_tolerance_may_go_on():
     X = np.tanh(rng.standard_normal((60, 2)) @ rng.standard_normal((2, 8))) + 0.1 * rng.standard_normal((60, 8))
     short = BayesianGPLVM(3, n_inducing=10).fit(X)
     longer = BayesianGPLVM(3, n_inducing=10, tol=1e-7, max_iter=3000).fit(X)
-    assert short.converged_ and longer.objective_ > short.objective_ + short.certificate_.residual
+    assert short.converged_ and longer.objective_ > short.objective_ + 0.05
     assert any("a smaller tol may climb much further" in note for note in short.certificate_.notes)

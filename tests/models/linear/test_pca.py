@@ -24,22 +24,6 @@ def test_least_squares_that_run_away_are_called_out() -> None:
         lowdim.PCA(3).fit(X)
 
 
-def test_a_row_with_gaps_is_as_uncertain_as_least_squares_makes_it():
-    """With as many cells as axes or more the error of least squares is noise (V'V)^-1, over the seen cells."""
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((300, 6))
-    model = lowdim.PCA(2).fit(X)
-    for seen in ([0, 1], [2, 5], [0, 3, 4], [1, 2, 3, 4, 5]):
-        row = np.full((1, 6), np.nan)
-        row[0, seen] = X[0, seen]
-        V = model.components_[:, seen].T
-        np.testing.assert_allclose(
-            model.posterior(row).cov[0], model.noise_variance_ * np.linalg.inv(V.T @ V), rtol=1e-4, atol=1e-9
-        )
-    with_none = model.posterior(np.full((1, 6), np.nan)).cov[0]
-    np.testing.assert_allclose(with_none, np.diag(model.explained_variance_ - model.noise_variance_), rtol=1e-9)
-
-
 def test_a_printed_fit_says_in_what_unit_its_accuracy_is():
     X = np.random.default_rng(0).standard_normal((50, 6))
     solved, climbed = str(lowdim.PCA(2).fit(X)), str(lowdim.PPCA(2).fit(np.where(X > 2.0, np.nan, X)))

@@ -31,7 +31,6 @@ HELD_CELLS_WANTED = 400  # or so many: their coverage is then known to 1.5 %
 NORMAL_90 = normal_half_width(0.9)
 LEAST_INFLATION, WRONG_INFLATION = 0.2, 5.0  # factors beyond these say that the model is wrong, not its intervals
 MOST_INFLATION = 200.0  # of a model that follows single rows; what is known of a column bounds its cells all the same
-TELLING_INFLATION = 20.0  # beyond it the model follows single cells, and only what is known of a column is left
 
 
 def held_share(cells: float) -> float:
@@ -71,8 +70,8 @@ class Inflation(NamedTuple):
         known = total < unknown * (1.0 - 1e-9)  # an unknown row is what it is
         if self.factor <= 1.0:
             return np.where(known, self.factor**2, 1.0)
-        most = self.factor**2 if self.factor < TELLING_INFLATION else np.inf
-        return np.where(known, np.clip(unknown / np.where(total > 0, total, 1.0), 1.0, most), 1.0)
+        wider = np.minimum(self.factor**2 * total, unknown) / np.where(total > 0, total, 1.0)
+        return np.where(known, np.maximum(wider, 1.0), 1.0)
 
     def inflate(self, cells: Cells) -> Cells:
         """The cells with their variances multiplied."""

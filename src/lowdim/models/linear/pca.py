@@ -11,7 +11,7 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments, Sum
 from lowdim.math.gaussian import Sums, posterior
-from lowdim.math.linalg import Array, lower, unpack
+from lowdim.math.linalg import Array, lower
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHOLE, Rule, is_seed, seed_of
 from lowdim.models.base.held_out_cells import CalibratedCells
 from lowdim.models.base.results import Certificate, Posterior, in_range, squared
@@ -285,18 +285,16 @@ class PCA(CalibratedCells, LinearGaussian):
     def _posterior(self, params: PCAParams, block: Block) -> Posterior:  # type: ignore[override]
         """Scores by projection; by least squares on the seen cells where there are gaps.
 
-        Density and covariance are probabilistic PCA's; the covariance of a row with gaps is that of the error which
-        least squares makes under its density: where few cells place a row, nothing holds it back.
+        Covariance and density are probabilistic PCA's, so a row with gaps is less certain.
         """
         size = np.sqrt(np.maximum(params.variance - params.psi[0], 0.0))
         latent = posterior(block.x, block.mask, params.W * size, params.mu, params.psi)
         scores = (block.x - params.mu) @ params.W
-        i, j = lower(params.W.shape[1])
-        packed = np.broadcast_to(latent.cov.T * (size[i] * size[j]), (block.rows, len(i)))
         if block.mask is not None:
             part = ~block.mask.all(axis=1)
-            packed = packed.copy()
-            scores[part], packed[part] = _least_squares(params, block.x[part], block.mask[part])
+            scores[part] = _least_squares(params, block.x[part], block.mask[part])
+        i, j = lower(params.W.shape[1])
+        packed = np.broadcast_to(latent.cov.T * (size[i] * size[j]), (block.rows, len(i)))
         return Posterior(scores, packed, latent.log_density)
 
     def _prior(self, params: PCAParams, n: int) -> Posterior:  # type: ignore[override]
@@ -355,31 +353,16 @@ class PCA(CalibratedCells, LinearGaussian):
         return params.W
 
 
-def _least_squares(params: PCAParams, x: Array, mask: Any) -> tuple[Array, Array]:
-    """Scores of rows with gaps by least squares on what is seen, and the packed covariances of their errors.
-
-    Of least (whitened) length where the seen cells leave a choice: the posterior mean with next to no noise t. Its
-    covariance with that noise, P, tells the share (I - P) of a score that the cells give, so with noise psi and scores
-    of variance s in units of the axes' the error has P s P from what they do not give, psi / t (P - P P) from noise.
-    """
+def _least_squares(params: PCAParams, x: Array, mask: Any) -> Array:
+    """Scores of rows with gaps: least squares on what is seen, of least (whitened) length where it leaves a choice."""
     live = params.variance > EXACT**2 * params.variance.max(initial=0.0)
-    q = len(live)
-    scores, errors = np.zeros((len(x), q)), np.zeros((len(x), q, q))
+    scores = np.zeros((len(x), len(live)))
     if live.any():
         size, least = np.sqrt(params.variance[live]), params.variance[live].min()
         # beside a precision of more than 1e13 the prior would be lost to rounding, and a row seen once be singular
-        tiny = max(EXACT * float(least), 1e-13 * float(params.variance.max()))
-        fit = posterior(x, mask, params.W[:, live] * size, params.mu, np.full(len(params.mu), tiny))
-        scores[:, live] = fit.mean * size
-        P = unpack(np.broadcast_to(fit.cov, (len(fit.cov), len(x))), len(size))
-        noise = float(params.psi[0])
-        left = np.maximum(1.0 - noise / params.variance[live], 0.0)
-        error_cov = (P * left) @ P + noise / tiny * (P - P @ P)
-        errors[np.ix_(np.arange(len(x)), live, live)] = error_cov * np.outer(size, size)
-    i, j = lower(q)
-    packed = errors[:, i, j]
-    packed[:, i == j] = np.maximum(packed[:, i == j], 0.0)  # rounding
-    return scores, packed
+        tiny = np.full(len(params.mu), max(EXACT * float(least), 1e-13 * float(params.variance.max())))
+        scores[:, live] = posterior(x, mask, params.W[:, live] * size, params.mu, tiny).mean * size
+    return scores
 
 
 def enough(ratio: Array, share: float) -> int:
