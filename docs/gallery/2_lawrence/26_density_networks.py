@@ -78,8 +78,8 @@ print(f"errors of 300 rows   two principal axes {flat}   nonlinear factor analys
 assert factors.converged_ and bent < flat / 2
 
 # %%
-# **Is what a climb gains really there?** The bound is an expectation, taken by three points an axis, and a network might
-# bend between these points. The bound of the rows placed anew (``objective_``) and that on fresh points
+# **Is what a climb gains really there?** The bound is an expectation, taken by three points an axis, and a network
+# might bend between these points. The bound of the rows placed anew (``objective_``) and that on fresh points
 # (``fresh_bound_``) tell: here both rise with the climb and stay together, with a prior of 0.01 as with 1.
 warnings.filterwarnings("ignore", message="LD201")  # two of these are stopped on purpose
 print("prior   steps   climb   placed anew   on fresh points")

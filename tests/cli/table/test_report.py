@@ -42,8 +42,8 @@ def test_five_sentences_then_the_report_and_the_run(digester):
     assert lines[1].startswith("  2. Axis 1 is c1 against c9 + c7 + c3 (25% of variation).")
     assert re.match(
         r"  4. 1 odd row: row 1, because c3 is 121.717; the rest of the row says 75\.\d, sd 4\.\d "
-        r"\(7 rows have p < 0.05; about 5 expected by chance\)\. 9 cells are held out of the fit; "
-        r"beside the odd rows the farthest cell is in row 32: c1 is 12\.48; the rest of the row says 22\.\d, sd 1\.\d\.",
+        r"\(7 rows have p < 0.05; about 5 expected by chance\)\. 9 cells are held out of the fit; beside the odd rows "
+        r"the farthest cell is in row 32: c1 is 12\.48; the rest of the row says 22\.\d, sd 1\.\d\.",
         lines[3],
     )
     assert lines[4].startswith("  5. The 2-D map shows 45% of the variation")
