@@ -405,8 +405,8 @@ def class_scatter(means: Array, block: Block) -> ClassSums:
     K, d = means.shape
     codes, w = block.x[:, d].astype(np.intp), np.ones(block.rows) if block.weight is None else block.weight
     r = block.x[:, :d] - means[codes]
-    belongs = (codes == np.arange(K)[:, None]) * w
-    return ClassSums(belongs.sum(axis=1), 0.0, belongs @ r, (r * w[:, None]).T @ r)
+    belongs, root = (codes == np.arange(K)[:, None]) * w, r * np.sqrt(w)[:, None]
+    return ClassSums(belongs.sum(axis=1), 0.0, belongs @ r, root.T @ root)  # as a square: symmetric to the last bit
 
 
 def closed_form(
