@@ -156,7 +156,7 @@ def notes(rows: dict[str, Any]) -> str:
 WHY = {
     "kmeans-20k-1": "passes in which few rows change take 0.85 to 0.95 of the peer's time, the first up to 2.5 times",
     "pca-1": "1.26 on 2026-11-15 (below)",
-    "kmeans-20k-2": "ours takes 1.6 ms an iteration on two threads and 0.9 on one: so short a pass gains nothing by a second",
+    "kmeans-20k-2": "ours takes 1.6 ms an iteration on two threads and 0.9 on one",
     "kernel-pca-2": "ours takes as long on two threads as on one",
     "isomap-landmarks": "four fifths of the time are Dijkstra's walks in SciPy, one a landmark",
     "laplacian": "the search for neighbours is a quarter of the time, no other step stands out",
