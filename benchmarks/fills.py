@@ -33,6 +33,7 @@ What another method did on a hiding may be taken from an earlier run: it has not
 
 Mixed tables: `fill(frame)` finds kinds by itself, labels given as text; the others see zeros and ones, one column for
 each label but the last, and their fills, clipped to 0.01 and normalised, are their probabilities; mice sees factors.
+They have fewer hidings than tables of numbers: they were run again after the way of filling words had changed.
 """
 
 from __future__ import annotations

@@ -41,7 +41,9 @@ REPORT_CORE = ("laws.js", "posterior.js", "words.js", "row_card.js", "report_row
 TIES = re.compile(r"^import [^;]*;\n|^export (?!default)", re.MULTILINE)
 REMARKS = re.compile(r"/\*\*[\s\S]*?\*/ ?|^\s*//.*\n|(?<=[;,{]) // .*$|^\s*\n|^ +", re.MULTILINE)
 OPEN_LINES = re.compile(r"(?<=[,;({])\n|\n(?=[.?:)}])")  # that a script goes on after
-LOOSE = re.compile(r" (=>|===|!==|&&|\|\|) |(?<!\w)((?:const|let) \w+) = ")  # operators that no sentence has
+LOOSE = re.compile(
+    r" (=>|===|!==|&&|\|\||\?\?|<=|>=|[-+*/]=) |(?<!\w)((?:const|let) \w+) = "
+)  # operators that no sentence has
 
 
 def web_file(name: str) -> str:

@@ -63,7 +63,6 @@ def exported(model: Any, unit: Array | float = 1.0) -> dict[str, Any] | None:
 
 def _linear(model: Any) -> dict[str, Any]:
     from lowdim.models.base.held_out_cells import CalibratedCells
-    from lowdim.models.base.results import Posterior
     from lowdim.models.linear.bayesian_pca import BayesianPCA
     from lowdim.models.linear.framed_gaussian import framed_gaussian
     from lowdim.models.linear.pca import EXACT, PCA
@@ -75,9 +74,9 @@ def _linear(model: Any) -> dict[str, Any]:
     parts["doubt"] = np.broadcast_to(V, (d, q + 1, q + 1)) if V.ndim == 3 else V
     parts["weighs_doubt"] = isinstance(model, BayesianPCA) and not model._sure
     parts["dof"] = getattr(p, "dof", None)
-    if isinstance(model, CalibratedCells):  # cells at a place are wider by what held-back cells showed
-        place = Posterior(np.zeros((1, q)), np.zeros((1, q * (q + 1) // 2)), np.zeros(1))
-        parts["excess"] = g.excess * model._inflation(p).variance_factor(model._uncalibrated_cells(p, place))[0]
+    if isinstance(model, CalibratedCells):  # cells are wider by what held-back cells showed, up to an unknown row's
+        factor, unknown = model._inflation(p)
+        parts |= {"inflation": factor, "unknown": (unknown.var + unknown.noise)[0]}
     if isinstance(model, PCA):
         live = p.variance > EXACT**2 * p.variance.max(initial=0.0)
         least = float(p.variance[live].min(initial=np.inf))

@@ -97,9 +97,10 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
         raise error("LD005", name=name, size=f"{len(data)} bytes, but no row")
     sep = options.sep or named or sniff.guess_separator(head)
     rows, titles = records(head, sep), list[str]()
-    if options.header is not False and (above := sniff.title_records(rows)):
+    above = sniff.title_records(rows) if options.header is not False else 0
+    if above and (taken := _lines_of(head, above, sep)):
         titles = [", ".join(filter(None, row)) for row in rows[:above] if any(row)]
-        rows, skip = rows[above:], skip + _lines_of(head, above, sep)
+        rows, skip = rows[above:], skip + taken
     names, header = _header(rows, options.header, text, skip, sep)
     if sep == " ":
         text = respaced(text)
@@ -119,10 +120,11 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
 
 
 def _lines_of(head: str, above: int, sep: str) -> int:
-    """How many lines the first records take with the blank ones around them; a cell may hold some."""
+    """How many lines the first records take with the blank ones around them; 0 where a quote swallows the others."""
     lines = head.split("\n")
     begins = RecordScan().look(f"{head}\n".encode())[1]
-    return [int(line) for line in begins if sep != " " or lines[line - 1].strip()][above] - 1
+    records = [int(line) for line in begins if sep != " " or lines[line - 1].strip()]
+    return records[above] - 1 if above < len(records) else 0
 
 
 def titles_note(titles: list[str], name: str) -> Message:

@@ -235,7 +235,9 @@ export function linear(m) {
       const axes = m.scores ? m.scores.axes : m.W;
       mean[j] = m.mu[j];
       for (let a = 0; a < q; a++) mean[j] += z[a] * axes[j * q + a];
-      sd[j] = Math.sqrt(Math.max(parameterDoubt(m, j, z), 0) + m.psi[j] * m.excess[j] * wide);
+      const own = Math.max(parameterDoubt(m, j, z), 0) + m.psi[j] * m.excess[j] * wide,
+        most = m.unknown?.[j] ?? 0; // calibrated cells are wider, up to those of an unknown row
+      sd[j] = Math.sqrt(own < most * (1 - 1e-9) ? Math.min(m.inflation ** 2 * own, most) : own);
     }
     return outward(m, mean, sd);
   };
