@@ -368,8 +368,9 @@ def _stray(c: ColumnCells, place: Place) -> bool:
 
 def _is_nearly_number(c: ColumnCells) -> bool:
     """Whether most cells of a column are numbers, and some are words."""
-    dated = c.dates is not None or (c.text is not None and _dates(c) is not None)
-    return bool(c.bad.any()) and c.good > 0 and c.good >= NUMBER_SHARE * c.seen and not (c.nested or dated)
+    if not c.bad.any() or c.good == 0 or c.good < NUMBER_SHARE * c.seen or c.nested or c.dates is not None:
+        return False
+    return c.text is None or _dates(c) is None
 
 
 def note_words(columns: list[ColumnCells], numbers: int, place: Place, notes: Notes) -> None:

@@ -32,7 +32,7 @@ def fitted():
 
 def test_gaps_of_the_other_columns_are_what_the_model_expects(fitted):
     V, model, _ = fitted
-    x = np.column_stack(features(model, KINDS, SIZES, V))
+    x = np.column_stack(features(model, KINDS, SIZES, V, {}))
     assert x.shape == (len(V), 1 + 2 + 1 + 1) and np.isfinite(x).all()
     assert np.array_equal(x[~np.isnan(V[:, 0]), 0], V[~np.isnan(V[:, 0]), 0])
     seen = ~np.isnan(V[:, 1])
@@ -45,7 +45,7 @@ def test_two_opinions_are_pooled_by_what_is_seen(fitted):
     V, model, regressions = fitted
     shares = label_shares(model, SIZES, (1, 2, 3), V)
     pooled = regressions.pooled(V, shares)
-    x = (np.column_stack(features(model, KINDS, SIZES, V)) - regressions.centre) / regressions.spread
+    x = (np.column_stack(features(model, KINDS, SIZES, V, {})) - regressions.centre) / regressions.spread
     fit = regressions.fitted[3]
     p = 1.0 / (1.0 + np.exp(-(x[:, :4] @ fit.coef_[0] + fit.intercept_[0])))
     a = 0.5 * (~np.isnan(V[:, :3])).mean(axis=1)

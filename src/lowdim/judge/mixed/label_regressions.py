@@ -42,7 +42,8 @@ class WordRegressions(NamedTuple):
 
     def pooled(self, rows: Array, shares: Mapping[int, Array]) -> dict[int, Array]:
         """These probabilities of the model pooled with those of the regressions, by column."""
-        X = (np.column_stack(features(self.model, self.kinds, self.sizes, rows)) - self.centre) / self.spread
+        each = features(self.model, self.kinds, self.sizes, rows, shares)
+        X = (np.column_stack(each) - self.centre) / self.spread
         told = dict(shares)
         for j in shares.keys() & self.fitted.keys():
             regression = self.fitted[j]
@@ -71,7 +72,7 @@ def word_regressions(
     """Fit the regressions of the wanted columns to these rows; one of a single label has none."""
     from sklearn.linear_model import LogisticRegression
 
-    each = features(model, kinds, sizes, V)
+    each = features(model, kinds, sizes, V, {})
     owner = np.repeat(np.arange(len(each)), [part.shape[1] for part in each])
     X = np.column_stack(each)
     centre, spread = X.mean(axis=0), X.std(axis=0)
@@ -86,11 +87,18 @@ def word_regressions(
     return WordRegressions(model, kinds, sizes, owner, centre, spread, fitted)
 
 
-def features(model: MixedFactorAnalysis, kinds: Sequence[str], sizes: Sequence[int], rows: Array) -> list[Array]:
-    """Each column as numbers, labels as zeros and ones; gaps are what the model expects of them."""
+def features(
+    model: MixedFactorAnalysis, kinds: Sequence[str], sizes: Sequence[int], rows: Array, shares: Mapping[int, Array]
+) -> list[Array]:
+    """Each column as numbers, labels as zeros and ones; gaps are what the model expects of them.
+
+    `shares` are the model's probabilities of labels, by column, as far as they are known already.
+    """
     with no_warnings():
         mean = model.expected_cells(rows).mean
-    told = label_shares(model, sizes, [j for j, kind in enumerate(kinds) if kind == "label"], rows)
+    labels = [j for j, kind in enumerate(kinds) if kind == "label"]
+    missing = label_shares(model, sizes, [j for j in labels if j not in shares], rows)
+    told = {j: shares[j] if j in shares else missing[j] for j in labels}
     parts = []
     for j, column in enumerate(rows.T):
         gap = np.isnan(column)[:, None]
