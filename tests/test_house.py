@@ -186,7 +186,7 @@ def graph() -> dict[str, set[str]]:
                 home = (node.module or "").removeprefix("lowdim").removeprefix(".")
                 reached |= {home} | {f"{home}.{alias.name}".removeprefix(".") for alias in node.names}
             elif isinstance(node, ast.Import):
-                reached |= {alias.name.removeprefix("lowdim.") for alias in node.names if alias.name != "lowdim"}
+                reached |= {a.name.removeprefix("lowdim.") for a in node.names if a.name.startswith("lowdim.")}
         found[module(path)] = reached & names - {module(path)}
     return found
 

@@ -62,7 +62,7 @@ def exported(model: Any, unit: Array | float = 1.0) -> dict[str, Any] | None:
 
 
 def _linear(model: Any) -> dict[str, Any]:
-    from lowdim.models.base.held_out_cells import CalibratedCells
+    from lowdim.models.base.calibrated_cells import CalibratedCells
     from lowdim.models.linear.bayesian_pca import BayesianPCA
     from lowdim.models.linear.framed_gaussian import framed_gaussian
     from lowdim.models.linear.pca import EXACT, PCA

@@ -80,7 +80,8 @@ class Inflation(NamedTuple):
 
     def inflate_draw(self, draw: Array, cells: Cells) -> Array:
         """Drawn cells moved away from the mean as the inflated variances ask."""
-        return np.asarray(cells.mean + np.sqrt(self.variance_factor(cells)) * (draw - cells.mean))
+        by = self.variance_factor(cells)
+        return np.where(by == 1.0, draw, cells.mean + np.sqrt(by) * (draw - cells.mean))
 
 
 def hold_back(mask: Mask, seed: int) -> tuple[Mask, Mask]:

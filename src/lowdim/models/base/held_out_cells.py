@@ -1,13 +1,12 @@
 """Cells of a stream held back, which ones by a hash of their row, and how far from them a fit to the rest ends up.
 
 A fit without them predicts them; their errors are counted on a scale of logarithms, so that counts of blocks add.
-`CalibratedCells` is what a model adds whose own cells are too sure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,21 +18,21 @@ from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.streams import HELD_OUT_HASH
+from lowdim.models.base.calibrated_cells import MOST_ROUNDS
 from lowdim.models.base.calibration import (
     HELD_CELLS_WANTED,
     LEAST_INFLATION,
     MOST_INFLATION,
     NORMAL_90,
-    Inflation,
     bounded_inflation,
     held_share,
 )
-from lowdim.models.base.results import Cells, Posterior
+from lowdim.models.base.results import Cells
 from lowdim.models.base.survey import TableSurvey
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
 
-MOST_STREAM_SHARE, MOST_ROUNDS = 0.1, 3  # a stream with few cells holds fewer out, and others in a second and third fit
+MOST_STREAM_SHARE = 0.1  # of the seen cells of a stream are held out in one fit
 LEAST_SEEN_IN_COLUMN = 10.0  # seen cells of a column that may lose some
 LOG_ERROR_STEP = 2e-3  # of log |z| in the counts of a stream: a factor is then known to 0.1 %
 ERROR_EDGES = np.exp(
@@ -123,8 +122,21 @@ def split_frames(source: Source) -> tuple[Source, tuple[Frame, ...]]:
     return under, (*frames, source.frame)
 
 
-def count_errors(held: HeldOutCells, frames: tuple[Frame, ...], predict: Callable[[Block], Cells], block: Block) -> Sum:
-    """How many held-out cells of a block are predicted with which error: counts between ERROR_EDGES."""
+def count_errors(
+    held: HeldOutCells,
+    frames: tuple[Frame, ...],
+    predict: Callable[[Block], Cells],
+    block: Block,
+    rows: int | None = None,
+) -> Sum:
+    """How many held-out cells are predicted with which error: counts between ERROR_EDGES, of so many rows at a time."""
+    pieces = [block] if rows is None else block.tiles(rows)
+    return reduce(Sum.merge, (_count_errors(held, frames, predict, piece) for piece in pieces))
+
+
+def _count_errors(
+    held: HeldOutCells, frames: tuple[Frame, ...], predict: Callable[[Block], Cells], block: Block
+) -> Sum:
     is_held = held.cells(block)
     rows = is_held.any(axis=1)
     if not rows.any():
@@ -143,36 +155,51 @@ def count_errors(held: HeldOutCells, frames: tuple[Frame, ...], predict: Callabl
     return Sum(np.asarray(counts, dtype=np.float64))
 
 
-def held_out_fits(
-    fit: Callable[[Source], Fit],
-    counts_of: Callable[[Any, HeldOutCells, tuple[Frame, ...], Block], Sum],
-    source: Source,
-    held_out: list[HeldOutCells],
-    run: Run,
-) -> tuple[list[Fit], float]:
-    """Fits to a source without the cells held out, and the inflation that makes their intervals hold.
+class HeldOutFits(NamedTuple):
+    """Fits to a table without some of its cells, one a round, and the inflation that makes their intervals hold."""
 
-    `counts_of` gives a block's counts under parameters. Where someone ends a fit, none follows.
-    """
-    raw, frames = split_frames(source)
+    fits: list[Fit]
+    inflation: float
+
+    @property
+    def passes(self) -> int:
+        return sum(fit.passes + 1 for fit in self.fits)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether someone ended the last of them."""
+        return bool(self.fits) and self.fits[-1].reason in STOPPED
+
+    def calibrate(self, fit: Fit) -> Fit:
+        """A fit to all cells, with the inflation and the passes that it took to find it."""
+        return fit._replace(params=fit.params._replace(inflation=self.inflation), passes=fit.passes + self.passes)
+
+    def then(self, fit: Callable[[int | None], Fit]) -> Fit:
+        """The fit that follows, to all cells, given its most passes: where they were stopped, its statistics alone."""
+        last = self.calibrate(fit(1 if self.stopped else None))
+        if not self.stopped:
+            return last
+        return last._replace(passes=last.passes - 1, reason=self.fits[-1].reason, converged=False)
+
+
+def cost_with_held_out_fits(cost: Cost, n: int, d: int) -> Cost:
+    """What a fit costs with those to a table with gaps without some of its cells."""
+    passes = (1 + MOST_ROUNDS) * cost.passes
+    return cost._replace(passes=passes, bytes=8 * n * d * passes)
+
+
+def held_out_fits(model: Any, refit: Callable[[Source], Fit], survey: TableSurvey, seed: int, run: Run) -> HeldOutFits:
+    """A calibrated model's fits to a table with gaps without some of its cells; where one is stopped, none follows."""
+    rounds = [held for held in held_out_rounds(survey.columns.seen, seed) if survey.gaps and held.columns.any()]
+    raw, frames = split_frames(survey.source)
     fits: list[Fit] = []
     counts = np.zeros(len(ERROR_EDGES) + 1)
-    for held in held_out:
-        fits.append(fit(without_held_cells(source, held)))
+    for held in rounds:
+        fits.append(refit(without_held_cells(survey.source, held)))
         if fits[-1].reason in STOPPED:
             break
-        counts += fold(partial(counts_of, fits[-1].params, held, frames), raw, run).value
-    return fits, inflation_from_counts(counts)
-
-
-def count_in_pieces(
-    held: HeldOutCells, frames: tuple[Frame, ...], predict: Callable[[Block], Cells], rows: int, block: Block
-) -> Sum:
-    """`count_errors` of a block, so many rows at a time."""
-    total = Sum(np.zeros(len(ERROR_EDGES) + 1))
-    for piece in block.tiles(rows):
-        total = total.merge(count_errors(held, frames, predict, piece))
-    return total
+        counts += fold(partial(model._held_out_counts, fits[-1].params, held, frames), raw, run).value
+    return HeldOutFits(fits, inflation_from_counts(counts))
 
 
 def inflation_from_counts(counts: Array) -> float:
@@ -191,41 +218,3 @@ def inflation_from_counts(counts: Array) -> float:
     return bounded_inflation(
         np.inf if at == len(ERROR_EDGES) else float(ERROR_EDGES[at]) * np.exp(-0.5 * LOG_ERROR_STEP) / NORMAL_90
     )
-
-
-class CalibratedCells:
-    """What a model adds whose own cells are too sure: `inflation` of its parameters makes their intervals hold."""
-
-    def _decode(self, params: Any, posterior: Posterior) -> Cells:
-        return self._inflation(params).inflate(self._uncalibrated_cells(params, posterior))
-
-    def _uncalibrated_cells(self, params: Any, posterior: Posterior) -> Cells:
-        cells: Cells = super()._decode(params, posterior)  # type: ignore[misc]
-        return cells
-
-    def _draw(self, params: Any, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
-        draw: Array = super()._draw(params, posterior, rng)  # type: ignore[misc]
-        return self._inflation(params).inflate_draw(draw, self._uncalibrated_cells(params, posterior))
-
-    def _inflation(self, params: Any) -> Inflation:
-        prior = self._prior(params, 1)  # type: ignore[attr-defined]
-        return Inflation(params.inflation, self._uncalibrated_cells(params, prior))
-
-    def _held_out_counts(self, params: Any, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
-        """How far held-back cells lie off, in standard deviations."""
-        return count_errors(held, frames, partial(self._cells_given, params), block)  # type: ignore[attr-defined]
-
-    def _with_inflation(
-        self, fit: Fit, refit: Callable[[Source], Fit], survey: TableSurvey, seed: int, run: Run
-    ) -> Fit:
-        """The fit of a table with gaps, its inflation found by `refit` to the table without some cells."""
-        rounds = [held for held in held_out_rounds(survey.columns.seen, seed) if held.columns.any()]
-        rounds = [] if fit.reason in STOPPED or not survey.gaps else rounds
-        fits, inflation = held_out_fits(refit, self._held_out_counts, survey.source, rounds, run)
-        passes = fit.passes + sum(part.passes + 1 for part in fits)
-        return fit._replace(params=fit.params._replace(inflation=inflation), passes=passes)
-
-    def _cost(self, n: int, d: int) -> Cost:
-        cost: Cost = super()._cost(n, d)  # type: ignore[misc]
-        passes = (1 + MOST_ROUNDS) * cost.passes  # with gaps so many fits
-        return cost._replace(passes=passes, bytes=8 * n * d * passes)

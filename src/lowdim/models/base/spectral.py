@@ -349,7 +349,7 @@ class SpectralModel(Estimator):
 
     def score(self, X: Any, y: Any = None) -> float:
         """The share of the ten nearest rows of each row of X that are among its ten nearest on the map; 1 is best."""
-        from lowdim.models.base.scores import neighbours_kept
+        from lowdim.models.base.criteria import neighbours_kept
 
         return neighbours_kept(self, X)
 

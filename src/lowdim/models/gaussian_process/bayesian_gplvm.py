@@ -16,10 +16,10 @@ from lowdim.engine.plan import Cost
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.optimise import Peak, climb
 from lowdim.math.streams import BAYESIAN_GPLVM_START
+from lowdim.models.base.calibrated_cells import MOST_ROUNDS
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.held_out_cells import (
     ERROR_EDGES,
-    MOST_ROUNDS,
     count_errors,
     held_out_rounds,
     inflation_from_counts,

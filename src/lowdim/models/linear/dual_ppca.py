@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, walk
-from lowdim.engine.monitor import Fit
+from lowdim.engine.monitor import STOPPED, Fit
 from lowdim.engine.plan import Cost
 from lowdim.math.gaussian import Sums, design, posterior, sums
 from lowdim.math.linalg import Array, align, inverse_packed, lower, root, sign_rule, times_packed, unpack
+from lowdim.models.base.calibrated_cells import CalibratedCells
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
-from lowdim.models.base.held_out_cells import CalibratedCells
+from lowdim.models.base.held_out_cells import cost_with_held_out_fits
 from lowdim.models.base.results import Certificate, Posterior, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -190,7 +191,9 @@ class DualPPCA(CalibratedCells, LinearGaussian):
         fit = self._positions(survey, run, survey.source)
         if on_floor(fit.params).any():
             warn("LD202", floor=float(fit.params.psi[0]), q=self.n_components, rank=self.n_components)
-        return self._with_inflation(fit, partial(self._positions, survey, run), survey, 0, run)
+        if fit.reason in STOPPED:
+            return fit
+        return self._held_out_fits(partial(self._positions, survey, run), survey, 0, run).calibrate(fit)
 
     def _positions(self, survey: TableSurvey, run: Run, source: Source) -> Fit:
         """Positions of the rows of a source, and the loadings given them."""
@@ -305,7 +308,7 @@ class DualPPCA(CalibratedCells, LinearGaussian):
     # what it says ----------------------------------------------------------------------------------
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the mean squared error of the seen cells as `reconstruct` makes them; never worse with more axes."""
-        from lowdim.models.base.scores import minus_squared_error
+        from lowdim.models.base.criteria import minus_squared_error
 
         check_is_fitted(self)
         return minus_squared_error(self, X, sample_weight)
@@ -329,7 +332,7 @@ class DualPPCA(CalibratedCells, LinearGaussian):
         return certificate
 
     def _cost(self, n: int, d: int) -> Cost:
-        cost = super()._cost(n, d)
+        cost = cost_with_held_out_fits(super()._cost(n, d), n, d)
         return cost._replace(peak=cost.peak + 8 * 3 * n * d, alternative="ProbabilisticPCA, which streams")
 
 

@@ -8,12 +8,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.monitor import Fit
+from lowdim.engine.monitor import STOPPED, Fit
+from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments, Sum
 from lowdim.math.gaussian import Sums, posterior
 from lowdim.math.linalg import Array, lower
+from lowdim.models.base.calibrated_cells import CalibratedCells
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHOLE, Rule, is_seed, seed_of
-from lowdim.models.base.held_out_cells import CalibratedCells
+from lowdim.models.base.held_out_cells import cost_with_held_out_fits
 from lowdim.models.base.results import Certificate, Posterior, in_range, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -249,9 +251,9 @@ class PCA(CalibratedCells, LinearGaussian):
         had, has = float(survey.columns.variance.sum()), float(fit.params.variance.sum())
         if survey.gaps and had > 0.0 and has > RUNAWAY * had:
             warn("LD217", times=f"{has / had:.3g}")
-        fit = self._with_inflation(
-            fit, partial(self._refit, em_fit.params, run), survey, seed_of(self.random_state), run
-        )
+        if fit.reason not in STOPPED:
+            refit = partial(self._refit, em_fit.params, run)
+            fit = self._held_out_fits(refit, survey, seed_of(self.random_state), run).calibrate(fit)
         density = fold(partial(self._density, fit.params), survey.source, run)
         # one pass for the density, and one where a wide table was gathered to count its axes
         more_passes = 1 + survey.gathered * (not WHOLE.holds(self.n_components))
@@ -316,6 +318,9 @@ class PCA(CalibratedCells, LinearGaussian):
         return params.T if self.whiten else params.T * float(self.frame_.report[0])
 
     # what it says ----------------------------------------------------------------------------------
+    def _cost(self, n: int, d: int) -> Cost:
+        return cost_with_held_out_fits(super()._cost(n, d), n, d)
+
     def _attributes(self, params: PCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
         d, q = params.W.shape
         report = float(frame.report[0])

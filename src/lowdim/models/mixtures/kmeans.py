@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fold import Run, Serial, executor, fold, one_blas_thread, walk
 from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, walking
-from lowdim.engine.statistics import Sum
 from lowdim.math.clusters import (
     SAFE_SQUARES,
     ClusterSums,
@@ -25,6 +24,7 @@ from lowdim.math.clusters import (
 )
 from lowdim.math.linalg import EPS, Array
 from lowdim.math.streams import KMEANS_SAMPLE
+from lowdim.models.base.calibrated_cells import MOST_ROUNDS, CalibratedCells
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, certify, draw_labels, squared
@@ -81,7 +81,7 @@ class LloydResult(NamedTuple):
     steps: int
 
 
-class KMeans(ClusterMixin, LatentModel):
+class KMeans(ClusterMixin, CalibratedCells, LatentModel):
     """K-means: centres m_k and hard labels c_i that make sum_i |x_i - m_(c_i)|^2 small, by Lloyd's iteration.
 
     It is the limit s -> 0 of a mixture of K spherical Gaussians N(m_k, s^2 I): responsibilities become 0 or 1 and
@@ -190,39 +190,24 @@ class KMeans(ClusterMixin, LatentModel):
         if empty:
             warn("LD261", used=self.n_clusters - empty, n_clusters=self.n_clusters)
         params, labels = _with_squares(params, survey.source, run)
-        inflation, passes = self._inflation_found(params, fit.reason in STOPPED, small, survey, run)
+        refit = partial(self._refit, params.mu, small, survey, run)
+        fit = fit._replace(params=params)
+        if fit.reason not in STOPPED:
+            fit = self._held_out_fits(refit, survey, seed_of(self.random_state), run).calibrate(fit)
         values = -squared(-np.array([fit.objective, *fit.history]), float(survey.frame.report[0]))
         fit = fit._replace(
-            params=params._replace(inflation=inflation),
             stats=LloydResult(labels, steps),
             objective=float(values[0]),
             history=tuple(values[1:]),
-            passes=fit.passes + survey.passes + 1 + passes,
+            passes=fit.passes + survey.passes + 1,
             remaining=0.0,
         )
         return fit, survey.frame
 
-    def _inflation_found(
-        self, params: KMeansParams, stopped: bool, small: float, survey: TableSurvey, run: Run
-    ) -> tuple[float, int]:
-        """How wide the intervals of fills must be, by centres that go on without some cells; and the passes taken."""
-        from lowdim.models.base.held_out_cells import held_out_fits, held_out_rounds
-
-        held_out = held_out_rounds(survey.columns.seen, seed_of(self.random_state)) if survey.gaps else []
-        held_out = [held for held in held_out if held.columns.any() and not stopped]
-
-        def refit(source: Source) -> Fit:
-            fit, _, _ = self._lloyd(params.mu[None], small, survey._replace(source=source), run)
-            return fit._replace(params=_with_squares(fit.params, source, run)[0], passes=fit.passes + 1)
-
-        fits, inflation = held_out_fits(refit, self._held_out_counts, survey.source, held_out, run)
-        return inflation, sum(fit.passes + 1 for fit in fits)
-
-    def _held_out_counts(self, params: KMeansParams, held: Any, frames: tuple[Frame, ...], block: Block) -> Sum:
-        """How far held-back cells lie off, in standard deviations."""
-        from lowdim.models.base.held_out_cells import count_errors
-
-        return count_errors(held, frames, partial(self._cells_given, params), block)
+    def _refit(self, mu: Array, small: float, survey: TableSurvey, run: Run, source: Source) -> Fit:
+        """Centres that go on from these in another source."""
+        fit, _, _ = self._lloyd(mu[None], small, survey._replace(source=source), run)
+        return fit._replace(params=_with_squares(fit.params, source, run)[0], passes=fit.passes + 1)
 
     def _check_rows(self, source: Source) -> None:
         n = source.n if source.weight is None else int((source.weight > 0).sum())
@@ -368,15 +353,6 @@ class KMeans(ClusterMixin, LatentModel):
     def _axes(self, params: KMeansParams) -> Array:
         return np.eye(len(params.mu))
 
-    def _decode(self, params: KMeansParams, posterior: Posterior) -> Cells:
-        cells: Cells = self._inflation(params).inflate(self._uncalibrated_cells(params, posterior))
-        return cells
-
-    def _inflation(self, params: KMeansParams) -> Any:
-        from lowdim.models.base.calibration import Inflation
-
-        return Inflation(params.inflation, self._uncalibrated_cells(params, self._prior(params, 1)))
-
     def _uncalibrated_cells(self, params: KMeansParams, posterior: Posterior) -> Cells:
         """The centre, and how far a new cell may lie from it: the spread of the rows about their centres."""
         mean = posterior.mean @ params.mu
@@ -386,14 +362,13 @@ class KMeans(ClusterMixin, LatentModel):
         var = np.where(sure, 0.0, np.maximum(between, 0.0)) + doubt
         return Cells(mean, var, np.broadcast_to(params.psi, mean.shape))
 
-    def _draw(self, params: KMeansParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
+    def _uncalibrated_draw(self, params: KMeansParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
         """Around the centre with the spread of the rows: the mixture with a width, for fills only."""
         d = params.mu.shape[1]
         labels = draw_labels(posterior.mean, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
         cells: Array = params.mu[labels] + normal * np.sqrt(params.psi)
-        drawn: Array = self._inflation(params).inflate_draw(cells, self._uncalibrated_cells(params, posterior))
-        return drawn
+        return cells
 
     def _redraw(self, params: KMeansParams, rng: np.random.Generator) -> KMeansParams:
         normal = rng.standard_normal(params.mu.shape)
@@ -424,8 +399,6 @@ class KMeans(ClusterMixin, LatentModel):
         return certify(fit, self._objective_name, **figures, boundary=empty, notes=tuple(notes))
 
     def _cost(self, n: int, d: int) -> Cost:
-        from lowdim.models.base.held_out_cells import MOST_ROUNDS
-
         R, K = self._n_starts(n, d) if isinstance(self.init, str) else 1, self.n_clusters
         # the look (three at worst), the labels, one to judge; with gaps so many fits more, each with two of them
         tile, passes = min(tile_rows(d), n), self.max_iter + 5 + MOST_ROUNDS * (self.max_iter + 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial, reduce
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
-from lowdim.engine.monitor import STOPPED, Fit
+from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, kept_blocks, walking
-from lowdim.engine.statistics import Sum
 from lowdim.math.clusters import label_covariances, responsibilities
 from lowdim.math.linalg import Array, Mask, lower
+from lowdim.models.base.calibrated_cells import MOST_ROUNDS, CalibratedCells
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits
@@ -43,7 +43,6 @@ DIRECTION_EVERY = 4  # the first start takes the rows as they are, every fourth 
 RACE_STEPS = (4, 8)  # EM steps of every start, and of the best third of them
 TIE = 1e-9  # objectives closer than this share of their size differ by rounding: the same start, renumbered
 PIECE_NUMBERS = 2**21  # numbers the components may hold of a tile at a time (16 MB)
-ROWS_TO_PREDICT = 512  # rows whose held-out cells are predicted at a time
 LEAST_COMPONENT_WEIGHT = 1e-10  # a component with less than this share of the rows is not fitted anew
 LEAST_REG_COVAR = 1e-12  # where none is wanted: below it covariances are not told from singular ones
 REG_COVAR = Rule(
@@ -87,13 +86,14 @@ class MixturePosterior(NamedTuple):
     mask: Mask | None
 
 
-class MixtureModel(LatentModel):
+class MixtureModel(CalibratedCells, LatentModel):
     """What all mixtures share: everything but their options.
 
     A concrete mixture gives `_component()`, the model its components follow, and where its options have other names
     `_count()`, their number.
     """
 
+    _rows_to_predict = 512
     _rules: ClassVar[dict[str, Rule]] = {
         "tol": POSITIVE,
         "max_iter": COUNT,
@@ -133,34 +133,22 @@ class MixtureModel(LatentModel):
         rows = max(256, PIECE_NUMBERS // (len(params.components) * numbers))
         return reduce(MixtureSums.merge, (self._piece(params, piece) for piece in block.tiles(rows)))
 
-    def _piece(self, params: MixtureParams, block: Block) -> MixtureSums:
+    def _piece(self, params: MixtureParams, block: Block, labels: NDArray[np.int64] | None = None) -> MixtureSums:
+        """Each component's statistics, its share of a row being the row's weight; `labels` may name them."""
         component = self._component()
         patterns = component.patterns(block.mask)
         expected = [component.expect(p, block, patterns) for p in params.components]
-        shares, log_density = responsibilities(params.log_weights, [e.log_density for e in expected], block.mask)
+        if labels is None:
+            shares, log_density = responsibilities(params.log_weights, [e.log_density for e in expected], block.mask)
+        else:
+            shares, log_density = np.eye(len(expected))[:, labels], np.zeros(block.rows)
         w = block.weight
         total = float(log_density.sum() if w is None else w @ log_density)
-        shares = shares if w is None else shares * w
-        return MixtureSums(block.size, total, self._sums(params, block, patterns, expected, shares))
-
-    def _sums(
-        self, params: MixtureParams, block: Block, patterns: Any, expected: Sequence[Any], shares: Array
-    ) -> tuple[Any, ...]:
-        """Each component's statistics, its share of a row being the row's weight."""
-        component = self._component()
-        return tuple(
+        sums = tuple(
             component.sums(p, block._replace(weight=share), patterns, rows, params.moments)
-            for p, rows, share in zip(params.components, expected, shares, strict=True)
+            for p, rows, share in zip(params.components, expected, shares if w is None else shares * w, strict=True)
         )
-
-    def _labelled(self, params: MixtureParams, labels: NDArray[np.int64], block: Block) -> MixtureSums:
-        """The statistics of a block whose rows belong to these components."""
-        component = self._component()
-        patterns = component.patterns(block.mask)
-        shares = np.zeros((len(params.components), block.rows))
-        shares[labels, np.arange(block.rows)] = 1.0 if block.weight is None else block.weight
-        expected = [component.expect(p, block, patterns) for p in params.components]
-        return MixtureSums(block.size, 0.0, self._sums(params, block, patterns, expected, shares))
+        return MixtureSums(block.size, total, sums)
 
     def _objective(self, params: MixtureParams, stats: MixtureSums) -> float:
         return stats.log_density
@@ -191,19 +179,14 @@ class MixtureModel(LatentModel):
             raise error("LD253", n_components=K, n=source.n)
         wide = component.is_wide(source.d)
         survey = survey_table(source, run, standardize=self._standardize(), wide=wide, each=component.unit_free)
-        from lowdim.models.base.held_out_cells import held_out_fits, held_out_rounds
-
-        held_out = held_out_rounds(survey.columns.seen, seed_of(self.random_state)) if survey.gaps else []
-        held_out = [held for held in held_out if self.calibrate and held.columns.any()]
         refit = partial(self._one_fit, survey, component, run)
-        fits, inflation = held_out_fits(refit, self._held_out_counts, survey.source, held_out, run)
-        stopped = bool(fits) and fits[-1].reason in STOPPED
-        fit = self._one_fit(survey, component, run, survey.source, limit=1 if stopped else None)
-        fit = fit._replace(params=fit.params._replace(inflation=inflation))
-        fit = fit._replace(reason=fits[-1].reason, converged=False) if stopped else fit
+        if self.calibrate and survey.gaps:
+            first = self._held_out_fits(refit, survey, seed_of(self.random_state), run)
+            fit = first.then(lambda most: refit(survey.source, limit=most))
+        else:
+            fit = refit(survey.source)
         self._warn_of_components(fit.params, float(fit.stats.n))
-        passes = survey.passes + sum(part.passes + 1 for part in fits) - stopped
-        return fit.restated(survey.log_stretch, passes), survey.frame
+        return fit.restated(survey.log_stretch, survey.passes), survey.frame
 
     def _one_fit(
         self, survey: TableSurvey, component: Component, run: Run, source: Source, limit: int | None = None
@@ -214,12 +197,6 @@ class MixtureModel(LatentModel):
         fit = em(self, params, source, run, limit=limit)
         components = tuple(map(component.finish, fit.params.components, fit.stats.components))
         return fit._replace(params=fit.params._replace(components=components), passes=fit.passes + passes)
-
-    def _held_out_counts(self, params: MixtureParams, held: Any, frames: tuple[Frame, ...], block: Block) -> Sum:
-        """How far held-back cells lie off, in standard deviations."""
-        from lowdim.models.base.held_out_cells import count_in_pieces
-
-        return count_in_pieces(held, frames, partial(self._cells_given, params), ROWS_TO_PREDICT, block)
 
     def _units(self, survey: TableSurvey, component: Component) -> Array:
         """Each column's spread, or their typical one where units are shared."""
@@ -261,7 +238,7 @@ class MixtureModel(LatentModel):
             if low is None:  # one for all, or the start with the lowest would win
                 low = variance_bounds(about, unit, component.unit_free, self._floor())
             params = self._about(survey, centers, about, low)
-            params = self._update(params, self._labelled(params, labels, sample))
+            params = self._update(params, self._piece(params, sample, labels))
             rows = np.bincount(labels, sample.weight, len(centers))
             flat = [n > d and component.on_floor(p) for n, p in zip(rows, params.components, strict=True)]
             starts.append((params, np.array(flat)))
@@ -347,16 +324,6 @@ class MixtureModel(LatentModel):
         shares, log_density = responsibilities(params.log_weights, logs, mask)
         return MixturePosterior(np.ascontiguousarray(shares.T), np.zeros((block.rows, 0)), log_density, block.x, mask)
 
-    def _decode(self, params: MixtureParams, posterior: Any) -> Cells:
-        cells = self._uncalibrated_cells(params, posterior)
-        return cells if params.inflation == 1.0 else self._inflation(params).inflate(cells)
-
-    def _inflation(self, params: MixtureParams) -> Any:
-        from lowdim.models.base.calibration import Inflation
-
-        empty = self._uncalibrated_cells(params, self._prior(params, 1))
-        return Inflation(params.inflation, empty)
-
     def _uncalibrated_cells(self, params: MixtureParams, posterior: Any) -> Cells:
         """Mixed means; the variance of a cell is that within the components and that between them."""
         component, rows, shares = self._component(), _rows(params, posterior), posterior.mean.T[:, :, None]
@@ -369,7 +336,7 @@ class MixtureModel(LatentModel):
         noise = sum(share * c.noise for c, share in zip(cells, shares, strict=True))
         return Cells(mean, np.asarray(var), np.asarray(noise))
 
-    def _draw(self, params: MixtureParams, posterior: Any, rng: list[np.random.Generator]) -> Array:
+    def _uncalibrated_draw(self, params: MixtureParams, posterior: Any, rng: list[np.random.Generator]) -> Array:
         """A component by responsibility for each row, then its cells jointly."""
         component, rows = self._component(), _rows(params, posterior)
         labels = draw_labels(posterior.mean, rng)
@@ -378,9 +345,7 @@ class MixtureModel(LatentModel):
             at = np.flatnonzero(labels == k)
             block = Block(rows.x[at], None if rows.mask is None else rows.mask[at])
             out[at] = component.draw(params.components[k], block, [rng[i] for i in at])
-        if params.inflation == 1.0 or not isinstance(posterior, MixturePosterior):
-            return out
-        return np.asarray(self._inflation(params).inflate_draw(out, self._uncalibrated_cells(params, posterior)))
+        return out
 
     def _redraw(self, params: MixtureParams, rng: np.random.Generator) -> MixtureParams:
         component = self._component()
@@ -479,8 +444,6 @@ class MixtureModel(LatentModel):
         )
 
     def _cost(self, n: int, d: int) -> Cost:
-        from lowdim.models.base.held_out_cells import MOST_ROUNDS
-
         K, component = self._count(), self._component()
         passes = 4 + MOST_ROUNDS + (1 + MOST_ROUNDS) * self.max_iter  # with gaps so many fits
         tile = min(tile_rows(d), n)

@@ -87,10 +87,8 @@ def choose_centers(block: Block, K: int, unit: Array, mean: Array, rng: np.rando
     x = block.x / unit
     centers = plus_plus(x, block.mask, block.weight, K, mean / unit, rng, far)
     for _ in range(LLOYD_STEPS if far else 0):
-        before, (centers, _) = (
-            centers,
-            move_centers(centers, cluster_sums(x, block.mask, block.weight, 0, centers[None])),
-        )
+        before, sums = centers, cluster_sums(x, block.mask, block.weight, 0, centers[None])
+        centers, _ = move_centers(centers, sums)
         if np.array_equal(centers, before):
             break
     return centers * unit

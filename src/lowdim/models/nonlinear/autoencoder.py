@@ -374,7 +374,7 @@ class Autoencoder(LatentModel):
     # what a fit leaves ----------------------------------------------------------------------------------
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the mean squared error of the seen cells as `reconstruct` makes them; if variational, the bound."""
-        from lowdim.models.base.scores import minus_squared_error
+        from lowdim.models.base.criteria import minus_squared_error
 
         if self.variational is True:
             return super().score(X, y, sample_weight=sample_weight, run=run)

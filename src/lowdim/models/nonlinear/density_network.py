@@ -353,17 +353,15 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
             return super()._uncalibrated_cells(params, posterior)
         return Cells(posterior.cells, posterior.var, np.full_like(posterior.cells, params.psi))
 
-    def _draw(self, params: DensityNetworkParams, posterior: Any, rng: list[np.random.Generator]) -> Array:
+    def _uncalibrated_draw(self, params: DensityNetworkParams, posterior: Any, rng: list[np.random.Generator]) -> Array:
         """One of a row's draws, or a place of the prior, and noise."""
         if not len(params.cube):
-            return super()._draw(params, posterior, rng)
+            return super()._uncalibrated_draw(params, posterior, rng)
         L, d = params.grid.shape[1], params.W.shape[1]
         z, noise = np.split(np.array([r.standard_normal(L + d) for r in rng]).reshape(-1, L + d), [L], axis=1)
-        if isinstance(posterior, Posterior):
-            return np.asarray(params.basis.at(z) @ params.W + np.sqrt(params.psi) * noise)
-        z = posterior.z[np.arange(len(rng)), draw_labels(posterior.share, rng)]
-        cells = params.basis.at(z) @ params.W + np.sqrt(params.psi) * noise
-        return self._inflation(params).inflate_draw(cells, self._uncalibrated_cells(params, posterior))
+        if not isinstance(posterior, Posterior):
+            z = posterior.z[np.arange(len(rng)), draw_labels(posterior.share, rng)]
+        return np.asarray(params.basis.at(z) @ params.W + np.sqrt(params.psi) * noise)
 
     def _prior(self, params: DensityNetworkParams, n: int) -> Any:
         return standard(n, params.grid.shape[1]) if len(params.cube) else super()._prior(params, n)

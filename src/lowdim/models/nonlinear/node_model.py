@@ -12,13 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
 from lowdim.engine.fold import Run, walk
-from lowdim.engine.monitor import LIMIT, STOPPED, Fit
+from lowdim.engine.monitor import LIMIT, Fit
 from lowdim.engine.plan import Cost, kept_blocks, walking
-from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array
-from lowdim.models.base.calibration import Inflation, inflation_note
+from lowdim.models.base.calibrated_cells import MOST_ROUNDS, CalibratedCells
+from lowdim.models.base.calibration import inflation_note
 from lowdim.models.base.estimator import Rule, seed_of
-from lowdim.models.base.held_out_cells import MOST_ROUNDS, HeldOutCells, count_in_pieces, held_out_fits, held_out_rounds
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
@@ -50,12 +49,13 @@ class LabelMap(NamedTuple):
     likeliest: NDArray[Any]  # K
 
 
-class NodeModel(LatentModel, Generic[Params]):
+class NodeModel(CalibratedCells, LatentModel, Generic[Params]):
     """A mixture of K equally likely nodes with one noise variance, the nodes at W'phi(z) for K latent places z.
 
     A model of this family says where it starts (`_start`), how the nodes move (`_update`) and what it costs.
     """
 
+    _rows_to_predict = TILE_OF_NODES
     _objective_name: ClassVar[str] = "log posterior"
     _laws_broken: ClassVar[dict[str, str]] = {
         "score_is_objective": "the objective also has the weights' prior",
@@ -132,30 +132,16 @@ class NodeModel(LatentModel, Generic[Params]):
 
     def _calibrated(self, start: Params, survey: TableSurvey, run: Run) -> Fit:
         """Fits without some cells show how wide intervals must be; the one with all of them goes on from the first."""
-        held_out = held_out_rounds(survey.columns.seen, seed_of(self.random_state))
         refit = partial(self._em, start, survey, run)
-        fits, inflation = held_out_fits(refit, self._held_out_counts, survey.source, held_out, run)
-        stopped = fits[-1].reason in STOPPED
-        begin = fits[0].params._replace(inflation=inflation)
-        fit = self._em(begin, survey, run, limit=1 if stopped else None)  # 1: the statistics of all cells, no more
-        fit = fit._replace(passes=fit.passes + sum(part.passes + 1 for part in fits) - stopped)
-        return fit._replace(reason=fits[-1].reason, converged=False) if stopped else fit
-
-    def _held_out_counts(self, params: Params, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
-        """How far held-back cells lie off, in standard deviations."""
-        return count_in_pieces(held, frames, partial(self._cells_given, params), TILE_OF_NODES, block)
+        first = self._held_out_fits(refit, survey, seed_of(self.random_state), run)
+        begin = first.fits[0].params if first.fits else start
+        return first.then(lambda most: self._em(begin, survey, run, limit=most))
 
     # rows -----------------------------------------------------------------------------------------------
     def _posterior(self, params: Params, block: Block) -> Any:
         mask = None if block.mask is None or block.mask.all() else block.mask
         share, log_density = node_responsibilities(block.x, mask, params.nodes, params.psi)
         return NodePosterior(share, log_density, params.grid)
-
-    def _decode(self, params: Params, posterior: Any) -> Cells:
-        return self._inflation(params).inflate(self._uncalibrated_cells(params, posterior))
-
-    def _inflation(self, params: Params) -> Inflation:
-        return Inflation(params.inflation, self._uncalibrated_cells(params, self._prior(params, 1)))
 
     def _uncalibrated_cells(self, params: Params, posterior: Any) -> Cells:
         """The nodes' cells mixed by their shares; a point of the map decodes through the functions themselves."""
@@ -168,13 +154,12 @@ class NodeModel(LatentModel, Generic[Params]):
         var = posterior.share @ (Y - middle) ** 2 - (mean - middle) ** 2
         return Cells(mean, np.maximum(var, 0.0), np.full_like(mean, params.psi))
 
-    def _draw(self, params: Params, posterior: Any, rng: list[np.random.Generator]) -> Array:
-        """A node, and noise; as wide about the row's mean as its intervals are."""
+    def _uncalibrated_draw(self, params: Params, posterior: Any, rng: list[np.random.Generator]) -> Array:
+        """A node, and noise."""
         d = params.W.shape[1]
         label = draw_labels(posterior.share, rng)
         normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
-        cells = params.nodes[label] + np.sqrt(params.psi) * normal
-        return self._inflation(params).inflate_draw(cells, self._uncalibrated_cells(params, posterior))
+        return np.asarray(params.nodes[label] + np.sqrt(params.psi) * normal)
 
     def _redraw(self, params: Params, rng: np.random.Generator) -> Params:
         return params

@@ -16,7 +16,8 @@ from lowdim.engine.statistics import Sum
 from lowdim.math.linalg import Array, Mask, lower
 from lowdim.math.optimise import Peak, climb, joined, minus, parted
 from lowdim.math.streams import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK
-from lowdim.models.base.calibration import Inflation, inflation_from_errors, inflation_note
+from lowdim.models.base.calibrated_cells import CalibratedCells
+from lowdim.models.base.calibration import inflation_from_errors, inflation_note
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.held_out_cells import held_out_rounds, without_held_cells
 from lowdim.models.base.latent import LatentModel
@@ -78,7 +79,7 @@ class NonlinearFAParams(NamedTuple):
         return Network(self.layers, self.activation)
 
 
-class NonlinearFactorAnalysis(LatentModel):
+class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
     """Nonlinear factor analysis: factors z through a perceptron, a Gaussian posterior for each row.
 
     x = g(z) + e,  z ~ N(0, I),  e ~ N(0, s2 I),  q(z | x) = N(m, diag(s^2)) with an m and s of each row's own. The
@@ -349,18 +350,16 @@ class NonlinearFactorAnalysis(LatentModel):
         theta, bound = _row_posteriors(params, rows)
         return _gaussian(theta, bound - rows.counts * np.log(params.size))
 
-    def _decode(self, params: NonlinearFAParams, posterior: Posterior) -> Cells:
-        return self._inflation(params).inflate(_uncalibrated_cells(params, posterior))
+    def _uncalibrated_cells(self, params: NonlinearFAParams, posterior: Posterior) -> Cells:
+        return _cells(params, posterior)
 
-    def _inflation(self, params: NonlinearFAParams) -> Inflation:
-        return Inflation(params.inflation, _uncalibrated_cells(params, self._prior(params, 1)))
-
-    def _draw(self, params: NonlinearFAParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
+    def _uncalibrated_draw(
+        self, params: NonlinearFAParams, posterior: Posterior, rng: list[np.random.Generator]
+    ) -> Array:
         q, d = posterior.mean.shape[1], len(params.mean)
         normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
         Y = params.net.output(posterior.mean + posterior.std * normal[:, :q])
-        draw = (Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean
-        return self._inflation(params).inflate_draw(draw, _uncalibrated_cells(params, posterior))
+        return np.asarray((Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean)
 
     def _redraw(self, params: NonlinearFAParams, rng: np.random.Generator) -> NonlinearFAParams:
         return params
@@ -435,7 +434,7 @@ def _params(problem: NonlinearFABound, v: Array) -> NonlinearFAParams:
     )
 
 
-def _uncalibrated_cells(params: NonlinearFAParams, posterior: Posterior) -> Cells:
+def _cells(params: NonlinearFAParams, posterior: Posterior) -> Cells:
     """The cells of uncertain places, a few rows at a time: each has nine points, or twenty-seven."""
     n, q = posterior.mean.shape
     u, share = hermite_points(q)
@@ -452,7 +451,7 @@ def _uncalibrated_cells(params: NonlinearFAParams, posterior: Posterior) -> Cell
 def _held_out_errors(problem: NonlinearFABound, v: Array, x: Array, held: Mask) -> Array:
     """How many standard deviations held-back cells lie off their fills, the rows placed as new ones are."""
     params = _params(problem, v)
-    cells = _uncalibrated_cells(params, _gaussian(*_row_posteriors(params, problem.rows)))
+    cells = _cells(params, _gaussian(*_row_posteriors(params, problem.rows)))
     return np.asarray(np.abs(x - cells.mean)[held] / np.sqrt((cells.var + cells.noise)[held]))
 
 

@@ -238,7 +238,7 @@ class ICA(LatentModel):
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the mean squared error of the seen cells as `reconstruct` makes them; never worse with more axes."""
-        from lowdim.models.base.scores import minus_squared_error
+        from lowdim.models.base.criteria import minus_squared_error
 
         check_is_fitted(self)
         return minus_squared_error(self, X, sample_weight)
