@@ -7,7 +7,7 @@ import pytest
 
 from lowdim import PPCA, analyse, read
 from lowdim.jobs.apply import _sizes, place, rescaled
-from lowdim.jobs.run_folder import placed_fills
+from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.text.messages import LowdimError
 from tests.cli.conftest import small_table, write_csv

@@ -11,7 +11,8 @@ import pytest
 from lowdim import analyse, load_run, read, subject
 from lowdim.jobs.analysis_base import decided
 from lowdim.jobs.large import place_answers
-from lowdim.jobs.run_folder import placed_fills, save_run
+from lowdim.jobs.run_folder import save_run
+from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.fills.calibration import shares_of_levels
 from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed, mixed_map
 from lowdim.judge.rows.null_law import facts_of_law

@@ -35,7 +35,8 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 
     With --stream OUT may be .parquet (the default), .csv, .npy or .zarr, and gaps are not filled.
     """
-    from lowdim.jobs.run_folder import load_run, placed_fills, placed_table, write
+    from lowdim.jobs.run_folder import load_run, write
+    from lowdim.jobs.run_tables import placed_fills, placed_table
 
     opened = load_run(run)
     if opened.method is not None:

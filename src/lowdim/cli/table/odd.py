@@ -31,7 +31,8 @@ def odd_command(
     target: str, level: float, out: str | None, dims: int | str, seed: int, quiet: bool, as_json: bool, **flags: Any
 ) -> None:
     """The odd rows of a table or a run, and why."""
-    from lowdim.jobs.run_folder import odd_table, write
+    from lowdim.jobs.run_folder import write
+    from lowdim.jobs.run_tables import odd_table
 
     if out is None and level == 0.95 and is_run(target) and print_stored(target, as_json):
         return

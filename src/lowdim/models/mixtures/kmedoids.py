@@ -140,22 +140,10 @@ class KMedoids(ClusterMixin, Estimator):
     ) -> Self:
         near = D[:, medoids]
         inertia, d = float(w @ near.min(axis=1)), header.d
-        certificate = Certificate(
-            f"partitioning around medoids, {swaps} swaps",
-            1,
-            -inertia,
-            "minus the inertia",
-            converged,
-            "no swap is left that gains" if converged else "the limit of swaps was reached",
-            0.0,
-            0.0,
-            1.0,
-            15.0,
-            notes=(f"unseen cells were inferred, by {inferred['completion_'].words}",) if inferred else (),
-        )
+        notes = (f"unseen cells were inferred, by {inferred['completion_'].words}",) if inferred else ()
         attributes: dict[str, Any] = {
             "params_": KMedoidsParams(medoids.astype(np.int64), rows[medoids]),
-            "certificate_": certificate,
+            "certificate_": _certificate(inertia, swaps, converged, notes),
             "frame_": Frame(np.zeros(d), np.ones(d), np.ones(d)),
             "medoid_indices_": medoids.astype(np.int64),
             "labels_": near.argmin(axis=1),
@@ -298,3 +286,19 @@ def _gains(D: Array, w: Array, near: Array) -> Array:
     for k in range(K):
         out[k] += lost[label == k].sum(axis=0)
     return out
+
+
+def _certificate(inertia: float, swaps: int, converged: bool, notes: tuple[str, ...]) -> Certificate:
+    return Certificate(
+        solver=f"partitioning around medoids, {swaps} swaps",
+        passes=1,
+        objective=-inertia,
+        objective_name="minus the inertia",
+        converged=converged,
+        reason="no swap is left that gains" if converged else "the limit of swaps was reached",
+        residual=0.0,
+        orthogonality=0.0,
+        condition=1.0,
+        digits=15.0,
+        notes=notes,
+    )

@@ -1,0 +1,121 @@
+"""What a run found as CSV texts: positions, fills, odd rows, cells held out, and the same of new rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowdim.jobs.analysis_base import Analysis
+from lowdim.table.table import Table
+from lowdim.text.csv_table import csv_table
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Partial
+    from lowdim.jobs.apply import PlacedRows
+    from lowdim.judge.fills.filled_table import Fills
+    from lowdim.judge.held_out import HeldOut
+    from lowdim.judge.rows.odd_rows import OddRow, OddRows
+    from lowdim.models.base.results import Posterior
+
+OUTSIDE = {-1: "below", 0: "", 1: "above"}
+
+
+def tables(analysis: Analysis | Partial) -> dict[str, str]:
+    """The CSV files of a run by name."""
+    t, texts = analysis.table, {}
+    if analysis.posterior is not None and analysis.odd is not None:
+        texts["scores.csv"] = position_table(t.row_names, analysis.posterior, analysis.odd)
+        texts["odd.csv"] = odd_table(analysis.odd)
+        if analysis.held.choice == "screened":
+            texts["held.csv"] = held_table(t, analysis.held)
+    if analysis.fills is not None:
+        texts["fills.csv"] = fills_table(t, analysis.fills)
+    return texts
+
+
+def placed_table(rows: PlacedRows) -> str:
+    """New rows: positions and distances."""
+    return position_table(rows.row_names, rows.posterior, rows.odd)
+
+
+def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
+    """New rows: one line a filled cell; its interval is calibrated, the standard deviation is the model's own."""
+    gap = np.isnan(rows.X)
+    where = np.argwhere(gap).tolist()
+    parts = (rows.filled, rows.lower, rows.upper, rows.sd)
+    cells = np.column_stack([np.asarray(part)[gap] for part in parts]).tolist()
+    header, lines = ["row", "column", "fill", "lower", "upper", "sd"], zip(where, cells, strict=True)
+    if rows.answers is None:
+        return csv_table(header, [[rows.row_names[i], names[j], *line] for (i, j), line in lines])
+    a, ones = rows.answers, {j for own in rows.answers.numbers for j in own}
+    chance = dict(zip(zip(a.row, a.column, strict=True), a.probability, strict=True))
+    told: list[tuple[int, list[Any]]] = [
+        (i, [rows.row_names[i], names[j], *line, chance.get((i, names[j]), "")])
+        for (i, j), line in lines
+        if j not in ones
+    ]
+    words = zip(a.row, a.column, a.fill, a.probability, a.numbers, strict=True)
+    told += [(i, [rows.row_names[i], name, fill, "", "", "", p]) for i, name, fill, p, own in words if own]
+    return csv_table([*header, "probability"], [line for _, line in sorted(told, key=lambda pair: pair[0])])
+
+
+def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> str:
+    """One line a row: position, standard deviations, the p of the row, and the distances each with its own."""
+    q = p.mean.shape[1]
+    header = [
+        "row",
+        *(f"axis{k + 1}" for k in range(q)),
+        *(f"axis{k + 1}_sd" for k in range(q)),
+        "p",
+        "D2",
+        "D2_p",
+        "T2",
+        "T2_p",
+        "Q",
+        "Q_p",
+    ]
+    defined = odd.Q.dof > 0  # a row with no more cells than dimensions has no Q: an empty cell, not a 0
+    off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
+    laws = [odd.p, odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
+    numbers = np.column_stack([p.mean, p.std, *laws]).tolist()
+    return csv_table(header, [[name, *line] for name, line in zip(row_names, numbers, strict=True)])
+
+
+def fills_table(table: Table, f: Fills) -> str:
+    """One line a filled cell; `outside`: it lies beyond every value its column has; `engine`: what filled it. A label
+    has a probability, and no interval; a level has both."""
+    is_number = f.number_gaps
+    where = np.argwhere(is_number)
+    numbers = np.column_stack([part[is_number] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
+    names, rows, beyond = table.names, table.row_names, f.outside[is_number].tolist()
+    chances = ["" if p != p else p for p in f.chances[is_number].tolist()]
+    lines: list[tuple[int, list[Any]]] = [
+        (i, [rows[i], names[j], *line, OUTSIDE[far], f.engine, p])
+        for (i, j), line, far, p in zip(where.tolist(), numbers, beyond, chances, strict=True)
+    ]
+    for c in f.labels:
+        told = zip(c.rows.tolist(), c.fills, c.probability.tolist(), strict=True)
+        lines += [(i, [rows[i], c.column, label, "", "", "", "", c.engine, p]) for i, label, p in told]
+    header = ["row", "column", "fill", "lower", "upper", "sd", "outside", "engine", "probability"]
+    return csv_table(header, [line for _, line in sorted(lines, key=lambda pair: pair[0])])
+
+
+def odd_table(odd: OddRows) -> str:
+    """One line an odd row."""
+    return csv_table(
+        ["row", "seen", "p", "D2", "D2_p", "column", "value", "expected", "sd", "surprise", "reason"],
+        [[r.name, r.seen, r.p, r.D2, r.p_D2, r.column, *_said(r), r.sd, r.surprise, r.reason] for r in odd.rows],
+    )
+
+
+def _said(r: OddRow) -> tuple[Any, Any]:
+    """The value of a row's least likely cell and what the rest says, in words where it holds an answer."""
+    return (r.words[0], r.words[1]) if r.words else (r.value, r.expected)
+
+
+def held_table(t: Table, held: HeldOut) -> str:
+    """One line a cell that is held out of the fit, in the table's units; a whole row has no column."""
+    values = t.scales.outward(t.X)
+    cells = [[t.row_names[i], t.names[j], float(values[i, j])] for i, j in held.cells]
+    return csv_table(["row", "column", "value"], [*cells, *([t.row_names[i], "", ""] for i in held.rows)])
