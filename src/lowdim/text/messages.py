@@ -1,8 +1,7 @@
 """Messages: what happened, where, why it matters, and what to do about it.
 
 Every error and warning of lowdim is made here, so that one code has one text wherever it appears; the texts are
-data (`catalogue_tables.py`, `catalogue_models.py`, `catalogue_maps.py`), read when the first message is made.
-Rows are counted from 1 in messages; Python positions are counted from 0.
+data (`catalogue_*.py`), read when the first message is made. Rows are counted from 1 in messages, Python's from 0.
 """
 
 from __future__ import annotations
@@ -72,9 +71,10 @@ def catalogue() -> dict[str, Entry]:
     """Every message by its code."""
     from lowdim.text.catalogue_maps import MAP_MESSAGES
     from lowdim.text.catalogue_models import MODEL_MESSAGES
+    from lowdim.text.catalogue_sources import SOURCE_MESSAGES
     from lowdim.text.catalogue_tables import TABLE_MESSAGES
 
-    return {**TABLE_MESSAGES, **MODEL_MESSAGES, **MAP_MESSAGES}
+    return {**SOURCE_MESSAGES, **TABLE_MESSAGES, **MODEL_MESSAGES, **MAP_MESSAGES}
 
 
 def message(code: str, where: str = "", *, case: str = "", **facts: Any) -> Message:

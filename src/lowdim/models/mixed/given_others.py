@@ -13,7 +13,7 @@ How far a value lies out: p is the probability of all values that are no likelie
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,11 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Posterior, standard
 from lowdim.models.mixed.cells import SiteMeans, count_below, expected_at, probabilities, site_means
 from lowdim.models.mixed.columns import LEVELLED, MixedColumns, level_codes, sites_of
-from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.models.mixed.steps import MixedParams, RowBeliefs, beliefs_of_rows
 from lowdim.sources.source import Block
+
+if TYPE_CHECKING:
+    from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 
 LEAST_FREE = 1e-6  # of a site's variance that is its own
 LEAST_P = 1e-300

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
@@ -28,7 +28,6 @@ from scipy.special import expit
 
 from lowdim.math.linalg import Array, align, evenly_spread, lower, times_packed, unpack
 from lowdim.models.mixed.columns import Sites, sites_of
-from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.models.mixed.start import LOGISTIC
 from lowdim.models.mixed.steps import (
     INTERCEPT_PRECISION,
@@ -39,6 +38,9 @@ from lowdim.models.mixed.steps import (
     threshold_places,
     thresholds_around,
 )
+
+if TYPE_CHECKING:
+    from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 
 SCORE_WORK = 1e9  # rows times squared parameters: about a second; of longer tables some rows stand for all
 MOST_STEP = 0.9  # of the gap between two thresholds that they may move towards each other
