@@ -17,6 +17,7 @@ from lowdim.judge.fills.calibration import shares_of_levels
 from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed, mixed_map
 from lowdim.judge.rows.null_law import facts_of_law
 from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.models.mixed.given_others import cells_at
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.files import pieces
 from lowdim.text.messages import LowdimError
@@ -92,11 +93,22 @@ def test_a_row_and_a_place_are_told_in_words(made):
     place = row.at([0.5, 0.0])
     assert [c.column for c in place.cells] == list(found.table.names)
     assert all(c.low <= c.value <= c.high for c in place.cells)
+    shares = cells_at(found.model, np.array([[0.5, 0.0]]))[1]
+    for k, answer in enumerate(place.answers):
+        best = shares[answer.column][0].argmax()
+        assert answer.column == found.mixed.columns[k] and answer.word == found.model.levels_[k][best]
+        assert answer.chance == shares[answer.column][0, best] and answer.band is None
+        seen = pd.read_csv(found.table.path)[answer.column].dropna()
+        assert answer.usual == pytest.approx((seen == answer.word).mean())
     assert row.set_apart(range(10)).axes[0].name == "axis 1"
 
 
 def test_commands_agree(made):
     found, _, folder = made
+    told = in_process("explain", "votes.run", "--place", "2,0", cwd=folder).out.splitlines()
+    first = subject(found).at([2.0, 0.0]).answers[0]
+    line = next(line.split() for line in told if line.split()[:1] == ["v0"])
+    assert line[:3] == ["v0", first.word, f"{100 * first.chance:.0f}%"]
     told = in_process("explain", "votes.run", "--row", "4", "--hide", "v1", "--set", "v2=y", cwd=folder)
     assert "Row 4 without v1 and with v2 at y" in told.out
     assert found.axes[0].sentence in in_process("explain", "votes.run", "--axis", "1", cwd=folder).out

@@ -19,7 +19,7 @@ from lowdim.judge.rows.place_card import of_seen
 from lowdim.math.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.models.mixed.columns import LEVELLED
-from lowdim.models.mixed.given_others import GivenOthers, cells_at
+from lowdim.models.mixed.given_others import GivenOthers
 from lowdim.text.messages import LowdimError
 
 if TYPE_CHECKING:
@@ -125,18 +125,11 @@ class AnswerCards:
     def at(self, z: Array) -> dict[str, Any]:
         """What lives at a place: the likeliest answer of every column with its chance, of numbers the mean and band."""
         card = self.subject.at(z.tolist())
-        _, shares = cells_at(self.map.model, z[None])
         mean, cells = self.map.inverse_transform(z[None]), []
-        for k, (name, own) in enumerate(zip(self.map.columns, self.map.numbers, strict=True)):
-            number = max((card.cells[j] for j in own), key=lambda c: abs(c.off))
-            cell = {"name": name, "off": number.off, "value": number.value, "low": number.low, "high": number.high}
-            if self._has_levels(k):
-                share, levels = shares[name][0], self._levels(k)
-                best = int(np.argmax(share))
-                seen = self.codes[~np.isnan(self.codes[:, k]), k]
-                cell |= {"word": self.word(k, levels[best]), "chance": float(share[best])}
-                cell["usual"] = float((seen == levels[best]).mean())
-            cells.append({**cell, "sd": number.sd})
+        for answer in card.answers:
+            number = {**answer.cell._asdict(), "name": answer.column}
+            told = {"word": answer.word, "chance": answer.chance, "usual": answer.usual}
+            cells.append(number if answer.chance is None else number | told)
         own = (mean if self.map.scales is None else self.map.scales.outward(mean))[0].tolist()
         return {"cells": cells, "numbers": [{"value": v, "off": c.off} for v, c in zip(own, card.cells, strict=True)]}
 

@@ -44,7 +44,7 @@ SOURCE_MESSAGES: dict[str, Entry] = {
         TableTypeError,
         "Column '{column}' cannot be used as a number ({type})",
         "axes are built from numbers{python}",
-        "leave it out, or encode it as numbers first",
+        "leave it out, or encode it as numbers first; ld.MixedFactorAnalysis takes labels and answers as they are",
     ),
     "LD105": Entry(
         TableError,

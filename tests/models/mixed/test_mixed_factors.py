@@ -10,7 +10,7 @@ from scipy.special import expit
 from scipy.stats import chi2, norm
 
 import lowdim
-from lowdim import FactorAnalysis, MixedFactorAnalysis, ProbabilisticPCA, Run, laws
+from lowdim import BayesianPCA, FactorAnalysis, MixedFactorAnalysis, ProbabilisticPCA, Run, laws
 from lowdim.models.mixed.cells import probabilities
 from lowdim.sources.arrays import as_source
 from lowdim.text.messages import LowdimError, LowdimWarning
@@ -40,6 +40,29 @@ def test_a_table_of_reals_is_that_of_factor_analysis():
     assert MixedFactorAnalysis(2, noise="one", tol=1e-9).fit(X).objective_ == pytest.approx(
         gaussian.objective_, rel=1e-8
     )
+
+
+def test_relevance_keeps_the_axes_of_bayesian_pca():
+    rng, angle = np.random.default_rng(1), np.pi * np.arange(8) / 8
+    X = rng.standard_normal((300, 2)) @ np.array([np.cos(angle), np.sin(angle)]) + 0.5 * rng.standard_normal((300, 8))
+    ours, theirs = MixedFactorAnalysis(5, noise="one", ard=True).fit(X), BayesianPCA(5, standardize=True).fit(X)
+    assert ours.n_components_ == theirs.n_components_ == 2
+    assert np.allclose(ours.reconstruct(X), theirs.reconstruct(X), atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("linear", "options"),
+    [(ProbabilisticPCA, {"noise": "one"}), (FactorAnalysis, {}), (BayesianPCA, {"noise": "one", "ard": True})],
+)
+def test_linear_models_name_the_class_that_takes_likelihoods(linear, options):
+    written = "".join(f", {name}={value!r}" for name, value in options.items())
+    with pytest.raises(LowdimError, match="LD219") as refused:
+        linear(2, likelihoods="auto")
+    assert f"ld.MixedFactorAnalysis(n_components, likelihoods=...{written})" in str(refused.value)
+    labels = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": ["x", "y", "x"]})
+    with pytest.raises(LowdimError, match="LD104") as refused:
+        linear(1).fit(labels)
+    assert "'b'" in str(refused.value) and "ld.MixedFactorAnalysis" in str(refused.value)
 
 
 # simulated truth ----------------------------------------------------------------------------------------------------

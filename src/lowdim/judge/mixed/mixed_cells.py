@@ -14,14 +14,14 @@ from lowdim.judge.mixed.mixed_rows import answers_of, mixed_distances, one_p, ro
 from lowdim.judge.rows.answers import CellAnswers
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import check_level, in_own_units, row_name
-from lowdim.judge.rows.place_card import MappedRows, PlaceCard, PlaceCell, place_card
+from lowdim.judge.rows.place_card import MappedRows, PlaceAnswer, PlaceCard, PlaceCell, place_card
 from lowdim.judge.rows.row_card import ONE_BY_ONE, RowCard, RowCell, as_touched, row_sentence
 from lowdim.math.linalg import Array
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Cells
 from lowdim.models.mixed.given_others import GivenOthers, cells_at
 from lowdim.table.kinds.scales import ColumnScales
-from lowdim.text.format import listing
+from lowdim.text.format import figures, listing
 from lowdim.text.messages import error
 
 LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
@@ -139,7 +139,27 @@ def explain_mixed_place(map: MixedMap, place: Array, rows: MappedRows) -> PlaceC
     told, mean = told_numbers(map, cells, shares, half), map.as_numbers(cells.mean, shares)[0]
     off, told = (mean - rows.middle) / rows.spread, _as_told(map, told)
     numbers = np.column_stack([*(part[0] for part in (told.filled, told.lower, told.upper)), off, told.sd[0]]).tolist()
-    return place_card(place, tuple(PlaceCell(n, *line) for n, line in zip(map.names, numbers, strict=True)), mean, rows)
+    each = tuple(PlaceCell(n, *line) for n, line in zip(map.names, numbers, strict=True))
+    return place_card(place, each, mean, rows)._replace(answers=_place_answers(map, each, shares, rows.X))
+
+
+def _place_answers(
+    map: MixedMap, cells: Sequence[PlaceCell], shares: Mapping[str, Array], X: Array
+) -> tuple[PlaceAnswer, ...]:
+    """Every column of the map once: answers by their words with their probabilities, numbers with a band."""
+    found, codes = [], map.codes(X)
+    for k, (name, own) in enumerate(zip(map.columns, map.numbers, strict=True)):
+        cell, kind = max((cells[j] for j in own), key=lambda c: abs(c.off)), map.model.likelihoods_[k]
+        word, chance, usual = "", None, None
+        if name in shares:
+            share, answers, seen = shares[name][0], answers_of(map)[k], codes[~np.isnan(codes[:, k]), k]
+            best = float(_numbers_of_levels(map, k)[share.argmax()])
+            word, chance, usual = answers.word(best), float(share.max()), float((seen == best).mean())
+        low, high = (cell.low, cell.high) if kind != "count" else (np.floor(cell.low), np.ceil(cell.high))
+        most = 12 if kind in ("ordinal", "count") else 3
+        band = None if map.model.labels_[k] else (figures(float(low), most), figures(float(high), most))
+        found.append(PlaceAnswer(name, word, chance, usual, band, cell))
+    return tuple(found)
 
 
 def _numbers_of_levels(map: MixedMap, k: int) -> Array:

@@ -33,6 +33,29 @@ class PlaceCell(NamedTuple):
     sd: float  # half the band's width over 1.645: the standard deviation, where no logarithm was taken
 
 
+class PlaceAnswer(NamedTuple):
+    """One column of a map of answers at a place: the likeliest answer with its probability, or a number with its band.
+
+    The band of levels and counts are levels and whole numbers; labels have none, numbers no word.
+    """
+
+    column: str
+    word: str  # the likeliest answer as the file has it
+    chance: float | None
+    usual: float | None  # the share of the rows that have it, of those seen
+    band: tuple[str, str] | None  # the values that hold 90 % of new cells
+    cell: PlaceCell  # of the column's numbers the one farthest from its mean
+
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """Value, the band or the probability, and how usual that is, as a person reads them."""
+        band = "" if self.band is None else f"{self.band[0]} to {self.band[1]}"
+        if self.chance is None or self.usual is None:
+            return figures_by_sd(self.cell.value, self.cell.sd), band, f"{self.cell.off:+.1f} sd"
+        chance = f"{100 * self.chance:.0f}%"
+        return self.word, f"{chance}, {band}" if band else chance, f"{100 * self.usual:.0f}% of rows"
+
+
 class NearRow(NamedTuple):
     """A row near what a place decodes to: the root mean square of its cells' distances, in their columns' spreads."""
 
@@ -50,27 +73,52 @@ class PlaceCard(NamedTuple):
     been: bool  # whether a row lies as near to the place, on the map, as rows lie to each other
     gap: float  # how far the nearest row is on the map, in the axes' spreads
     empty: float  # the distance beyond which no row has been
+    answers: tuple[PlaceAnswer, ...] = ()  # of a map of answers: its columns, as the file names them
 
     @property
     def sentence(self) -> str:
         """'At axis 1 +0.52, axis 2 -1.20: ...'"""
         where = ", ".join(f"axis {k} {z:+.2f}" for k, z in enumerate(self.place[:4], 1))
-        first = ", ".join(f"{c.column} {figures_by_sd(c.value, c.sd)}" for c in self._farthest[:3])
+        first = ", ".join(self._first)
         return f"At {where}: {first}." + ("" if self.been else f" {NEVER}")
+
+    @property
+    def _first(self) -> list[str]:
+        """The cells farthest from their columns' means, in words."""
+        if self.answers:
+            return [f"{a.column} {a.words[0]}" for a in self._farthest_answers[:3]]
+        return [f"{c.column} {figures_by_sd(c.value, c.sd)}" for c in self._farthest[:3]]
 
     @property
     def _farthest(self) -> list[PlaceCell]:
         return sorted(self.cells, key=lambda c: -abs(c.off))
 
+    @property
+    def _farthest_answers(self) -> list[PlaceAnswer]:
+        return sorted(self.answers, key=lambda a: -abs(a.cell.off))
+
     def text(self) -> str:
         """The table of `lowdim explain --place`."""
+        lines = [self.sentence, "", *(self._answer_lines() if self.answers else self._cell_lines())]
+        near = ", ".join(f"{r.name} ({figures(r.far, 2)} sd a cell)" for r in self.near)
+        return "\n".join([*lines, "", f"Nearest rows, over all columns: {near or 'none'}."])
+
+    def _cell_lines(self) -> list[str]:
         wide = max(6, *(len(c.column) for c in self.cells))
-        lines = [self.sentence, "", f"  {'column':<{wide}} {'value':>10} {'90% band':>22} {'off average':>12}"]
+        lines = [f"  {'column':<{wide}} {'value':>10} {'90% band':>22} {'off average':>12}"]
         for c in self._farthest:
             band = f"{figures(c.low)} to {figures(c.high)}"
             lines.append(f"  {c.column:<{wide}} {figures_by_sd(c.value, c.sd):>10} {band:>22} {c.off:>+9.1f} sd")
-        near = ", ".join(f"{r.name} ({figures(r.far, 2)} sd a cell)" for r in self.near)
-        return "\n".join([*lines, "", f"Nearest rows, over all columns: {near or 'none'}."])
+        return lines
+
+    def _answer_lines(self) -> list[str]:
+        rows = [("column", "likeliest", "probability, 90% band", "usual, off average")]
+        rows += [(a.column, *a.words) for a in self._farthest_answers]
+        first, *wide = (max(map(len, column)) for column in zip(*rows, strict=True))
+        return [
+            "  " + "  ".join([name.ljust(first), *(word.rjust(w) for word, w in zip(rest, wide, strict=True))])
+            for name, *rest in rows
+        ]
 
     def __repr__(self) -> str:
         return f"{self.sentence}\n{len(self.cells)} cells: .text(), .cells, .near"
