@@ -13,6 +13,7 @@ import lowdim as ld
 from lowdim.jobs.analysis import Stopped
 from lowdim.jobs.run_folder import save_run
 from lowdim.judge.budget import Counts, counts
+from lowdim.report import no_rows
 from lowdim.text.format import parse_duration
 from lowdim.text.messages import LowdimError
 from tests.cli.conftest import small_table
@@ -264,6 +265,22 @@ def test_far_rows_are_held_out_of_the_fit_and_named(tmp_path):
     opened = ld.load_run(run).analysis
     assert np.array_equal(opened.held.rows, found.held.rows) and opened.settings.robust
     assert opened.explain(3).p == pytest.approx(found.explain(3).p)
+
+
+def test_a_far_group_that_makes_an_axis_is_said_and_named(tmp_path):
+    rng = np.random.default_rng([10, 5])
+    X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 10)) + 0.5 * rng.standard_normal((100, 10))
+    assert "make" not in ld.analyse(X, budget="1s").sentences[1]
+    X[:20, :3] += 6.0 * X[:, :3].std(axis=0)
+    pd.DataFrame(X, columns=[f"x{j}" for j in range(10)]).to_csv(tmp_path / "t.csv", index=False)
+    found = ld.analyse(tmp_path / "t.csv", budget="1s")
+    (apart,) = (card for card in found.axes if card.apart)
+    assert apart.apart.rows == tuple(range(20)) and apart.apart.share > 0.8
+    assert "20 rows make a" in found.sentences[1] and "(rows 1, 2, 3, 4, 5 and 15 more)" in found.sentences[1]
+    assert "20 rows make a" in no_rows.sentences(found)[1] and "(rows" not in no_rows.sentences(found)[1]
+    assert "(rows 1, 2" in apart.text(found.row_names)
+    opened = ld.load_run(save_run(found, tmp_path / "t.run")).analysis
+    assert opened.axes[apart.axis - 1].apart == apart.apart and opened.sentences == found.sentences
 
 
 def test_a_clean_table_holds_nothing_out():

@@ -71,6 +71,16 @@ def test_order_and_strangers_do_not_matter(model):
     assert [m.code for m in known.messages] == ["LD223"]
 
 
+def test_a_row_without_any_number_is_said_to_lie_in_the_middle(model):
+    X = small_table(seed=4)[:6]
+    X[[1, 4]] = np.nan
+    found = place(model, NAMES, dict_frame(X))
+    (said,) = (m for m in found.messages if m.code == "LD225")
+    assert said.what == "2 new rows without any number that the map knows: 2, 5"
+    assert np.allclose(found.posterior.mean[[1, 4]], 0.0) and np.allclose(found.posterior.std[[1, 4]], 1.0)
+    assert "LD225" not in [m.code for m in place(model, NAMES, dict_frame(X[[0, 2]])).messages]
+
+
 def test_an_absent_column_is_a_gap(model):
     frame = dict_frame(small_table(seed=4)[:6])
     hidden = frame.assign(x3=np.nan)

@@ -22,7 +22,7 @@ from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales
 from lowdim.table.options import split_names
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like
-from lowdim.text.format import clip, count
+from lowdim.text.format import clip, count, listing
 from lowdim.text.messages import Message, message
 from lowdim.text.notebook import card
 
@@ -176,7 +176,7 @@ def place(
         map.larger(X),
         middle,
         fills.sd,
-        (*rows.messages, *said_of(rows, aside), *rescaled(told, map.middles, names), *plain),
+        (*rows.messages, *said_of(rows, aside), *said_of_empty(rows), *rescaled(told, map.middles, names), *plain),
         low,
         high,
         used.level,
@@ -198,6 +198,12 @@ def said_of(rows: NewTableRows, aside: Collection[str] = ()) -> tuple[Message, .
             )
             notes.append(message(code, what=f"column{'s' * (len(names) > 1)} {few}" if code != "LD222" else few))
     return tuple(notes)
+
+
+def said_of_empty(rows: NewTableRows) -> tuple[Message, ...]:
+    """Rows without any cell that the map knows."""
+    empty = [rows.row_names[i] for i in np.flatnonzero(np.isnan(rows.X).all(axis=1))]
+    return (message("LD225", rows=count(len(empty), "new row"), names=listing(empty)),) if empty else ()
 
 
 def rescaled(X: Array, mean: Array, names: tuple[str, ...]) -> tuple[Message, ...]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import Settings
-from lowdim.jobs.apply import said_of
+from lowdim.jobs.apply import said_of, said_of_empty
 from lowdim.jobs.asked_models import (
     checked_views,
     classes_of_table,
@@ -399,5 +399,5 @@ def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ..
     return (
         rows.row_names,
         places.first(run.facts["dims"] or places.z.shape[1]),
-        (*rows.messages, *said_of(rows, run.aside)),
+        (*rows.messages, *said_of(rows, run.aside), *said_of_empty(rows)),
     )

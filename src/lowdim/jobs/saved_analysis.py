@@ -45,6 +45,7 @@ JUDGES_FILE = "judges.lowdim"
 JUDGES_SCHEMA = 1  # of the parts; a file of another one is as good as none
 PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a larger part is made again
 STORED_RECORDS = {  # what may stand in the file, and where it is defined
+    "ApartRows": "judge.rows.apart",
     "AxisCard": "judge.axes",
     "CellAnswers": "judge.rows.answers",
     "CellLaws": "judge.rows.null_law",

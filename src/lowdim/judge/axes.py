@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import fdtrc
 
+from lowdim.judge.rows.apart import ApartRows, rows_apart
 from lowdim.judge.rows.odd_rows import check_level, false_discovery
 from lowdim.judge.stability import Refits, refits
 from lowdim.math.linalg import Array, align
 from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.text.format import count, listing
 
 MOST_NAMED = 4  # columns an axis is named after, at the most
 NEAR_LARGEST = 0.5  # of the largest loading: what a column needs to be one of them
@@ -69,12 +71,24 @@ class AxisCard(NamedTuple):
     level: float
     refits: int
     sentence: str
+    apart: ApartRows | None = None  # the few rows that alone make it, or a line between it and others
 
-    def text(self) -> str:
+    def apart_words(self, row_names: Sequence[str] | None = None) -> str:
+        """Which few rows make the axis, "" where none do; without names, how many."""
+        if self.apart is None:
+            return ""
+        which = "" if row_names is None else f" (rows {listing(row_names[i] for i in self.apart.rows)})"
+        *some, last = map(str, self.apart.axes)
+        line = f"a line between axes {', '.join(some)} and {last}" if some else f"axis {last}"
+        made = f"{count(len(self.apart.rows), 'row')} make {line}"
+        return f"{made}: {100 * self.apart.share:.0f}% of it is how far they lie from all others{which}."
+
+    def text(self, row_names: Sequence[str] | None = None) -> str:
         """The card of `lowdim explain --axis`."""
         wide = max(6, *(len(c.column) for c in self.loadings))
         held = f"{100 * self.level:.3g}% of {self.refits} refits"
-        lines = [self.sentence, f"  {'column':<{wide}} {'loading':>8}   {held}"]
+        apart = [f"  {words}"] if (words := self.apart_words(row_names)) else []
+        lines = [self.sentence, *apart, f"  {'column':<{wide}} {'loading':>8}   {held}"]
         for c in sorted(self.loadings, key=lambda c: -abs(c.value)):
             lines.append(
                 f"  {c.column:<{wide}} {c.value:>+8.2f}   {c.low:+.2f} .. {c.high:+.2f}"
@@ -224,7 +238,9 @@ def axes(
     total = float(((g.W * unit) ** 2).sum()) + float((g.psi * g.frame.report**2).sum())
     scores, names = model.transform(X), model.arrange(X).columns
     shares = [float((L[:, k] ** 2).sum() / total) if total > 0 else 0.0 for k in range(L.shape[1])]
-    return axis_cards((L, low, high), names, shares, groups, scores, labels or {}, level, len(resampled_fits.W))
+    cards = axis_cards((L, low, high), names, shares, groups, scores, labels or {}, level, len(resampled_fits.W))
+    apart = {found.axes[0]: found for found in rows_apart(scores)}
+    return tuple(card._replace(apart=apart.get(card.axis)) for card in cards)
 
 
 def axis_cards(

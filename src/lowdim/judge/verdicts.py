@@ -57,8 +57,12 @@ def second_axis(needed: int, drawn: int) -> str:
     return "; the map has a second axis" if needed == 1 and drawn == 2 else ""
 
 
-def axis_sentence(analysis: Any) -> str:
-    return str(analysis.axes[0].sentence) if analysis.axes else "There is no axis to describe."
+def axis_sentence(analysis: Any, names: bool = True) -> str:
+    """The first axis; and of every axis that few rows make, which these are."""
+    if not analysis.axes:
+        return "There is no axis to describe."
+    made = (card.apart_words(analysis.row_names if names else None) for card in analysis.axes)
+    return " ".join(filter(None, (str(analysis.axes[0].sentence), *made)))
 
 
 def fill_sentence(fills: Any, *, not_random: bool = False) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.judge.verdicts import TrustCheck
+from lowdim.judge.verdicts import TrustCheck, axis_sentence
 from lowdim.plot.marks import LEAST_SHOWN_ROWS
 from lowdim.text.fix import Fix
 from lowdim.text.messages import Message, catalogue
@@ -43,7 +43,8 @@ def sentences(analysis: Analysis) -> tuple[str, ...]:
     if 0 < many < LEAST_SHOWN_ROWS:
         odd = f"Fewer than {LEAST_SHOWN_ROWS} odd rows"
     reason = "" if many == 0 else "; this report was asked to name none"
-    return (*analysis.sentences[:3], f"{odd} found{reason}.", *analysis.sentences[4:])
+    dimensions, _, fills, _, *rest = analysis.sentences
+    return (dimensions, axis_sentence(analysis, names=False), fills, f"{odd} found{reason}.", *rest)
 
 
 def trust(analysis: Analysis) -> tuple[TrustCheck, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from lowdim.judge.axes import AxisCard
 from lowdim.math.linalg import Array
 from lowdim.plot.marks import MOST_POINTS
+from lowdim.report.no_rows import sentences
 from lowdim.report.page_parts import Grid, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
 
@@ -72,7 +73,7 @@ def tooltips(analysis: Analysis) -> tuple[Array, list[str]]:
 def axes(analysis: Analysis, rows: bool) -> Section:
     """What drives each axis."""
     cards = analysis.axes
-    words = analysis.sentences[1]
+    words = (analysis.sentences if rows else sentences(analysis))[1]
     each = grid(
         "Each axis",
         ("axis", "share of variation", "rises with", "falls with", "interchangeable with"),

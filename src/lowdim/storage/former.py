@@ -85,6 +85,11 @@ def _laplacian_options(values: Values) -> Values:
     return {**values, "normalization": "generalized"} if values.get("normalization") == "generalised" else values
 
 
+def _lle_options(values: Values) -> Values:
+    """Rows before each were always those of a shorter path."""
+    return {"order": "path", **values}
+
+
 def _gtm_options(values: Values) -> Values:
     """`basis=(6, 1.0)` was bells and their width; a random_state asked for a jittered start."""
     if "init" in values:
@@ -178,6 +183,7 @@ OPTIONS: dict[str, Callable[[Values], Values]] = {  # a model's name -> today's 
     "Isomap": _renamed(landmarks="n_landmarks"),
     "KernelPCA": _kernel_pca_options,
     "LaplacianEigenmaps": _laplacian_options,
+    "LocallyLinearEmbedding": _lle_options,
     "MatrixFactorization": _rating_options,
     "GaussianMixture": _mixture_options,
     "Mixture": _mixture_options,

@@ -61,6 +61,13 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "give places as 'transform' gives them",
         about="Places too far out to be decoded",
     ),
+    "LD225": Entry(
+        TableWarning,
+        "{rows} without any number that the map knows: {names}",
+        "nothing is known of such a row, so it lies in the middle of the map, as unsure as a row can be",
+        "leave it out, or find its numbers",
+        about="New rows without any number",
+    ),
     "LD230": Entry(
         TableError,
         "sample_weight is not usable: {problem}",

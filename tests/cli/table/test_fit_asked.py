@@ -244,3 +244,11 @@ def test_distances_with_gaps_are_mapped_drawn_and_not_explained(lowdim):
     said = lowdim("explain", "d.run", "--row", "Paris")
     assert said.code == 2 and "LD326" in said.err and "lowdim plot map d.run" in said.err
     assert lowdim("explain", "d.run", "--axis", 1).code == 2
+
+
+def test_options_that_a_fix_names_are_spelled_for_the_command_line(lowdim, iris):
+    said = lowdim("fit", iris[0], "-m", "gtm", "--set", "max_iter=2", "-o", "short.run")
+    assert said.code == 5 and "raise max_iter or tol" in said.err
+    assert "Options of the model that a fix names: --set max_iter=... --set tol=..." in said.err
+    fine = lowdim("fit", iris[0], "-m", "ppca", "-o", "fine.run")
+    assert fine.code == 0 and "--set" not in fine.err

@@ -232,6 +232,12 @@ def test_500_rows_of_rank_one():
     sane(model, rank_one())
 
 
+def test_the_climb_of_a_table_with_gaps_is_kept():
+    model = GPLVM(1).fit(arc(60, gaps=0.15)[0])
+    assert len(model.history_) > 5 and model.history_[-1] == model.objective_
+    assert (np.diff(model.history_) >= -1e-6 * abs(model.objective_)).all()
+
+
 @pytest.mark.parametrize("options", KERNELS.values(), ids=KERNELS)
 @pytest.mark.parametrize("back", [False, True])
 def test_every_kernel_with_new_rows_and_gaps(options, back):

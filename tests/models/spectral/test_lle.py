@@ -28,6 +28,21 @@ def test_acyclic_pseudolikelihood_is_the_likelihood():
     assert sp.csgraph.connected_components(W, directed=True, connection="strong")[0] == 40  # no cycles
 
 
+def test_acyclic_by_the_order_of_the_rows_regresses_on_rows_above_only():
+    X = rng(3).standard_normal((40, 6))
+    fitted = LocallyLinearEmbedding(2, n_neighbors=4, variant="acyclic", order="rows").fit(X)
+    p = fitted.params_
+    assert (p.j < p.i).all()
+    assert np.flatnonzero(p.precision == 0.0).tolist() == [0]
+    distance = np.linalg.norm(X[:, None] - X, axis=2)
+    for i in (5, 20, 39):
+        assert set(p.j[p.i == i]) == set(np.argsort(distance[i, :i])[:4])
+    along = LocallyLinearEmbedding(2, n_neighbors=4, variant="acyclic").fit(X).params_
+    assert (along.j > along.i).any()
+    with pytest.raises(LowdimError, match=r"LD210.*order"):
+        LocallyLinearEmbedding(2, order="time").fit(X)
+
+
 def test_free_pseudolikelihood_is_of_conditional_gaussians():
     from scipy.stats import multivariate_normal
 

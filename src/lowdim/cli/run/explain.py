@@ -71,7 +71,7 @@ def explain_command(
     if as_json:
         print_json(card=card)
     else:
-        say(card.text())
+        say(card.text() if axis is None else card.text(opened.table.row_names))
 
 
 def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -120,9 +122,19 @@ def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -
     else:
         files = ("scores.csv", "fills.csv") if fitted.mixed is not None else ("scores.csv",)
         say(f"{fitted.text()}\nRun     {run_files(folder, *files)}")
+    _say_how_options_are_given(fitted.model.get_params())
     if not fitted.model.certificate_.converged:
         complain("The fit did not converge; the results are saved and marked so.")
         raise Done(130 if fitted.model.certificate_.reason == INTERRUPTED else 5)
+
+
+def _say_how_options_are_given(options: Mapping[str, Any]) -> None:
+    """Where the fix of a message names options of the model, how a command gives them."""
+    log = message_log()
+    words = set(re.findall(r"\w+", " ".join(str(message.fix) for message in log.messages)))
+    named = [name for name in options if name in words]
+    if named and not log.quiet:
+        complain(f"Options of the model that a fix names: {' '.join(f'--set {name}=...' for name in named)}")
 
 
 def _refuse_options_of_the_main_job(request: Request) -> None:

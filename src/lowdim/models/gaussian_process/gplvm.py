@@ -235,9 +235,11 @@ class GPLVM(GaussianProcessMap):
         fit = self._climb(less, remaining, mu, starts, run, held=(Y, held))
         inflation = self._inflation(fit.params, Y, remaining, held)
         if fit.reason not in STOPPED:  # the held-out cells come in; where they ended the climb no place moves for them
-            early, passes = fit.reason == NO_BETTER, fit.passes
+            early, before = fit.reason == NO_BETTER, fit
             fit = self._climb(Y, mask, mu, [fit.stats[0]], run, max_iter=1 if early else int(self.max_iter))
-            fit = fit._replace(passes=passes + fit.passes)
+            level = fit.history[0] - before.history[-1]  # what the cells that come in add; the climb to there is kept
+            history = (*(value + level for value in before.history[:-1]), *fit.history)
+            fit = fit._replace(passes=before.passes + fit.passes, history=history)
             fit = fit._replace(reason=NO_BETTER, converged=True) if early else fit
         return fit._replace(params=fit.params._replace(inflation=inflation))
 

@@ -55,9 +55,11 @@ class LocallyLinearEmbedding(GraphModel):
         Neighbours each row is regressed on; more than n_components.
     variant : {"standard", "free", "acyclic"}, default="standard"
         "standard": P = I, as if every row were met equally well. "free": each row has its own precision p_i, so that
-        the rows of P^(1/2) W no longer sum to one. "acyclic": each row is regressed on rows before it only, in order
-        of path length from one end; then the pseudolikelihood is the likelihood (given the first row), as |L|
-        factorises.
+        the rows of P^(1/2) W no longer sum to one. "acyclic": each row is regressed on rows before it only; then the
+        pseudolikelihood is the likelihood (given the first row), as |L| factorises.
+    order : {"path", "rows"}, default="path"
+        What "before" is for the acyclic variant: nearer to one end of the table along its graph, or higher up in the
+        table, for rows that follow each other in time.
     reg : float, default=1e-3
         Ridge of the regressions, times the trace of the neighbours' Gram matrix.
     metric : {"euclidean", "precomputed"}, default="euclidean"
@@ -108,6 +110,7 @@ class LocallyLinearEmbedding(GraphModel):
         **GraphModel._rules,
         "metric": Rule(lambda v: v in ("euclidean", "precomputed"), "'euclidean' or 'precomputed'"),
         "variant": Rule(lambda v: v in ("standard", "free", "acyclic"), "'standard', 'free' or 'acyclic'"),
+        "order": Rule(lambda v: v in ("path", "rows"), "'path' or 'rows'"),
         "reg": Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v < np.inf), "a number >= 0"),
     }
 
@@ -117,6 +120,7 @@ class LocallyLinearEmbedding(GraphModel):
         *,
         n_neighbors: int = 7,
         variant: str = "standard",
+        order: str = "path",
         reg: float = 1e-3,
         metric: str = "euclidean",
         pieces: str = "bridge",
@@ -124,6 +128,7 @@ class LocallyLinearEmbedding(GraphModel):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.variant = variant
+        self.order = order
         self.reg = reg
         self.metric = metric
         self.pieces = pieces
@@ -198,14 +203,11 @@ class LocallyLinearEmbedding(GraphModel):
         return index, used & (graph.map_label[index] == graph.map_label[:, None])
 
     def _earlier_neighbours(self, graph: NeighbourGraph) -> tuple[Indices, Mask]:
-        """The k nearest of the rows before each, by path length from the row farthest from the middle one."""
+        """The k nearest of the rows before each."""
         index, used = np.zeros((graph.m, graph.k), dtype=np.intp), np.zeros((graph.m, graph.k), dtype=bool)
-        G = both_ways(graph.edges(), graph.m)
         for part in graph.map_rows():
             P = graph.points[np.ix_(part, part)] if self._of_pairs() else graph.points[part]
-            square = (P**2).sum(axis=1) if self._of_pairs() else ((P - P.mean(axis=0)) ** 2).sum(axis=1)
-            far = np.argmax(path_lengths(G, part[[int(np.argmin(square))]])[0, part])
-            order = np.argsort(path_lengths(G, part[[int(far)]])[0, part], kind="stable")
+            order = np.arange(len(part)) if self.order == "rows" else self._along_paths(graph, part, P)
             D = P[np.ix_(order, order)] if self._of_pairs() else exact_distances(P[order])
             before = np.tri(len(part), k=-1, dtype=bool)
             neighbours = nearest_known(np.where(before, D, np.inf), min(graph.k, len(part)))
@@ -213,6 +215,13 @@ class LocallyLinearEmbedding(GraphModel):
             index[part[order], :width] = part[order][neighbours.row]
             used[part[order], :width] = np.isfinite(neighbours.distance)
         return index, used
+
+    def _along_paths(self, graph: NeighbourGraph, part: Indices, P: Array) -> Indices:
+        """Rows by path length from the row farthest from the middle one."""
+        G = both_ways(graph.edges(), graph.m)
+        square = (P**2).sum(axis=1) if self._of_pairs() else ((P - P.mean(axis=0)) ** 2).sum(axis=1)
+        far = np.argmax(path_lengths(G, part[[int(np.argmin(square))]])[0, part])
+        return np.argsort(path_lengths(G, part[[int(far)]])[0, part], kind="stable")
 
     def _regress(self, graph: NeighbourGraph, index: Indices, used: Mask) -> tuple[Array, Array, Array]:
         """Weights of the regressions, their squared errors, and the mean squared distance of each row's neighbours."""
