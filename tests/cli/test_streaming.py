@@ -79,6 +79,8 @@ def test_fill_and_apply_write_every_format(lowdim, cells, tmp_path, ending):
         made = pq.read_table(told["wrote"][0])
         assert made.column_names == ["axis1", "axis1_sd", "seen", "p", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p"]
         assert made.num_rows == 900 and told["outside"] == int(false_discovery(made["p"].to_numpy(), 0.05).sum()) > 0
+        with_gaps = lowdim("apply", "cells.run", "cells.parquet", "--stream", "-o", "again.parquet")
+        assert "of them with gaps. A stream places rows and fills no gaps." in with_gaps.out
 
 
 def test_json_and_plan(lowdim, cells):

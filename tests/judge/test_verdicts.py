@@ -64,11 +64,11 @@ def test_spreads_are_named():
     assert because(row) == "BodyWgt is 6654; the rest of the row says 2980, sd 570"
 
 
-def strip(n=60, d=6, q=2, held=90, tried=100, skill=0.5, angle=1.0, verdict="steady"):
+def strip(n=60, d=6, q=2, held=90, tried=100, skill=0.5, angle=1.0, verdict="steady", depends=()):
     """The trust strip of an analysis with these figures."""
     fills = SimpleNamespace(held=held, tried=tried, skill=skill, level=0.9, labels=())
     steady = SimpleNamespace(verdict=verdict, sentence="", removed=(SimpleNamespace(angle=angle),), one_row="")
-    gaps = SimpleNamespace(gaps=0, depends=(), sentence="")
+    gaps = SimpleNamespace(gaps=len(depends), depends=depends, sentence="")
     table = SimpleNamespace(n=n, d=d)
     found = SimpleNamespace(of=None, table=table, dims=q, gaps=gaps, fills=fills, stability=steady)
     return {check.name: check.holds for check in trust_strip(found)}
@@ -85,6 +85,24 @@ def test_enough_rows_are_three_a_dimension_and_three_halves_a_column(n, d, q, ho
 def test_intervals_hold_unless_chance_makes_so_few_one_time_in_twenty(held, holds):
     """Of 100 intervals of 90 %: 84 or fewer have probability 4.0 %, 85 or fewer 7.3 %: as the sentence of the fills."""
     assert strip(held=held)["intervals hold what they claim"] is holds
+
+
+def test_intervals_are_not_vouched_for_where_gaps_go_with_values():
+    """The highest values of four columns are missing: cells hidden at random are held as claimed, the gaps are not."""
+    assert strip(depends=("one",))["gaps plausible at random"] is False
+    assert strip(depends=("one",))["intervals hold what they claim"] is False
+    rng = np.random.default_rng([2, 61])
+    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 8)) + 0.6 * rng.standard_normal((200, 8))
+    Y = X.copy()
+    for j in range(4):
+        Y[(X[:, j] > np.quantile(X[:, j], 0.8)) & (rng.random(200) < 0.8), j] = np.nan
+    found = analyse(Y, budget="1s")
+    gap, fills = np.isnan(Y), found.fills
+    held = ((fills.lower <= X) & (fills.upper >= X))[gap].mean()
+    assert fills.held > 0.87 * fills.tried and held < 0.85
+    (check,) = (check for check in found.trust if check.name == "intervals hold what they claim")
+    assert check.holds is False and "hidden at random and the gaps are not" in check.evidence
+    assert "so of them intervals may hold fewer" in found.sentences[2]
 
 
 def test_the_other_checks():

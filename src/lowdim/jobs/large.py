@@ -382,6 +382,7 @@ class PlacedStream(NamedTuple):
         """How many were placed, how many have gaps, how many are odd."""
         rate, k = f"({100 * (1 - self.odd_level):.3g}% false discovery rate)", self.outside
         text = f"{self.rows:,} rows placed, {self.gaps:,} of them with gaps."
+        text += " A stream places rows and fills no gaps." if self.gaps else ""
         if not k:
             return f"{text}\nNone is outside the table's experience {rate}."
         first = self.odd[0]

@@ -146,13 +146,24 @@ def _predicts(fills: Any) -> TrustCheck:
     )
 
 
+def _covers(fills: Any, not_random: bool) -> TrustCheck:
+    """Whether intervals hold; cells hidden at random cannot vouch for gaps that go with values."""
+    name = "intervals hold what they claim"
+    if not fills.tried:
+        words = "labels have probabilities in place of intervals" if fills.labels else "no cell was hidden"
+        return TrustCheck(name, None, words)
+    held = "narrow" not in width_word(fills.held, fills.tried, fills.level) and not not_random
+    doubt = "; these were hidden at random and the gaps are not, so of them fewer may hold" if not_random else ""
+    claim = f"{fills.held:,} of {fills.tried:,} hidden cells, {100 * fills.level:.0f}% claimed"
+    return TrustCheck(name, held, claim + doubt)
+
+
 def trust_strip(analysis: Any) -> tuple[TrustCheck, ...]:
     """Six checks; each points to its evidence."""
     n, q = analysis.of or analysis.table.n, analysis.dims
     gaps, fills, steady = analysis.gaps, analysis.fills, analysis.stability
     enough = n >= ROWS_PER_DIMENSION * max(q, 1) and n >= 3 * analysis.table.d / 2
     random = None if gaps.gaps == 0 else not gaps.depends
-    covered = "narrow" not in width_word(fills.held, fills.tried, fills.level) if fills.tried else None
     return (
         TrustCheck(
             "enough rows",
@@ -161,13 +172,7 @@ def trust_strip(analysis: Any) -> tuple[TrustCheck, ...]:
         ),
         TrustCheck("gaps plausible at random", random, gaps.sentence),
         _predicts(fills),
-        TrustCheck(
-            "intervals hold what they claim",
-            None if covered is None else bool(covered),
-            f"{fills.held:,} of {fills.tried:,} hidden cells, {100 * fills.level:.0f}% claimed"
-            if fills.tried or not fills.labels
-            else "labels have probabilities in place of intervals",
-        ),
+        _covers(fills, bool(gaps.depends)),
         TrustCheck(
             "map is stable",
             None if q == 0 else steady.verdict == "steady",

@@ -408,7 +408,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
     "LD288": Entry(
         ModelWarning,
         "In {count} direction(s) the noise reached its floor, a millionth of a column's variance",
-        "the seen cells can be fitted exactly there: correlations near 1 say little",
+        "the seen cells can be fitted exactly there: correlations near 1 say little, intervals are too narrow",
         "fewer columns, fewer n_components, or more rows",
     ),
     # columns of a mixed table
