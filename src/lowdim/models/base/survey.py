@@ -100,26 +100,27 @@ def survey_table(
     """
     each = each or standardize
     frame = frame_of(source.sample(FRAME_ROWS), each, origin=not source.is_sparse)
-    blocks, cols = _survey(source, frame, run, wide)
+    framed = Framed(source, frame)
+    blocks, cols = _survey(framed, run, wide)
     passes = 1
     if not np.isfinite(cols.scatter).all():  # the sample missed the largest cells
         frame = _larger(frame, _largest(source, run), each)
-        blocks, cols = _survey(source, frame, run, wide)
+        framed = Framed(source, frame)
+        blocks, cols = _survey(framed, run, wide)
         passes = 3
     check_columns(source, cols, frame)
     moments = None if blocks is None or cols.gaps else blocks.complete
     pairs = None if blocks is None or not cols.gaps else blocks.pairs()
-    survey = TableSurvey(frame, Framed(source, frame), cols, moments, pairs, passes)
+    survey = TableSurvey(frame, framed, cols, moments, pairs, passes)
     return standardized(survey, source, ddof) if standardize else survey
 
 
-def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[BlockSurvey | None, Columns]:
-    framed = Framed(source, frame)
+def _survey(framed: Framed, run: Run, wide: bool) -> tuple[BlockSurvey | None, Columns]:
     with np.errstate(over="ignore", invalid="ignore"):
-        if source.is_sparse:
+        if framed.is_sparse:
             from lowdim.engine.sparse_statistics import stored_columns, survey_stored_block
 
-            stored = Stored(source, frame)
+            stored = Stored(framed.source, framed.frame)
             if wide:
                 return None, fold(stored_columns, stored, run)
             both = fold(survey_stored_block, stored, run)
