@@ -11,6 +11,7 @@ from sklearn.decomposition import KernelPCA as Peer
 
 import lowdim
 from lowdim import PCA, KernelPCA, laws
+from lowdim.models.spectral.kernel_features import STRIP_ROWS, gaussian_matrix, times
 from lowdim.models.spectral.preimage import quiet_directions
 from lowdim.sources.source import Source
 from lowdim.text.messages import LowdimError, LowdimWarning
@@ -27,6 +28,15 @@ def apart(A, B):
 
 
 # identities and peers ------------------------------------------------------------
+@pytest.mark.parametrize("shape", [(), (1,), (3,)])
+@pytest.mark.parametrize("n", [STRIP_ROWS // 2, 3 * STRIP_ROWS, 3 * STRIP_ROWS + 5])
+def test_products_with_half_a_kernel_are_those_with_all_of_it(n, shape):
+    X, v = table(n), np.random.default_rng(1).standard_normal((n, *shape))
+    half, all_pairs = gaussian_matrix(X, 0.01, half=True), gaussian_matrix(X, 0.01)
+    assert times(half, v, True) == pytest.approx(np.exp(-0.01 * cdist(X, X) ** 2) @ v, abs=1e-10)
+    assert times(all_pairs, v, False) == pytest.approx(times(half, v, True), abs=1e-12 * n)
+
+
 @pytest.mark.parametrize("n", [60, 700])
 def test_a_linear_kernel_is_pca(n):
     X = table(n)

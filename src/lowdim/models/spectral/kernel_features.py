@@ -22,7 +22,7 @@ MOST_FOR_PRODUCTS = 1e6  # gamma |x|^2 up to which distances by products leave a
 CHUNK_CELLS = 2**21  # similarities worked on at once, 16 MB
 LANCZOS_ROWS = 600  # rows from which few eigenpairs come cheaper by products than by a factorisation
 LANCZOS_SPACE = 32  # vectors Lanczos keeps at least: a third fewer products than with 20, and they cost most
-STRIP_ROWS = 256  # rows of a kernel matrix made at once: they stay in the cache between product and exponential
+STRIP_ROWS = 64  # rows of a kernel matrix worked on at once: they stay in the cache from one step to the next
 
 
 class KernelFunction(NamedTuple):
@@ -107,8 +107,18 @@ def by_products(n: int, q: int) -> bool:
 
 
 def times(K: Array, v: Array, half: bool) -> Array:
-    """K v of a symmetric matrix of which perhaps only the half below the diagonal is there."""
-    return np.asarray(dsymv(1.0, K.T, v, lower=0) if half else K @ v)
+    """K v of a symmetric matrix of which perhaps only the `half` of `gaussian_matrix` is there; v: one vector or some.
+
+    Of some each strip is read once, for its rows and for its columns: half the time of one vector after the other.
+    """
+    if not half or v.ndim == 1:
+        return np.asarray(dsymv(1.0, K.T, v, lower=0) if half else K @ v)
+    rows, y = np.ascontiguousarray(v.T), np.zeros(v.shape[::-1])
+    for i in range(0, len(K), STRIP_ROWS):
+        end = min(i + STRIP_ROWS, len(K))
+        y[:, i:end] += rows[:, :end] @ K[i:end, :end].T
+        y[:, :i] += rows[:, i:end] @ K[i:end, :i]
+    return y.T
 
 
 def solve_kernel(K: Array, q: int, *, half: bool) -> Eigen:
@@ -118,10 +128,13 @@ def solve_kernel(K: Array, q: int, *, half: bool) -> Eigen:
         return solve(Problem(centred_gram(K)), q)
 
     def centred_product(v: Array) -> Array:
-        y = times(K, v.ravel() - v.mean(), half)
-        return np.asarray(y - y.mean())
+        y = times(K, v - v.mean(axis=0), half)
+        return np.asarray(y - y.mean(axis=0))
 
-    HKH = spl.LinearOperator((n, n), matvec=centred_product, dtype=np.float64)
+    def centred_vector(v: Array) -> Array:
+        return centred_product(v.ravel())
+
+    HKH = spl.LinearOperator((n, n), matvec=centred_vector, matmat=centred_product, dtype=np.float64)
     with one_blas_thread():  # memory is the limit, not arithmetic
         return solve(Problem(HKH, space=LANCZOS_SPACE), q)
 
