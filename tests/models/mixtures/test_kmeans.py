@@ -12,7 +12,9 @@ from sklearn.datasets import load_iris
 
 import lowdim
 from lowdim import KMeans, KMedoids, Run, as_source, laws
+from lowdim.engine.fold import Threads
 from lowdim.math.clusters import plus_plus
+from lowdim.models.mixtures import kmeans
 from lowdim.models.mixtures.kmedoids import _gains, build, swap
 from lowdim.text.kinds import OptionError, TableError, VerbError
 from lowdim.text.messages import LowdimError, LowdimWarning
@@ -277,6 +279,22 @@ def test_a_checkpoint_answers_a_second_fit(tmp_path):
     one = KMeans(4).fit(X, run=Run(checkpoint=tmp_path / "ck"))
     two = KMeans(4).fit(X, run=Run(checkpoint=tmp_path / "ck"))
     assert np.array_equal(one.cluster_centers_, two.cluster_centers_) and one.inertia_ == two.inertia_
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_short_passes_start_no_threads_and_long_ones_have_the_same_bits(gaps, n_init, monkeypatch):
+    X = holes(blobs(900, 4), 0.1) if gaps else blobs(900, 4)
+    source, walks = as_source(X, tile=128), []
+    plain = Threads.map
+    monkeypatch.setattr(Threads, "map", lambda *args: walks.append(1) or plain(*args))
+    short = KMeans(5, n_init=n_init).fit(source, run=Run(engine="threads"))
+    few = len(walks)
+    monkeypatch.setattr(kmeans, "SHORT_PASS", 0)
+    threads = KMeans(5, n_init=n_init).fit(source, run=Run(engine="threads"))
+    assert few <= 3 and len(walks) - few > threads.n_iter_ > 1
+    for name in ("cluster_centers_", "labels_", "history_", "counts_"):
+        assert np.array_equal(getattr(short, name), getattr(threads, name)), name
 
 
 WHOLE = (

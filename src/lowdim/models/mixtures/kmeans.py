@@ -39,6 +39,7 @@ PRODUCT_COLUMNS = 256  # columns up to which products of all of them are the qui
 SEEDING_ROWS = 2**14  # rows that k-means++ draws its centres from
 SEEDING_CELLS = 2**22  # and the most cells of them
 LABELLED_ROWS = 2**22  # labels are kept of tables of up to so many rows
+SHORT_PASS = 2**24  # rows x columns x centres of a pass in which threads wait for each other longer than they work
 USUAL_STEPS = 20  # passes that Lloyd's iteration usually takes
 NOT_NEGATIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v >= 0), "a number >= 0")
 MOST_STARTS, CHEAP_NUMBERS = 10, 2**22  # starts, and rows x columns x clusters times them (docs/measurements.md)
@@ -181,6 +182,7 @@ class KMeans(ClusterMixin, CalibratedCells, LatentModel):
         self._check_rows(source)
         survey = _plain(survey_table(source, run, standardize=False, wide=source.d > PRODUCT_COLUMNS), source)
         mu = self._starts(survey.source, survey.frame, survey.columns.mean)
+        run = _undivided(run, survey.source, mu)
         small = self.tol * float(survey.columns.variance.mean())
         fit, steps, reseeded = self._lloyd(mu, small, survey, run)
         if reseeded:
@@ -440,6 +442,12 @@ def _plain(survey: TableSurvey, source: Source) -> TableSurvey:
         return survey
     origin = Frame(np.zeros_like(frame.shift), frame.scale, frame.unit)
     return survey._replace(frame=origin, source=source, columns=cols._replace(mean=cols.mean + frame.shift))
+
+
+def _undivided(run: Run, source: Source, mu: Array) -> Run:
+    """The run, without threads where passes are short; the answer is the same to the bit."""
+    own_threads = run.engine == "threads" and source.leaf.executor() is None
+    return run._replace(engine="serial") if own_threads and source.n * mu.size <= SHORT_PASS else run
 
 
 def _with_squares(params: KMeansParams, source: Source, run: Run) -> tuple[KMeansParams, Labels | None]:

@@ -30,6 +30,7 @@ class KnownTile:
         w = np.ones(len(x)) if weight is None else weight
         self.belongs, self.squares = membership(np.zeros(len(x), dtype=np.int32), w, K), sum_of_squares(x, weight)
         self.label, self.margin, self.open = self.belongs.indices, np.zeros(len(x)), True
+        self.row_squares = np.einsum("ij,ij->i", x, x)
 
     def see(self, x: Array, centers: MovedCenters) -> None:
         """Find the nearest of centres that have moved."""
@@ -38,11 +39,11 @@ class KnownTile:
             margin -= centers.shrink.take(label)
             rows = np.flatnonzero(margin <= 0.0)
             if len(rows) < MOST_GATHERED * len(x):
-                found, room, sure = _nearest_with_margins(x.take(rows, axis=0), centers)
+                found, room, sure = _nearest_with_margins(x.take(rows, axis=0), self.row_squares.take(rows), centers)
                 if sure:
                     label[rows], margin[rows] = found, room
                     return
-        label[:], margin[:], sure = _nearest_with_margins(x, centers)
+        label[:], margin[:], sure = _nearest_with_margins(x, self.row_squares, centers)
         self.open = not sure
 
 
@@ -78,14 +79,16 @@ class KnownNearest:
         return ClusteredRows(tile.belongs, tile.squares)
 
 
-def _nearest_with_margins(x: Array, centers: MovedCenters) -> tuple[NDArray[np.int32], Array, bool]:
+def _nearest_with_margins(
+    x: Array, squares: Array, centers: MovedCenters
+) -> tuple[NDArray[np.int32], Array, bool]:
     """Labels as of `nearest_centers`, the rows' margins on the safe side, and whether rounding decided none of them.
 
     With distances a <= b of a row from its first two centres and scores s and t of these, b - a = 2 (s - t) / (a + b),
     and a + b is at most 2 sqrt((a^2 + b^2) / 2) = 2 sqrt(|x|^2 - s - t).
     """
     mu, half, _ = centers
-    label, margin, squares = np.empty(len(x), dtype=np.int32), np.empty(len(x)), np.einsum("ij,ij->i", x, x)
+    label, margin = np.empty(len(x), dtype=np.int32), np.empty(len(x))
     doubt, sure = CLOSE_CALL * float(squares.max(initial=0.0) + 2.0 * half.max()), True
     for rows in rows_in_cache(len(x), len(mu)):
         score = mu @ x[rows].T
