@@ -172,7 +172,7 @@ def _iterated(M: Any, k: int, end: str, null: Array | None, space: int) -> tuple
     direct = _directly(M, k, null, v0, space) if n > FACTOR_ROWS and steps_across(M) <= WIDE_GRAPH_STEPS else None
     if direct is not None:
         return direct
-    inverted = _inverted(sp.csr_array(M + NULL_SHIFT * float(M.diagonal().mean()) * sp.eye_array(n)))
+    inverted = _inverted(sp.csr_array(M), NULL_SHIFT * float(M.diagonal().mean()))
 
     def apart(v: Array) -> Array:
         return v if null is None else v - null * (null @ v)
@@ -185,20 +185,25 @@ def _iterated(M: Any, k: int, end: str, null: Array | None, space: int) -> tuple
     return values, V, "Lanczos, shifted and inverted"
 
 
-def _inverted(M: sp.csr_array) -> Callable[[Array], Array]:
-    """v -> M^-1 v of a sparse M > 0: by Cholesky within a band where rows can be lined up, else by sparse factors."""
+def _inverted(M: sp.csr_array, shift: float) -> Callable[[Array], Array]:
+    """v -> (M + shift)^-1 v of a sparse M >= 0: by Cholesky within a band where rows can be lined up, else sparse."""
+    n = M.shape[0]
     order = csgraph.reverse_cuthill_mckee(M, symmetric_mode=True)
-    place = np.argsort(order)
-    i, j = place[np.repeat(np.arange(len(order)), np.diff(M.indptr))], place[M.indices]
-    width, below = int((i - j).max(initial=0)), i >= j
+    place = np.empty(n, dtype=np.intp)
+    place[order] = np.arange(n)
+    column = place.take(M.indices)
+    above = column - np.repeat(place, np.diff(M.indptr))
+    width = int(above.max(initial=0))
     if width <= WIDEST_BAND:
-        band = np.zeros((width + 1, len(order)), order="F")
-        band[(i - j)[below], j[below]] = M.data[below]
-        factor, failed = dpbtrf(band, lower=1, overwrite_ab=1)
+        upper = np.flatnonzero(above >= 0)
+        band = np.zeros((n, width + 1))  # LAPACK's, turned: a row for each column, which ends with the diagonal
+        band.reshape(-1)[column[upper] * (width + 1) + width - above[upper]] = M.data[upper]
+        band[:, width] += shift
+        factor, failed = dpbtrf(band.T, lower=0, overwrite_ab=1)
         if not failed:
-            return lambda v: np.asarray(dpbtrs(factor, v[order], lower=1)[0]).take(place)
+            return lambda v: np.asarray(dpbtrs(factor, v[order], lower=0)[0]).take(place)
     how = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
-    return cast("Callable[[Array], Array]", spl.splu(sp.csc_array(M), **how).solve)
+    return cast("Callable[[Array], Array]", spl.splu(sp.csc_array(M + shift * sp.eye_array(n)), **how).solve)
 
 
 def steps_across(M: Any) -> float:

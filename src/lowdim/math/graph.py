@@ -107,6 +107,12 @@ def path_lengths(G: sp.csr_array, start: Indices | None = None) -> Array:
     return np.asarray(lengths, dtype=np.float64)
 
 
+def matrix_of(pairs: RowPairs, values: Array, n: int) -> sp.csr_array:
+    """n x n, these values at the pairs, which are different and come row by row."""
+    ends = np.searchsorted(pairs.i, np.arange(n + 1)).astype(np.int32)
+    return sp.csr_array((values, pairs.j.astype(np.int32), ends), shape=(n, n))
+
+
 def both_ways(pairs: RowPairs, n: int) -> sp.csr_array:
     """The graph of these pairs, each edge both ways, weighted by its length."""
     ends = pairs.i.astype(np.int32), pairs.j.astype(np.int32)  # SciPy 1.13 finds no paths between wider numbers

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from lowdim.engine.fold import Run
 from lowdim.math.distances import SAME_SHARE, Fault, fault
 from lowdim.math.eigen import DENSE_ROWS, Eigen
-from lowdim.math.graph import bridges, by_size, components
+from lowdim.math.graph import bridges, by_size, components, matrix_of
 from lowdim.math.linalg import Array, Mask
 from lowdim.math.neighbors import (
     Indices,
@@ -223,7 +223,7 @@ class GraphModel(SpectralModel):
         else:
             k = self._graph_neighbors(m)
             pairs, radius = joined(X, k) if self.metric == "euclidean" else joined_known(X, k)
-        label = components(sp.csr_array((np.ones(len(pairs.i)), (pairs.i, pairs.j)), shape=(m, m)))[1]
+        label = components(matrix_of(pairs, np.ones(len(pairs.i)), m))[1]
         no_bridges = pairs.chosen(np.zeros(0, dtype=np.intp))
         return NeighbourGraph(X, pairs, radius, by_size(label)[0], no_bridges, k)
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from lowdim.engine.plan import Cost
 from lowdim.math.distances import fault
 from lowdim.math.eigen import Eigen
-from lowdim.math.graph import degrees, laplacian, rows_of, smallest
+from lowdim.math.graph import degrees, laplacian, matrix_of, rows_of, smallest
 from lowdim.math.linalg import Array
 from lowdim.math.neighbors import (
     BLOCK_PAIRS,
@@ -229,10 +229,13 @@ class LaplacianEigenmaps(GraphModel):
         p, shape = graph.pairs, (graph.m, graph.m)
         if self.metric == "graph":
             return sp.csr_array((p.d, (p.i, p.j)), shape=shape)
-        w = 0.5 * np.exp(_log_heat(p.d, width))
-        cells = np.concatenate([w, w, np.exp(_log_heat(bridges.d, width, bridge=True))])
-        at = np.concatenate([p.i, p.j, bridges.i]), np.concatenate([p.j, p.i, bridges.j])
-        return sp.csr_array((cells, at), shape=shape)  # what is given twice is added
+        A = matrix_of(p, 0.5 * np.exp(_log_heat(p.d, width)), graph.m)
+        A.sort_indices()
+        W = sp.csr_array(A + sp.csr_array(A.T))
+        if not len(bridges.i):
+            return W
+        w = np.exp(_log_heat(bridges.d, width, bridge=True))
+        return sp.csr_array(W + sp.csr_array((w, (bridges.i, bridges.j)), shape=shape))
 
     def _two_way_bridges(self, graph: NeighbourGraph) -> tuple[RowPairs, Array]:
         """Edges between pieces, both ways, such that distances alone say who is joined: each row reaches so far."""
