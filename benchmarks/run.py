@@ -154,18 +154,19 @@ def notes(rows: dict[str, Any]) -> str:
 
 
 WHY = {
-    "kmeans-20k-1": "passes in which few rows change take 0.85 to 0.95 of the peer's time, the first up to 2.5 times",
+    "kmeans-20k-1": "passes in which few rows need new distances take 0.8 to 0.95 of the peer's time, those in which "
+    "most do 1.7 times",
     "pca-1": "1.26 on 2026-11-15 (below)",
-    "kmeans-20k-2": "ours takes 1.6 ms an iteration on two threads and 0.9 on one",
+    "kmeans-20k-2": "ours walks so short a pass on one thread: on two it took 1.6 ms where one took 0.9",
     "kernel-pca-2": "ours takes as long on two threads as on one",
-    "isomap-landmarks": "four fifths of the time are Dijkstra's walks in SciPy, one a landmark",
-    "laplacian": "the search for neighbours is a quarter of the time, no other step stands out",
-    "kernel-pca-1": "39 products with half of the kernel are two thirds of the time",
+    "isomap-landmarks": "SciPy's walks from 100 rows, Dijkstra's, take 28 ms even in one call; in other orders of rows, "
+    "edges or landmarks 27 at best",
+    "laplacian": "the search for neighbours takes 3.6 ms, 21 solutions 2.3, the factor of the band 1.1",
+    "kernel-pca-1": "34 products with half of the kernel are two thirds of the time",
     "gtm-6": "which optimum is met is chance: ours ends at -3241.6, with extrapolated or plain steps and whatever the "
     "first noise; init='jitter' with seeds 0 to 3 ends at -3187.8, -3488.7, -3085.5 and -2715.5, the last 409 nats "
     "above ugtm's; several starts take several times as long",
     "gtm-8": "34 passes of 2.9 ms, more than half of it the likelihoods of 1,000 rows at 400 nodes",
-    "ica": "the iteration is scikit-learn's own; the look at the table, whitening and negentropies come on top",
     "ratings-100m": "sweeps of 53, 45 and 36 s on 2026-11-16 at a load of 4 (families.md); not run since",
 }
 

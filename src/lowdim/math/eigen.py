@@ -189,9 +189,8 @@ def _inverted(M: sp.csr_array, shift: float) -> Callable[[Array], Array]:
     """v -> (M + shift)^-1 v of a sparse M >= 0: by Cholesky within a band where rows can be lined up, else sparse."""
     n = M.shape[0]
     order = csgraph.reverse_cuthill_mckee(M, symmetric_mode=True)
-    place = np.empty(n, dtype=np.intp)
-    place[order] = np.arange(n)
-    column = place.take(M.indices)
+    place = np.argsort(order)
+    column = place[M.indices]
     above = column - np.repeat(place, np.diff(M.indptr))
     width = int(above.max(initial=0))
     if width <= WIDEST_BAND:

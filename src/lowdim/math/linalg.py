@@ -14,7 +14,6 @@ EPS = float(np.finfo(np.float64).eps)
 FULL_SHARE = 0.3  # above this share of a spectrum, computing all of it is faster
 VECTORISED = 12  # up to this order a Cholesky written over rows beats batched LAPACK (measured)
 SMALL_MASK = 2**14  # bytes of a mask's bits up to which its patterns are kept in mind
-ROWS_ABREAST = 64  # rows of a narrow table that are compared with the next so many at once
 FEW_MATRICES = 24  # unless there are no more of them than this
 
 
@@ -95,18 +94,6 @@ def unpack(A: Array, q: int) -> Array:
     return full
 
 
-def column_sizes(x: Array) -> Array:
-    """The largest |x| of each column; rows side by side, NumPy compares narrow ones in a fifth of the time.
-
-    >>> column_sizes(np.array([[1.0, -3.0], [-2.0, 0.5]])).tolist()
-    [2.0, 3.0]
-    """
-    size, d = np.abs(x), x.shape[1]
-    whole = len(x) - len(x) % ROWS_ABREAST
-    abreast = size[:whole].reshape(-1, ROWS_ABREAST * d).max(axis=0, initial=0.0).reshape(ROWS_ABREAST, d)
-    return np.concatenate([abreast, size[whole:]]).max(axis=0, initial=0.0)
-
-
 def exact_sums(x: Array) -> tuple[Array, Array]:
     """Column sums and x'x of n x d numbers, the same to the last bit or two in whatever order a processor adds.
 
@@ -117,11 +104,10 @@ def exact_sums(x: Array) -> tuple[Array, Array]:
     True
     """
     bits = (52 - max(len(x), 2).bit_length()) // 2
-    top = np.ldexp(1.5, np.frexp(column_sizes(x))[1] + (52 - bits))
-    h = (x + top) - top
+    top = np.ldexp(1.5, np.frexp(np.abs(x.T, order="C").max(axis=1, initial=0.0))[1] + (52 - bits))
+    h, one = (x + top) - top, np.ones(len(x))  # columns side by side, and sums as products: narrow rows take long
     low = x - h
     cross = low.T @ (h + 0.5 * low)
-    one = np.ones(len(x))  # a product adds up narrow rows in a tenth of the time
     return one @ h + one @ low, h.T @ h + (cross + cross.T)
 
 

@@ -100,13 +100,11 @@ def survey_table(
     """
     each = each or standardize
     frame = frame_of(source.sample(FRAME_ROWS), each, origin=not source.is_sparse)
-    framed = Framed(source, frame)
-    blocks, cols = _survey(framed, run, wide)
+    framed, blocks, cols = _survey(source, frame, run, wide)
     passes = 1
     if not np.isfinite(cols.scatter).all():  # the sample missed the largest cells
         frame = _larger(frame, _largest(source, run), each)
-        framed = Framed(source, frame)
-        blocks, cols = _survey(framed, run, wide)
+        framed, blocks, cols = _survey(source, frame, run, wide)
         passes = 3
     check_columns(source, cols, frame)
     moments = None if blocks is None or cols.gaps else blocks.complete
@@ -115,24 +113,25 @@ def survey_table(
     return standardized(survey, source, ddof) if standardize else survey
 
 
-def _survey(framed: Framed, run: Run, wide: bool) -> tuple[BlockSurvey | None, Columns]:
+def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[Framed, BlockSurvey | None, Columns]:
+    framed = Framed(source, frame)
     with np.errstate(over="ignore", invalid="ignore"):
-        if framed.is_sparse:
+        if source.is_sparse:
             from lowdim.engine.sparse_statistics import stored_columns, survey_stored_block
 
-            stored = Stored(framed.source, framed.frame)
+            stored = Stored(source, frame)
             if wide:
-                return None, fold(stored_columns, stored, run)
+                return framed, None, fold(stored_columns, stored, run)
             both = fold(survey_stored_block, stored, run)
             assert both.columns is not None
-            return both, both.columns
+            return framed, both, both.columns
         if wide:
-            return None, fold(columns, framed, run)
+            return framed, None, fold(columns, framed, run)
         blocks = fold(survey_block, framed, run)
     parts = [] if blocks.columns is None else [blocks.columns]
     if blocks.complete is not None:
         parts.append(columns_of(blocks.complete))
-    return blocks, parts[0] if len(parts) == 1 else parts[0].merge(parts[1])
+    return framed, blocks, parts[0] if len(parts) == 1 else parts[0].merge(parts[1])
 
 
 def columns_of(m: Moments) -> Columns:
