@@ -159,8 +159,8 @@ WHY = {
     "pca-1": "1.26 on 2026-11-15 (below)",
     "kmeans-20k-2": "ours walks so short a pass on one thread: on two it took 1.6 ms where one took 0.9",
     "kernel-pca-2": "ours takes as long on two threads as on one",
-    "isomap-landmarks": "SciPy's walks from 100 rows, Dijkstra's, take 28 ms even in one call; in other orders of rows, "
-    "edges or landmarks 27 at best",
+    "isomap-landmarks": "SciPy's walks from 100 rows, Dijkstra's, take 28 ms even in one call; with rows, edges or "
+    "landmarks in another order 27 at best",
     "laplacian": "the search for neighbours takes 3.6 ms, 21 solutions 2.3, the factor of the band 1.1",
     "kernel-pca-1": "34 products with half of the kernel are two thirds of the time",
     "gtm-6": "which optimum is met is chance: ours ends at -3241.6, with extrapolated or plain steps and whatever the "

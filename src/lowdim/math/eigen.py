@@ -187,16 +187,14 @@ def _iterated(M: Any, k: int, end: str, null: Array | None, space: int) -> tuple
 
 def _inverted(M: sp.csr_array, shift: float) -> Callable[[Array], Array]:
     """v -> (M + shift)^-1 v of a sparse M >= 0: by Cholesky within a band where rows can be lined up, else sparse."""
-    n = M.shape[0]
     order = csgraph.reverse_cuthill_mckee(M, symmetric_mode=True)
     place = np.argsort(order)
-    column = place[M.indices]
-    above = column - np.repeat(place, np.diff(M.indptr))
-    width = int(above.max(initial=0))
+    j = place[M.indices]
+    above = j - np.repeat(place, np.diff(M.indptr))
+    n, width, upper = len(order), int(above.max(initial=0)), above >= 0
     if width <= WIDEST_BAND:
-        upper = np.flatnonzero(above >= 0)
         band = np.zeros((n, width + 1))  # LAPACK's, turned: a row for each column, which ends with the diagonal
-        band.reshape(-1)[column[upper] * (width + 1) + width - above[upper]] = M.data[upper]
+        band[j[upper], width - above[upper]] = M.data[upper]
         band[:, width] += shift
         factor, failed = dpbtrf(band.T, lower=0, overwrite_ab=1)
         if not failed:

@@ -103,14 +103,12 @@ def degrees(W: Any) -> Array:
 
 def path_lengths(G: sp.csr_array, start: Indices | None = None) -> Array:
     """Lengths of the shortest paths from the given rows (all by default) to every row; infinite across pieces."""
-    lengths = csgraph.dijkstra(G, directed=True, indices=start)  # the graph goes both ways already: no copy is made
-    return np.asarray(lengths, dtype=np.float64)
+    return np.asarray(csgraph.dijkstra(G, indices=start), dtype=np.float64)  # it goes both ways already: no copy
 
 
 def matrix_of(pairs: RowPairs, values: Array, n: int) -> sp.csr_array:
     """n x n, these values at the pairs, which are different and come row by row."""
-    ends = np.searchsorted(pairs.i, np.arange(n + 1)).astype(np.int32)
-    return sp.csr_array((values, pairs.j.astype(np.int32), ends), shape=(n, n))
+    return sp.csr_array((values, pairs.j, np.searchsorted(pairs.i, np.arange(n + 1))), shape=(n, n))
 
 
 def both_ways(pairs: RowPairs, n: int) -> sp.csr_array:

@@ -79,9 +79,7 @@ class KnownNearest:
         return ClusteredRows(tile.belongs, tile.squares)
 
 
-def _nearest_with_margins(
-    x: Array, squares: Array, centers: MovedCenters
-) -> tuple[NDArray[np.int32], Array, bool]:
+def _nearest_with_margins(x: Array, squares: Array, centers: MovedCenters) -> tuple[NDArray[np.int32], Array, bool]:
     """Labels as of `nearest_centers`, the rows' margins on the safe side, and whether rounding decided none of them.
 
     With distances a <= b of a row from its first two centres and scores s and t of these, b - a = 2 (s - t) / (a + b),

@@ -63,11 +63,8 @@ def similarities(kernel: KernelFunction, X: Array, Y: Array) -> Array:
             return gaussian(exact_distances(X, Y) ** 2 if exact else squared_distances(X, Y), kernel.gamma)
         K = kernel(X, Y)
     if K.shape != (len(X), len(Y)):
-        raise error(
-            "LD415",
-            problem=f"a callable must take tables of {len(X)} and {len(Y)} rows and give that many "
-            f"rows and columns; it gave {K.shape}",
-        )
+        words = f"a callable must take tables of {len(X)} and {len(Y)} rows and give that many rows and columns"
+        raise error("LD415", problem=f"{words}; it gave {K.shape}")
     if not np.isfinite(K).all():
         i, j = np.argwhere(~np.isfinite(K))[0]
         raise error("LD415", problem=f"k(x, y) is {K[i, j]} for some rows")
@@ -107,7 +104,7 @@ def by_products(n: int, q: int) -> bool:
 
 
 def times(K: Array, v: Array, half: bool) -> Array:
-    """K v of a symmetric matrix of which perhaps only the `half` of `gaussian_matrix` is there; v: one vector or some."""
+    """K v of a symmetric matrix, perhaps only the `half` of it that `gaussian_matrix` makes; v: one vector or some."""
     if not half or v.ndim == 1:
         return np.asarray(dsymv(1.0, K.T, v, lower=0) if half else K @ v)
     y = np.zeros(v.shape[::-1])  # turned, products with strips take half the time
@@ -150,8 +147,7 @@ class FeatureMap(NamedTuple):
         if self.kind == "nystroem":
             return similarities(self.kernel, X, self.rows) @ self.root
         angle = X @ self.rows.T
-        features: Array = np.hstack([np.cos(angle), np.sin(angle)]) / np.sqrt(len(self.rows))
-        return features
+        return np.asarray(np.hstack([np.cos(angle), np.sin(angle)]) / np.sqrt(len(self.rows)))
 
     def axes(self, W: Array, mean: Array) -> tuple[Array, Array, Array]:
         """Weights, columns and origin of z = (k - columns) weights = (features - mean) W; Fourier: k are the features.
