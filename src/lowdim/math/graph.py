@@ -108,7 +108,7 @@ def path_lengths(G: sp.csr_array, start: Indices | None = None) -> Array:
 
 def matrix_of(pairs: RowPairs, values: Array, n: int) -> sp.csr_array:
     """n x n, these values at the pairs, which are different and come row by row."""
-    return sp.csr_array((values, pairs.j, np.searchsorted(pairs.i, np.arange(n + 1))), shape=(n, n))
+    return sp.csr_array((values, pairs.j.copy(), np.searchsorted(pairs.i, np.arange(n + 1))), shape=(n, n))
 
 
 def both_ways(pairs: RowPairs, n: int) -> sp.csr_array:

@@ -157,10 +157,11 @@ class ICA(LatentModel):
             raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=WHOLE_ROWS)
         axes, spread, spectrum = self._whitening(survey, run)
         whitening = axes / spread
-        rows = walk(partial(whitened, spectrum.mean, whitening), survey.source, run)
-        Z = np.concatenate([part for _, part in rows])
+        Z = np.empty((source.n, whitening.shape[1]))
+        for start, rows in walk(partial(whitened, spectrum.mean, whitening), survey.source, run):
+            Z[start : start + len(rows)] = rows
         turn, turns, reason = self._turned(Z)
-        distance = negentropy(Z @ turn.T)
+        distance = negentropy(Z, turn)
         order = np.argsort(-distance, kind="stable")
         turn = turn[order]
         turn *= sign_rule((axes * spread) @ turn.T)[:, None]
@@ -285,11 +286,11 @@ def whitened(mean: Array, K: Array, block: Block) -> Array:
     return (block.x - mean) @ K
 
 
-def negentropy(S: Array) -> Array:
-    """(E log cosh s - that of a normal)^2 of each source: zero where it is Gaussian."""
-    total = np.zeros(S.shape[1])
-    for begin in range(0, len(S), CACHED_ROWS):
-        log_cosh = np.abs(S[begin : begin + CACHED_ROWS])
+def negentropy(Z: Array, turn: Array) -> Array:
+    """(E log cosh s - that of a normal)^2 of each source s = turn z: zero where it is Gaussian."""
+    total = np.zeros(len(turn))
+    for begin in range(0, len(Z), CACHED_ROWS):
+        log_cosh = np.abs(Z[begin : begin + CACHED_ROWS] @ turn.T)
         log_cosh += np.log(0.5 + 0.5 * np.exp(-2.0 * log_cosh))
         total += np.ones(len(log_cosh)) @ log_cosh
-    return np.asarray((total / len(S) - NORMAL_LOG_COSH) ** 2)
+    return np.asarray((total / len(Z) - NORMAL_LOG_COSH) ** 2)
