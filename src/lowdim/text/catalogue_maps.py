@@ -253,14 +253,14 @@ MAP_MESSAGES: dict[str, Entry] = {
         ModelWarning,
         "The sheet has {bells} bells, and the table {n} rows",
         "so bendy a sheet can pass through every row; between rows only the weights' prior holds it",
-        "fewer bells (basis), a larger weight_prior, or more rows; fewer nodes than {nodes} will do (grid)",
+        "fewer bells (basis), weight_prior='auto' or a larger one, or more rows; fewer nodes than {nodes} will do (grid)",
     ),
     "LD477": Entry(
         ModelWarning,
         "Intervals of fills have to be {factor} times as wide as the model believes to be true",
         "cells that were held back are told far worse than the model believes: it follows single rows; the "
         "intervals are as much wider, but no wider than those of a row of which nothing is known",
-        "fewer dimensions, another model (lowdim compare), or more rows",
+        "fewer dimensions, weight_prior='auto' (GTM, density networks), another model (lowdim compare), or more rows",
     ),
     "LD478": Entry(
         BudgetError,

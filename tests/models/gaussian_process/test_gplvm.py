@@ -74,8 +74,8 @@ def test_laplace_against_quadrature():
         logs = logs + norm(p.centre[0], sd).logpdf(z)
         joint = np.exp(logs - logs.max())
         total = np.log(trapezoid(joint, z)) + logs.max()
-        assert found.log_density[i] == pytest.approx(total + np.log(model.frame_.scale).sum(), abs=0.3)
-        assert joint @ z / joint.sum() == pytest.approx(found.mean[i, 0], abs=found.std[i, 0])
+        assert found.log_density[i] == pytest.approx(total + np.log(model.frame_.scale).sum(), abs=0.05)
+        assert joint @ z / joint.sum() == pytest.approx(found.mean[i, 0], abs=0.15 * found.std[i, 0])
 
 
 def test_predictive_variance_is_small_near_rows():
