@@ -253,7 +253,7 @@ MAP_MESSAGES: dict[str, Entry] = {
         ModelWarning,
         "The sheet has {bells} bells, and the table {n} rows",
         "so bendy a sheet can pass through every row; between rows only the weights' prior holds it",
-        "fewer bells (basis), weight_prior='auto' or a larger one, or more rows; fewer nodes than {nodes} will do (grid)",
+        "fewer bells (basis), weight_prior='auto' or larger, or more rows; fewer nodes than {nodes} will do (grid)",
     ),
     "LD477": Entry(
         ModelWarning,
