@@ -23,6 +23,26 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Folders whose files share what is dear to make: the pages of a report, a run, drawn plots.
 TOGETHER = {"tests/browser": "report", "tests/report": "report", "tests/cli": "cli", "tests/plot": "plot"}
+# What takes long, the longest first: begun last, one of them would keep one worker when the other is done.
+LONG = (
+    "tests/laws",
+    "tests/cli",
+    "tests/judge/compare",
+    "tests/adversarial",
+    "tests/sources/dask",
+    "tests/plot",
+    "tests/models/base",
+    "tests/report",
+    "tests/browser",
+    "tests/engine/test_faults.py",
+    "tests/models/gaussian_process",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first; the rest stays in its order."""
+    rank = {path: k for k, path in enumerate(LONG)}
+    items.sort(key=lambda item: next((rank[p] for p in LONG if item.nodeid.startswith(p)), len(LONG)))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -35,6 +55,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             file = nodeid.split("::")[0]
             return TOGETHER.get("/".join(file.split("/")[:2]), file)
 
+    config.option.loadscopereorder = False  # not by the number of tests: it says little of how long they take
     return ByFixture(config, log)
 
 

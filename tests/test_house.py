@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import gc
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -37,6 +39,16 @@ FAMILIES = ("linear", "mixed", "mixtures", "relatives", "ratings", "spectral", "
 LAZY = {"jobs.analysis_base": {"plot", "report", "pandas", "polars"}}  # imported when asked for, inside a function
 LONGEST = 40  # lines of code in a function, its docstring not counted
 FULL = 15  # files in a folder
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _trees_are_forgotten() -> Iterator[None]:
+    """Syntax trees of all files are millions of objects: the collector would walk them here and in all later tests."""
+    gc.disable()
+    yield
+    for kept in (tree, nodes):
+        kept.cache_clear()
+    gc.enable()
 
 
 def module(path: Path) -> str:

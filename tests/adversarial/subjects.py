@@ -51,6 +51,7 @@ QUICK: dict[str, list[dict[str, Any]]] = {
     "KMedoids": [{"n_clusters": 2}, {"n_clusters": 2, "metric": "cosine"}, {"n_clusters": 2, "metric": "precomputed"}],
     "MixtureOfPPCA": [{"n_init": 1, **SHORT}],
     "MixtureOfFA": [{"n_init": 1, **SHORT}],
+    "BayesianMixtureOfPPCA": [{"n_init": 1, **SHORT}],
     "Mixture": [{"n_init": 1, **SHORT}],
     "ICA": [{"max_iter": 20}, {"n_components": 1, "fun": "cube", "max_iter": 20}],
     "CCA": [{"views": 1, **SHORT}],

@@ -25,7 +25,8 @@ from lowdim.text.messages import LowdimError
 
 SOURCE = Path(lowdim.__file__).parent
 
-JOBS = ("kill:PPCA", "kill:krylov", "kill:FA", "kill:mixed", "again:PPCA", "ctrl_c:PPCA", "full:PPCA")
+KILLED = ("kill:PPCA", "kill:krylov", "kill:FA", "kill:mixed")
+JOBS = ("again:PPCA", "ctrl_c:PPCA", "full:PPCA")
 
 
 def drill(trials: int, jobs: tuple[str, ...]) -> dict[str, Any]:
@@ -47,10 +48,16 @@ def short() -> dict[str, Any]:
     return drill(5, JOBS)
 
 
+@pytest.fixture(scope="module")
+def killed() -> dict[str, Any]:
+    """The same of what only the slow tests ask for."""
+    return drill(5, KILLED)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["PPCA", "krylov", "FA", "mixed"])
-def test_a_fit_killed_at_any_time_goes_on_to_the_same_bits(name: str, short: dict[str, Any]) -> None:
-    found = short[f"kill:{name}"]
+def test_a_fit_killed_at_any_time_goes_on_to_the_same_bits(name: str, killed: dict[str, Any]) -> None:
+    found = killed[f"kill:{name}"]
     assert found["same bits"] == 5, found
 
 

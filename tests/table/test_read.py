@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import shlex
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def flags_of(name: str) -> str:
     return re.sub(r"^exit \d\s*", "", first)
 
 
+@cache
 def messages(name: str, flags: str) -> tuple[Message, ...]:
     """The messages of a table whether it can be analysed or not."""
     try:
