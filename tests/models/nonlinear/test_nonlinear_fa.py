@@ -195,3 +195,31 @@ def test_more_than_three_factors(q):
     assert left(fit.transform(X)) < left(flat.transform(X))
     assert fit.fresh_bound_ > flat.objective_ + 3 * 160
     assert fit.score_samples(X).sum() == pytest.approx(fit.objective_, rel=0.02)  # each row found anew
+
+
+def test_a_table_wider_than_long_is_climbed_in_its_own_axes():
+    """What the climb reports, less the weights' prior, is the bound of the cells themselves."""
+    rng = np.random.default_rng(4)
+    t = rng.standard_normal((40, 1))
+    X = np.hstack([t, t**2]) @ rng.standard_normal((2, 90)) + 0.5 * rng.standard_normal((40, 90))
+    fit = NonlinearFactorAnalysis(1, hidden=4, tol=0.02, weight_prior=1.0).fit(X)
+    assert fit.converged_ and fit.params_.layers[-1][0].shape == (4, 90)
+    weights = sum(float((W**2).sum()) for W, b in fit.params_.layers)
+    assert fit.objective_ == pytest.approx(fit.history_[-1] + 0.5 * weights, abs=4.0)  # rows placed anew gain a little
+    assert fit.score(X) > PPCA(1).fit(X).score(X)
+
+
+def test_a_long_table_begins_with_a_sample(monkeypatch):
+    X = bow(400)[0]
+    whole = NonlinearFactorAnalysis(1, hidden=8, tol=0.02).fit(X)
+    monkeypatch.setattr("lowdim.models.nonlinear.nonlinear_fa.SAMPLE_ROWS", 100)
+    begun = NonlinearFactorAnalysis(1, hidden=8, tol=0.02).fit(X)
+    assert begun.converged_ and len(begun.history_) < len(whole.history_)
+    assert begun.objective_ > whole.objective_ - 0.1 * len(X)
+
+
+@pytest.mark.slow
+def test_defaults_converge():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, 5)) @ rng.standard_normal((5, 20)) + 0.5 * rng.standard_normal((1000, 20))
+    assert NonlinearFactorAnalysis().fit(X).converged_

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from lowdim.models.nonlinear.mlp import pack_layers, random_layers
+from lowdim.models.nonlinear.mlp import pack_layers, random_biases, random_layers
 from lowdim.models.nonlinear.nonlinear_fa_bound import (
     CellRows,
     Network,
     NonlinearFABound,
+    bound_gradients,
     hermite_points,
     regression_loss,
     search_places,
@@ -63,3 +64,28 @@ def test_a_linear_network_has_its_posterior_in_closed_form(gaps):
         C = np.outer(A, A) + psi * np.eye(len(A))
         exact = -0.5 * (x @ np.linalg.solve(C, x) + np.linalg.slogdet(C)[1] + len(x) * np.log(2 * np.pi))
         assert bound[i] == pytest.approx(exact, abs=1e-9)
+
+
+def test_squares_multiplied_out_are_those_of_the_residuals():
+    """Complete rows with more cells than units take another way than rows with gaps: the numbers are the same."""
+    rng = np.random.default_rng(5)
+    net = Network(random_layers((2, 4, 9), rng, 3.0))
+    rows, w = rows_of(7, 9, False), rng.uniform(0.5, 2.0, 7)
+    theta = np.hstack([rng.standard_normal((7, 2)), -1 + 0.3 * rng.standard_normal((7, 2))])
+    products = bound_gradients(net, 0.02, rows, theta, w)
+    residuals = bound_gradients(net, 0.02, CellRows(rows.x, np.ones((7, 9), bool)), theta, w)
+    for one, other in ((products.value, residuals.value), (products.theta, residuals.theta)):
+        assert one == pytest.approx(other, rel=1e-10)
+    assert pack_layers(products.layers) == pytest.approx(pack_layers(residuals.layers), rel=1e-8, abs=1e-8)
+    assert products.log_psi == pytest.approx(residuals.log_psi, rel=1e-10)
+
+
+def test_rows_on_a_wrinkled_sheet_find_their_places():
+    """Folds narrower than a third of the factors' spread are not stepped over."""
+    rng = np.random.default_rng(6)
+    net = Network(random_biases(random_layers((2, 30, 12), rng, 12.0), rng))
+    m, psi = rng.standard_normal((300, 2)), 1e-2
+    rows = CellRows(net.output(m) + np.sqrt(psi) * rng.standard_normal((300, 12)), None)
+    theta = np.hstack([m, np.full((300, 2), np.log(0.02))])
+    there = bound_gradients(net, psi, rows, theta, np.ones(300)).value
+    assert (search_places(net, psi, rows)[1] < there).mean() < 0.05

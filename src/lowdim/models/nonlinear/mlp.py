@@ -67,14 +67,22 @@ def activation_slope(A: Array, activation: str) -> Array:
     return 1.0 - A**2 if activation == "tanh" else A * (1.0 - A)
 
 
-def forward(layers: Layers, X: Array, activation: str = "tanh") -> list[Array]:
-    """The activations of every layer: the input first, the linear output last."""
+def hidden_activations(layers: Layers, X: Array, activation: str = "tanh") -> list[Array]:
+    """The activations of every hidden layer, the input first."""
     activations = [X]
-    for k, (W, b) in enumerate(layers):
+    for W, b in layers[:-1]:
         Y = activations[-1] @ W
         Y += b
-        activations.append(activate(Y, activation) if k + 1 < len(layers) else Y)
+        activations.append(activate(Y, activation))
     return activations
+
+
+def forward(layers: Layers, X: Array, activation: str = "tanh") -> list[Array]:
+    """The activations of every layer: the input first, the linear output last."""
+    activations, (W, b) = hidden_activations(layers, X, activation), layers[-1]
+    Y = activations[-1] @ W
+    Y += b
+    return [*activations, Y]
 
 
 def output(layers: Layers, X: Array, activation: str = "tanh") -> Array:
@@ -84,13 +92,21 @@ def output(layers: Layers, X: Array, activation: str = "tanh") -> Array:
 
 def backward(layers: Layers, activations: list[Array], dY: Array, activation: str = "tanh") -> tuple[Layers, Array]:
     """The gradient by every weight and bias, and by the input, given that by the output."""
+    by_output = activations[-2].T @ dY, dY.sum(axis=0)
+    by_hidden, dX = hidden_backward(layers, activations[:-1], dY @ layers[-1][0].T, activation)
+    return (*by_hidden, by_output), dX
+
+
+def hidden_backward(
+    layers: Layers, activations: list[Array], dA: Array, activation: str = "tanh"
+) -> tuple[Layers, Array]:
+    """The gradient by the hidden layers' weights and biases, and by the input, given that by the last of these."""
     gradients: list[Layer] = []
-    for k in range(len(layers) - 1, -1, -1):
-        gradients.append((activations[k].T @ dY, dY.sum(axis=0)))
-        dY = dY @ layers[k][0].T
-        if k:
-            dY *= activation_slope(activations[k], activation)
-    return tuple(reversed(gradients)), dY
+    for k in range(len(layers) - 2, -1, -1):
+        dA *= activation_slope(activations[k + 1], activation)
+        gradients.append((activations[k].T @ dA, dA.sum(axis=0)))
+        dA = dA @ layers[k][0].T
+    return tuple(reversed(gradients)), dA
 
 
 def jacobian(layers: Layers, X: Array, activation: str = "tanh") -> Array:

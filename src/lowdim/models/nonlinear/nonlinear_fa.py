@@ -55,6 +55,8 @@ START_GRID = {1: 40, 2: 15, 3: 7}  # nodes a side of the GTM it starts from
 START_PASSES = 200  # of that GTM, or of probabilistic PCA with more factors
 TOL_WINDOW = 20  # steps over which the bound must gain `tol`
 REGRESSION_STEPS, REGRESSION_GAIN = 200, 1e-10  # of the first regressions, and the gain a row at which they end
+SAMPLE_ROWS = 2000  # of a table twice as long or longer: the climb begins with so many
+SAMPLE_EASE = 2.0  # times `tol`, for that beginning
 FRESH_DRAWS = 20  # a row, for the bound on fresh samples
 LEAST_PLACE_SD = 0.03  # standard deviation of a place at the start: a GTM may be certain of a row
 LEAST_PRIOR = 1e-9
@@ -108,7 +110,7 @@ class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
         Work in units of each column's spread.
     tol : float, default 1e-2
         The climb ends when 20 steps gained less than this in all, in nats a row.
-    max_iter : int, default 1000
+    max_iter : int, default 2000
         Steps of L-BFGS at most.
     random_state : int, Generator or None, default 0
         Draws the first weights and the cells held back; None is 0.
@@ -183,7 +185,7 @@ class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
         amortized: bool = False,
         standardize: bool = False,
         tol: float = 1e-2,
-        max_iter: int = 1000,
+        max_iter: int = 2000,
         random_state: Any = 0,
     ) -> None:
         self.n_components = n_components
@@ -274,7 +276,9 @@ class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
         w = np.ones(survey.source.n) if w is None else np.asarray(w, dtype=np.float64)
         counts = w > 0.0
         rows, fewer = (_centred_rows(source, survey.columns.mean, size, counts) for source in (survey.source, thinned))
-        without, v = self._first_vector(fewer, w[counts], theta[counts], run, watch)
+        rows, axes = (rows, None) if self.amortized else _in_own_axes(rows)
+        fewer = rows if axes is not None else fewer
+        without, v = self._from_sample(fewer, w[counts], theta[counts], run, watch)
         problem, inflation = without._replace(rows=rows), 1.0
         if rows.mask is not None and fewer.mask is not None:
             v = self._raise_bound("held back", without, v, run, lambda v, value: watch.interrupted).x
@@ -284,16 +288,18 @@ class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
         peak = self._raise_bound("bound", problem, v, run, partial(notify_monitor, watch))
         reason = watch.reason if peak.reason == "stopped" else peak.reason
         fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortized else "rows") + " together")
-        params = _params(problem, peak.x)._replace(mean=survey.columns.mean, size=size, inflation=inflation)
+        params = _params(problem, peak.x, axes)._replace(mean=survey.columns.mean, size=size, inflation=inflation)
         return fit._replace(converged=reason == "converged", reason=reason, remaining=peak.remaining), params
 
-    def _raise_bound(self, name: str, problem: NonlinearFABound, v: Array, run: Run, see: Any) -> Peak:
-        """Up the bound, until the last TOL_WINDOW steps gained less than `tol` nats a row in all.
+    def _raise_bound(
+        self, name: str, problem: NonlinearFABound, v: Array, run: Run, see: Any, ease: float = 1.0
+    ) -> Peak:
+        """Up the bound, until the last TOL_WINDOW steps gained less than `tol` nats a row in all, or `ease` times that.
 
         A weight moves all rows and a place one: in units of n^(-1/4) for weights the climb takes half the steps.
         """
         f = parted(recalled(run, name, joined(problem.value_and_grad)))
-        tol, unit = float(self.tol) * float(problem.w.sum()) / TOL_WINDOW, np.ones(len(v))
+        tol, unit = ease * float(self.tol) * float(problem.w.sum()) / TOL_WINDOW, np.ones(len(v))
         shared = len(pack_layers(problem.net.layers)) + 1
         unit[:shared] = 1.0 if self.amortized else float(problem.w.sum()) ** -0.25
 
@@ -310,6 +316,24 @@ class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
             window=TOL_WINDOW,
         )
         return peak._replace(x=peak.x * unit)
+
+    def _from_sample(
+        self, rows: CellRows, w: Array, theta: Array, run: Run, watch: Monitor
+    ) -> tuple[NonlinearFABound, Array]:
+        """Where the climb begins; of a long table, where one over rows spread over it ended, all rows placed anew.
+
+        That takes half the time, and ends higher: the network bends more freely while few rows hold it.
+        """
+        few = np.linspace(0, len(w) - 1, SAMPLE_ROWS).astype(int) if len(w) >= 2 * SAMPLE_ROWS else slice(None)
+        problem, v = self._first_vector(rows.part(few), w[few], theta[few], run, watch)
+        if isinstance(few, slice):
+            return problem, v
+        v = self._raise_bound("sample", problem, v, run, lambda v, value: watch.interrupted, SAMPLE_EASE).x
+        whole, shared = problem._replace(rows=rows, w=w), v[: problem.weights + 1]
+        if self.amortized:
+            return whole, v
+        places = search_places(problem.net.at(v), problem.psi(v), rows)[0]
+        return whole, np.append(shared, whole.row_parameters(places))
 
     def _first_vector(
         self, rows: CellRows, w: Array, theta: Array, run: Run, watch: Monitor
@@ -392,7 +416,7 @@ class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
         q, sizes, points = int(self.n_components), layer_sizes(self.hidden), 3 ** int(self.n_components)
         H = sum(sizes)
         work = min(n, ROWS_A_PIECE) * points * (4 * H + 4 * d + 4 * q)
-        work += SEARCH_SIDE[q] ** q * (min(n, ROWS_A_PIECE) + d)
+        work += SEARCH_SIDE[q] ** q * (min(n, ROWS_A_PIECE) + 2 * d)
         weights = (q + 1 + (4 if self.amortized else 1) * d + (H - min(sizes))) * H
         peak = 8 * (13 * n * d + 45 * (4 * n * q + weights) + work) + 8 * 3 * d * d  # of a table with gaps
         passes = 170 + int(self.max_iter)
@@ -420,12 +444,25 @@ def _centred_rows(source: Source, mean: Array, size: float, counts: Mask) -> Cel
     return CellRows(x if mask is None else np.where(mask, x, 0.0), mask).part(counts)
 
 
-def _params(problem: NonlinearFABound, v: Array) -> NonlinearFAParams:
-    """The parameters in a vector, in the network's units."""
-    encoder, d = unpack_layers(v[problem.weights + 1 :], problem.encoder.layers), problem.rows.x.shape[1]
+def _in_own_axes(rows: CellRows) -> tuple[CellRows, Array | None]:
+    """A complete table wider than long in the axes that its rows span, and these; any other as it is.
+
+    Noise and prior are the same along every axis, so the network leaves the others alone.
+    """
+    if rows.mask is not None or rows.x.shape[1] <= len(rows.x):
+        return rows, None
+    U, S, axes = np.linalg.svd(rows.x, full_matrices=False)
+    return CellRows(U * S, None, rows.x.shape[1]), axes
+
+
+def _params(problem: NonlinearFABound, v: Array, axes: Array | None = None) -> NonlinearFAParams:
+    """The parameters in a vector, in the network's units; the cells' own where the rows stand in other axes."""
+    layers, encoder = problem.net.at(v).layers, unpack_layers(v[problem.weights + 1 :], problem.encoder.layers)
+    if axes is not None:
+        layers = (*layers[:-1], (layers[-1][0] @ axes, layers[-1][1] @ axes))
     return NonlinearFAParams(
-        np.zeros(d),
-        problem.net.at(v).layers,
+        np.zeros(len(layers[-1][1])),
+        layers,
         1.0,
         problem.psi(v),
         NETWORK_NOISE_FLOOR,

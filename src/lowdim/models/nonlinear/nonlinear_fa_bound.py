@@ -9,9 +9,12 @@ import numpy as np
 from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.nonlinear.mlp import (
+    Layer,
     Layers,
     backward,
     forward,
+    hidden_activations,
+    hidden_backward,
     jacobian,
     output,
     pack_layers,
@@ -23,7 +26,7 @@ from lowdim.models.nonlinear.rbf_grid import latent_grid
 HERMITE_POINTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0])  # of Gauss-Hermite's rule: exact to the fifth power
 HERMITE_SHARES = np.array([1.0, 4.0, 1.0]) / 6.0
 ROWS_A_PIECE = 64  # rows at a time: their nine points each stay near the cache
-SEARCH_SIDE = {1: 61, 2: 21, 3: 9, 4: 5, 5: 4}  # places a side tried first for a new row, over +- SEARCH_REACH
+SEARCH_SIDE = {1: 301, 2: 61, 3: 15, 4: 7, 5: 5}  # places a side tried first for a new row, over +- SEARCH_REACH
 SEARCH_REACH = 3.0
 SEARCH_STEPS = 100  # of a row's own search
 SEARCH_SLOPE = 1e-11  # slope, in units of the row's own curvature, at which that ends
@@ -59,15 +62,17 @@ class CellRows(NamedTuple):
 
     x: Array
     mask: Mask | None
+    cells: int | None = None  # of a complete row, where x has its coordinates in fewer axes
 
     def part(self, rows: Any) -> CellRows:
-        return CellRows(self.x[rows], None if self.mask is None else self.mask[rows])
+        return self._replace(x=self.x[rows], mask=None if self.mask is None else self.mask[rows])
 
     @property
     def counts(self) -> Array:
         """How many cells each row has."""
-        n, d = self.x.shape
-        return np.full(n, float(d)) if self.mask is None else self.mask.sum(axis=1).astype(float)
+        if self.mask is None:
+            return np.full(len(self.x), float(self.cells or self.x.shape[1]))
+        return np.asarray(self.mask.sum(axis=1), dtype=np.float64)
 
 
 def pieces(n: int) -> list[slice]:
@@ -115,21 +120,50 @@ def bound_gradients(net: Network, psi: float, rows: CellRows, theta: Array, w: A
     u, share = hermite_points(q)
     m, logs = theta[:, :q], theta[:, q:]
     s = np.exp(logs)
-    activations = net.forward((m[:, None] + s[:, None] * u).reshape(-1, q))
-    R = rows.x[:, None] - activations[-1].reshape(n, len(u), -1)
-    if rows.mask is not None:
-        R *= rows.mask[:, None]
-    square = (R**2).sum(axis=2) @ share
-    dY = (R * (share[:, None] / psi)).reshape(len(activations[-1]), -1)
-    if (w != 1.0).any():
-        dY *= np.repeat(w, len(u))[:, None]
-    by_layers, dZ = net.backward(activations, dY)
-    dZ = dZ.reshape(n, len(u), q)
-    by_m = dZ.sum(axis=1) - w[:, None] * m
-    by_logs = s * np.einsum("njq,jq->nq", dZ, u) - w[:, None] * (s**2 - 1.0)
+    activations = hidden_activations(net.layers, (m + u[:, None] * s).reshape(-1, q), net.activation)
+    W = net.layers[-1][0]
+    A = activations[-1].reshape(len(u), n, -1)  # points first: what a row's points share is then one long walk
+    of_squares = _squares_by_products if rows.mask is None and len(W) < W.shape[1] else _squares_by_residuals
+    square, dA, by_output = of_squares(net.layers[-1], A, rows, share, w / psi)
+    by_hidden, dZ = hidden_backward(net.layers, activations, dA.reshape(len(u) * n, -1), net.activation)
+    dZ = dZ.reshape(len(u), n, q)
+    by_m = dZ.sum(axis=0) - w[:, None] * m
+    by_logs = s * np.einsum("jnq,jq->nq", dZ, u) - w[:, None] * (s**2 - 1.0)
     value = -0.5 / psi * square + _without_squares(rows, psi, m, logs)
     by_log_psi = float(w @ (0.5 * square / psi - 0.5 * rows.counts))
-    return BoundGradients(value, np.hstack([by_m, by_logs]), by_layers, by_log_psi)
+    return BoundGradients(value, np.hstack([by_m, by_logs]), (*by_hidden, by_output), by_log_psi)
+
+
+def _squares_by_residuals(last: Layer, A: Array, rows: CellRows, share: Array, c: Array) -> tuple[Array, Array, Layer]:
+    """Mean squared error of each row, and the gradients of -c/2 times it by units A and by the last layer."""
+    (points, n, units), (W, b) = A.shape, last
+    flat = A.reshape(points * n, units)
+    R = rows.x - (flat @ W + b).reshape(points, n, -1)
+    if rows.mask is not None:
+        R *= rows.mask
+    square = share @ np.einsum("jnd,jnd->jn", R, R)
+    R *= _point_weights(share, c)
+    dY = R.reshape(points * n, -1)
+    return square, dY @ W.T, (flat.T @ dY, dY.sum(axis=0))
+
+
+def _squares_by_products(last: Layer, A: Array, rows: CellRows, share: Array, c: Array) -> tuple[Array, Array, Layer]:
+    """The same of complete rows with more cells than units: |x - b - W'a|^2 multiplied out, no cell at every point."""
+    (points, n, units), (W, b) = A.shape, last
+    E = rows.x - b
+    P, middle = E @ W.T, (share @ A.reshape(points, n * units)).reshape(n, units)
+    D = P - (A.reshape(points * n, units) @ (W @ W.T)).reshape(A.shape)
+    square = (E**2).sum(axis=1) - (middle * P).sum(axis=1) - share @ np.einsum("jnh,jnh->jn", A, D)
+    weights = _point_weights(share, c)
+    D *= weights
+    middle *= c[:, None]
+    AA = (A * weights).reshape(points * n, units).T @ A.reshape(points * n, units)
+    return square, D, (middle.T @ E - AA @ W, c @ E - middle.sum(axis=0) @ W)
+
+
+def _point_weights(share: Array, c: Array) -> Array:
+    """What each point of each row counts; the same for all rows where that is so, which is quicker."""
+    return share[:, None, None] * (c[0] if (c == c[0]).all() else c[:, None])
 
 
 class NonlinearFABound(NamedTuple):
