@@ -210,6 +210,7 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
         )
     ],
     ("panel.csv", "LD126"): [Repair("one row for each country, such as its mean", edited(mean_of_each))],
+    ("stuck.csv", "LD127"): [Repair("empty these cells", edited(lambda text: text.replace(",7.5,", ",,")))],
     ("titles.csv", "LD017"): [
         Repair("leave them out of the file", edited(lambda text: "\n".join(text.split("\n")[3:])))
     ],

@@ -199,6 +199,7 @@ def columns_apart() -> dict[str, tuple[bytes, str]]:
             csv("country,year,a,b,c", [["KLMN"[i % 4], 2001 + i // 4, *r] for i, r in enumerate(numbers(24, 3))]),
             "",
         ),
+        "stuck.csv": (csv("a,b,c", changed(numbers(60, 3), {(i, 1): 7.5 for i in range(20, 31)})), ""),
         "two_headers.csv": (csv("first,,second,", [["a", "b", "a", "b"], *numbers(10, 4)]), ""),
         "stray_word.csv": (
             csv("a,b,c", changed(numbers(40, 3), {(7, 1): "rotary", (9, 1): "rotary", (12, 2): "x"})),

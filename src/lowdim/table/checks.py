@@ -14,6 +14,7 @@ from lowdim.table.kinds.functions import MOST_PARTNERS, alike_pairs, find_functi
 from lowdim.table.kinds.gap_codes import find_gap_codes
 from lowdim.table.kinds.products import find_products
 from lowdim.table.kinds.scales import log_entries
+from lowdim.table.kinds.stuck import stuck_stretches
 from lowdim.table.kinds.sums import find_sums
 from lowdim.table.notes import Notes
 from lowdim.table.options import ReadingOptions
@@ -323,6 +324,7 @@ def _remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes)
     _closed(work, notes)
     _repeats(work, place, notes)
     _total_row(work, place, notes)
+    _stuck(work, place, notes)
     quartiles = _quantiles(work.X, (0.25, 0.5, 0.75)).T
     notes_of = [_note(c, work.X[:, j], quartiles[j], work.rows) for j, c in enumerate(work.columns)]
     return work._replace(columns=[c._replace(note=note) for c, note in zip(work.columns, notes_of, strict=True)])
@@ -512,6 +514,19 @@ def _total_row(work: Numbers, place: Place, notes: Notes) -> None:
     row = np.flatnonzero((close | ~seen).all(axis=1) & large.any(axis=1) & (seen.sum(axis=1) > 1))
     if len(row) == 1:
         notes.add("LD159", f"{place.unit} {place.lines[work.rows[row[0]]]}")
+
+
+def _stuck(work: Numbers, place: Place, notes: Notes) -> None:
+    """Columns that change from row to row and hold one value over some stretch."""
+    found = stuck_stretches(work.X)
+    for j in dict.fromkeys(s.column for s in found):
+        of_column = [s for s in found if s.column == j]
+        words = []
+        for _, start, stop in of_column:
+            first, last = place.lines[work.rows[[start, stop - 1]]]
+            lines = f"{place.unit}s {first} to {last}"
+            words.append(f"{figures(work.X[start, j], 6)} in {stop - start} rows one after the other ({lines})")
+        notes.add("LD127", f"column {work.columns[j].position}", column=work.names[j], stretches=listing(words, 3))
 
 
 def _note(c: Column, x: Array, quartiles: Array, rows: NDArray[np.intp]) -> str:
