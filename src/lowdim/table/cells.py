@@ -21,7 +21,8 @@ COMMA_GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"  # 1,234 and 1,234.5: com
 POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?$"
 SPACED = r"^[+-]?[1-9]\d{0,2}([ '\x{a0}\x{2009}\x{202f}\x{2019}]\d{3})+([.,]\d*)?$"
 SPACES = r"[ '\x{a0}\x{2009}\x{202f}\x{2019}]"
-LIMIT_TEXT = re.compile(r"<\s*=?\s*(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+BELOW = r"<\s*=?\s*(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?"  # <0.5, a limit of detection
+LIMIT_TEXT = re.compile(BELOW)
 LIMIT_FACTOR = {"half": 0.5, "zero": 0.0, "limit": 1.0}
 LARGE_TEXT = 2**30  # bytes of text beyond which Arrow needs 64-bit offsets
 COLUMNS_AT_ONCE = 256
@@ -39,6 +40,9 @@ MONTHS |= {"mär": 3, "avr": 4, "mai": 5, "okt": 10, "dez": 12, "déc": 12, "fé
 DAY_NUMBERS = r"^(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:\.0*)?$"
 UNIT_SIGNS = ("%", "‰", "€", "$", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY")
 UNIT_DIGITS = r"[+-]?(\d[\d.,' \x{a0}\x{2009}\x{202f}\x{2019}]*|[.,]\d+)([eE][+-]?\d+)?"
+OWN_UNIT = r"[+-]?[\d.,]*\d[.,]?\s+(?P<unit>[^\W\d_][^\s\d]*(?: ?/ ?[^\W\d_][^\s\d]*)?|[°µμ][^\s\d]+)"  # after a space
+LOOKED_AT = 100  # cells among which there is one with its unit, where others are limits
+LEAST_MEASURED = 12  # different cells of a column that measures; fewer may be labels: 3 months, 6 months
 UNIT_SHARE = 0.5  # of the cells of a column that must carry the sign
 
 
@@ -419,15 +423,35 @@ def without_units(text: Any, gap: Mask) -> tuple[Any, str]:
     import pyarrow.compute as pc
 
     numeric = matches(text, rf"^{UNIT_DIGITS}$") | _marked(text, "|".join(map(re.escape, UNIT_SIGNS)))
-    for sign in UNIT_SIGNS:
+    for sign in (*UNIT_SIGNS, *_own_unit(text, gap)):
         mark = re.escape(sign)
         marked = _marked(text, mark)
         if marked.sum() < UNIT_SHARE * (~gap).sum() or not marked.any() or (numeric & ~gap & ~marked).any():
             continue  # 5 or $5 beside 5 % may mean two things
         bare = pc.replace_substring_regex(text, rf"\s*{mark}\s*", "")
         example = str(text[int(np.argmax(marked))].as_py())
-        return pc.if_else(pa.array(marked), bare, text), example
+        limit = matches(text, rf"^{BELOW}\s*({mark})$")  # <0.5 mg/L
+        return pc.if_else(pa.array(marked | limit), bare, text), example
     return text, ""
+
+
+def _own_unit(text: Any, gap: Mask) -> tuple[str, ...]:
+    """The unit that follows the number in every cell of a column, limits such as <0.5 aside: 12 mg/L, 3.1 mg/L.
+
+    >>> import pyarrow as pa
+    >>> _own_unit(pa.array([f"{k} mm/h" for k in range(20)]), np.zeros(20, dtype=bool))
+    ('mm/h',)
+    """
+    import pyarrow.compute as pc
+
+    seen = text.filter(~gap)
+    cells = (re.fullmatch(OWN_UNIT, cell) for cell in seen.slice(0, LOOKED_AT).to_pylist())
+    first = next(filter(None, cells), None)
+    if first is None or pc.count_distinct(seen).as_py() < LEAST_MEASURED:
+        return ()
+    mark = re.escape(first["unit"])
+    whole = matches(seen, rf"^{UNIT_DIGITS}\s*{mark}$|^{BELOW}(\s*{mark})?$").all()
+    return (first["unit"],) if whole else ()
 
 
 def _marked(text: Any, marks: str) -> Mask:
