@@ -44,3 +44,22 @@ def test_a_table_has_gaps_where_the_codes_were(tmp_path: Path) -> None:
     used = read(frame, use="bmi")
     assert not np.isnan(used.X).any() and "LD151" in used.messages.codes
     assert "LD157" not in read(frame.to_numpy()).messages.codes  # an array is taken as it is
+
+
+def test_a_code_of_answers_is_one_in_a_column_of_larger_numbers_too():
+    """-9 is farther from answers 1 to 5 than they from each other, and not so from incomes: there too it is a gap."""
+    rng = np.random.default_rng(0)
+    answer, income = rng.integers(1, 6, 200).astype(float), rng.lognormal(7.8, 0.5, 200)
+    answer[:9], income[5:12] = -9.0, -9.0
+    (code,) = find_gap_codes({"income": income, "answer": answer})
+    assert code == (-9.0, ("income", "answer"), 16, True)
+    (code,) = find_gap_codes({"answer": answer, "balance": np.where(np.arange(200) < 5, -9.0, income - 2500.0)})
+    assert not code.sure  # other balances are negative, and this may be one
+
+
+def test_many_ages_of_99_and_none_near_are_asked_about():
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 80, 300).astype(float)
+    assert find_gap_codes({"age": np.r_[age, [99.0] * 12]}) == [(99.0, ("age",), 12, False)]
+    assert find_gap_codes({"age": np.r_[age, 81.0, 86.0, 91.0, 95.0, [99.0] * 12]}) == []
+    assert find_gap_codes({"age": np.r_[age, 99.0, 99.0]}) == []

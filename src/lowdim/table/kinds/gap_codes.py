@@ -14,6 +14,11 @@ DISGUISES += [-32768.0, 32767.0, 65535.0, -1e20, -1e30, 1e20, 1e30]
 LEAST_OTHERS = 3  # numbers that a code stands apart from
 SURE_OTHERS = 10  # numbers from which a code is taken for what it is
 SURE_TIMES = 2  # cells of one column from which it is no slip
+SPIKE_TIMES, SPIKE_OTHERS, SPIKE_STEPS = (
+    5,
+    20,
+    4.0,
+)  # cells, other values, and the longest of their steps: see `_is_spike`
 MOST_SHARE = 0.5  # of a column: beyond it a code may be a value of its own ("never")
 
 
@@ -27,7 +32,8 @@ class GapCode(NamedTuple):
 
 
 def find_gap_codes(columns: dict[str, Array]) -> list[GapCode]:
-    """The codes that occur; sure ones come twice in a column, in less than half of it, and are no value elsewhere.
+    """The codes that occur; sure ones come twice in a column, in less than half of it, and are no value elsewhere: a
+    negative code is none where nothing else is negative.
 
     >>> bmi = np.r_[np.linspace(18, 45, 40), -99, -99]
     >>> find_gap_codes({"bmi": bmi, "age": np.linspace(20, 80, 42)})
@@ -38,13 +44,19 @@ def find_gap_codes(columns: dict[str, Array]) -> list[GapCode]:
     }
     found = []
     for code in DISGUISES:
-        apart = {name: x for name, x in columns.items() if code in ends[name] and _stands_apart(x, code)}
-        times = {name: int((x == code).sum()) for name, x in apart.items()}
+        holding = {name: x for name, x in columns.items() if code in ends[name]}
+        apart = {name: x for name, x in holding.items() if _stands_apart(x, code) or _is_spike(x, code)}
+        if not apart:
+            continue
+        below = {name: x for name, x in holding.items() if name not in apart and _is_below(x, code)}
+        times = {name: int((x == code).sum()) for name, x in (apart | below).items()}
         total = sum(times.values())
-        if total > 1 or (total and abs(code) >= 99):
-            elsewhere = any((x == code).any() for name, x in columns.items() if name not in apart)
-            sure = not elsewhere and any(_is_sure(x, times[name]) for name, x in apart.items())
-            found.append(GapCode(code, tuple(apart), total, sure))
+        if total > 1 or abs(code) >= 99:
+            elsewhere = any((x == code).any() for name, x in columns.items() if name not in times)
+            sure = not elsewhere and any(
+                _stands_apart(x, code) and _is_sure(x, times[name]) for name, x in apart.items()
+            )
+            found.append(GapCode(code, tuple(name for name in columns if name in times), total, sure))
     return found
 
 
@@ -53,6 +65,20 @@ def _stands_apart(x: Array, code: float) -> bool:
     others = x[~np.isnan(x) & (x != code)]
     spread = float(np.ptp(others)) if len(others) else 0.0
     return len(others) >= LEAST_OTHERS and spread > 0 and bool(np.abs(others - code).min() > max(spread, 1.0))
+
+
+def _is_below(x: Array, code: float) -> bool:
+    """Whether a code is the one negative number of a column: an income of -9 where -9 is no answer elsewhere."""
+    return code < 0 and not bool((x[~np.isnan(x) & (x != code)] < 0).any())
+
+
+def _is_spike(x: Array, code: float) -> bool:
+    """Whether several cells hold a code, and far less than its distance lies between any of the other numbers: ages of
+    99 where nobody else is older than 80. It may be a value, so that it is asked about and no more."""
+    others = np.unique(x[~np.isnan(x) & (x != code)])
+    if (x == code).sum() < SPIKE_TIMES or len(others) < SPIKE_OTHERS:
+        return False
+    return bool(np.abs(others - code).min() > SPIKE_STEPS * np.diff(others).max())
 
 
 def _is_sure(x: Array, times: int) -> bool:
