@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.filled_table import Fills
     from lowdim.judge.gaps import GapReport
+    from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.mixed.mixed_map import MixedMap
     from lowdim.judge.rows.null_law import RowLaw
@@ -193,6 +194,13 @@ class Analysis:
         from lowdim.plot.subjects import Plots
 
         return Plots(self)
+
+    @cached_property
+    def groups(self) -> RowGroups:
+        """Groups that the rows clearly fall into on the map; one where they do not."""
+        from lowdim.judge.maps.groups import row_groups
+
+        return row_groups(self.map, self.table, self.posterior.mean, self.settings.seed)
 
     @cached_property
     def surprises(self) -> Array:

@@ -1,8 +1,8 @@
 """An analysis opened from its run folder: what was stored is read, what was not is made again, stage by stage.
 
 `judges.lowdim` beside the model holds the parts of an analysis that took long (format: `storage/model_file.py`, plain
-values only): the jury, the axes' cards, the fills' numbers, the odd rows, and where each row lies. Resampled maps are
-not in it, as they are large: the stability of the map is found again when asked for.
+values only): the jury, the axes' cards, the fills' numbers, the odd rows, the groups, and where each row lies. The
+resampled maps are not in it, as they are large: the stability of the map is found again when asked for.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.filled_table import Fills
     from lowdim.judge.gaps import GapReport
+    from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.maps.table_map import ResampledMap
     from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
@@ -54,6 +55,7 @@ STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "ColumnFill": "judge.fills.calibration",
     "PairedDifference": "judge.dimensions.row_folds",
     "RowDistances": "judge.rows.odd_rows",
+    "RowGroups": "judge.maps.groups",
     "DistanceLaw": "judge.dimensions.distance_law",
     "HeldOut": "judge.held_out",
     "HiddenErrors": "judge.fills.calibration",
@@ -82,6 +84,7 @@ class SavedAnalysis(Analysis):
     `trust`, `shares`
     `jury`, `axes`, `fills`, `odd`,               judges.lowdim; in a folder without it (of an older lowdim, or
     `posterior`                                   of a run that was stopped) that stage alone runs again
+    `groups`                                      judges.lowdim; in an older folder none
     `model`, `calibration`                        model.lowdim, run.json
     `row_names`, `has_gaps`, `label_names`        judges.lowdim, run.json; else the table
     `table`                                       the file it was read from, if it has not changed since
@@ -172,6 +175,13 @@ class SavedAnalysis(Analysis):
     @cached_property
     def axes(self) -> tuple[AxisCard, ...]:
         return self._part("axes", lambda: self._stages.axes(self._refits))
+
+    @cached_property
+    def groups(self) -> RowGroups:
+        """As stored; one in a folder of an older lowdim, whose sentences name none."""
+        from lowdim.judge.maps.groups import one_group
+
+        return self._part("groups", lambda: one_group(len(self.posterior.mean)))
 
     @cached_property
     def stability(self) -> Stability:
@@ -274,6 +284,7 @@ def save_parts(analysis: Analysis | Partial, folder: Path) -> None:
         "posterior": analysis.posterior,
         "axes": getattr(analysis, "axes", None),
         "held": analysis.held,
+        "groups": getattr(analysis, "groups", None),
     }
     if analysis.odd is not None:
         fields = analysis.odd._asdict()

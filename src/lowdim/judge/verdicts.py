@@ -32,7 +32,7 @@ def five_sentences(analysis: Any) -> tuple[str, ...]:
         axis_sentence(analysis),
         fill_sentence(analysis.fills, not_random=bool(analysis.gaps.depends)),
         " ".join(filter(None, (odd_sentence(analysis.odd), held_sentence(analysis)))),
-        map_sentence(analysis),
+        " ".join(filter(None, (map_sentence(analysis), analysis.groups.sentence))),
     )
     return sentences if analysis.of is None else (*sentences, sample_sentence(analysis))
 
@@ -138,9 +138,11 @@ def _predicts(fills: Any) -> TrustCheck:
         share, most = f"{100 * right / tried:.0f}%", f"{100 * usual / tried:.0f}%"
         text = f"{share} of {tried:,} hidden labels were right; the most frequent label is in {most}"
         return TrustCheck(words, right > usual, text)
+    if not fills.tried:
+        return TrustCheck(words, None, "no cell was hidden")
     return TrustCheck(
         words,
-        None if not fills.tried else bool(fills.skill > 0.0),
+        bool(fills.skill > 0.0),
         f"fills remove {100 * fills.skill:.0f}% of the squared error of column means (the fills' own model; "
         f"the map's share is Q2, under dimensions)",
     )

@@ -52,6 +52,11 @@ class GaussianMap:
         """Where each row lies by the cells that are not held out; far rows by all they have."""
         return self.model.posterior(without_held(self.source(X), held, rows=False))
 
+    def blurred(self, X: Array, rng: np.random.Generator) -> Array:
+        """Where each row would lie with its values anywhere within their steps: of a yes or no, anywhere about it."""
+        within = rng.uniform(-0.5, 0.5, X.shape) * [usual_step(x) for x in X.T]
+        return np.asarray(self.model.transform(self.source(X + within)))
+
     def odd_rows(
         self,
         X: Array,
@@ -137,6 +142,16 @@ class GaussianMap:
         """The mean of every number as the table is told."""
         mean = np.asarray(self.model.mean_)
         return mean if self.scales is None else self.scales.outward(mean)
+
+
+def usual_step(x: Array) -> float:
+    """The median of the steps between the different values of a column; 0 where it has one.
+
+    >>> usual_step(np.array([1.0, 3.0, 2.0, 2.0, 9.0]))
+    1.0
+    """
+    steps = np.diff(np.unique(x[~np.isnan(x)]))
+    return float(np.median(steps)) if len(steps) else 0.0
 
 
 class ResampledGaussian(NamedTuple):

@@ -78,6 +78,10 @@ class TableMap(Protocol):
         """Where each row lies by the cells that are not held out; far rows by all they have."""
         ...
 
+    def blurred(self, X: Array, rng: np.random.Generator) -> Array:
+        """Where each row may lie as well, since columns in steps say no more than which step a value is nearest to."""
+        ...
+
     def odd_rows(
         self,
         X: Array,

@@ -68,6 +68,13 @@ class AnswerMap(MixedMap):
         """Where each row lies, and how surely."""
         return self.posterior(X)
 
+    def blurred(self, X: Array, rng: np.random.Generator) -> Array:
+        """A draw of each row's place: few answers leave it open, and say nothing of groups."""
+        posterior = self.posterior(X)
+        root = np.linalg.cholesky(posterior.cov)
+        drawn: Array = np.einsum("nij,nj->ni", root, rng.standard_normal(posterior.mean.shape))
+        return posterior.mean + drawn
+
     def odd_rows(
         self,
         X: Array,

@@ -72,6 +72,12 @@ def map_of_model(
     )
 
 
+def _by_groups(analysis: Analysis) -> Groups | None:
+    """The groups that the rows of a table without labels fall into."""
+    names = analysis.groups.names
+    return None if names is None or len(names) > MOST_POINTS else groups(names, len(names), "group")
+
+
 def _places(subject: ModelOnTable, entry: ModelEntry, needed: int) -> Array:
     """Where the model puts the rows; of a mixture with axes in its parts, on the common map of all parts."""
     from lowdim.jobs.subject import Subject
@@ -107,7 +113,8 @@ def map_of(
     analysis : Analysis
         What `lowdim.analyse` gave.
     color : str or array of shape (n_rows,), optional
-        A column by its name, or one value a row; the first label column of a table of up to 3,000 rows.
+        A column by its name, or one value a row; in a table of up to 3,000 rows the first label column, or the groups
+        that the rows fall into.
     labels : {"odd", "none"} or list
         Rows that are named: the odd ones, none, or these by name or position.
     axes : tuple of two int, default (0, 1)
@@ -129,6 +136,8 @@ def map_of(
     names = analysis.row_names
     if color is None and len(names) <= MOST_POINTS:
         color = next(iter(analysis.label_names), None)
+    usual = None if join else _by_groups(analysis)  # a path is coloured by order
+    kinds = usual if color is None else column_groups(analysis.table, color)
     odd = [r.row for r in analysis.odd.rows]
     return map_rows(
         analysis.posterior,
@@ -137,7 +146,7 @@ def map_of(
         row_names=names,
         gap_rows=analysis.has_gaps,
         odd_rows=odd,
-        color=None if color is None else column_groups(analysis.table, color),
+        color=kinds,
         named=rows_named(names, labels, odd, MOST_NAMED_ROWS),
         t2_level=t2_level,
         law=analysis.odd.judged.law,

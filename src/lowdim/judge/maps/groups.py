@@ -1,0 +1,235 @@
+"""Do the rows fall into groups? Parts of the map between which hardly any rows lie.
+
+The places are cut into 2 to 6 parts by their nearest centres, in units of the spread within parts. Two parts are apart
+where the density of their rows, along the direction that tells them apart best, has a deep and sure valley, and where
+the rows beside it lie between the two: those of a bend lie to one side. Parts that are not apart are one. A skew or
+heavy tail has no valley, steps of a column are blurred before, and rows that go on from the one before count as fewer,
+so that none of these makes groups.
+
+References: Fisher (1936) for the direction; Silverman, "Density estimation" (1986), for the width of the kernel and the
+variance of a density's square root.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from scipy.special import chdtri
+
+from lowdim.judge.axes import eta_squared
+from lowdim.math.clusters import Labels, nearest_centers, plus_plus
+from lowdim.math.linalg import Array
+
+if TYPE_CHECKING:
+    from lowdim.judge.maps.table_map import TableMap
+    from lowdim.table.table import Table
+
+MOST_ROWS = 2000  # rows that are looked at; the others go with their nearest
+MOST_PARTS = 6
+ROWS_PER_AXIS = 25  # with fewer a direction can be found that parts any rows
+LEAST_ROWS, LEAST_SHARE = 10, 0.05  # of a group
+SEEN_SHARE = 0.5  # of a row's cells: one with fewer lies near the middle whatever it is
+VALLEY = 0.4  # density of the valley over that of the lower peak: two Gaussians 4 spreads apart have 0.27
+CLEAR = 3.6  # errors between the two: no false alarm among simulated skew, heavy-tailed, flat and bent tables
+BESIDE, LEAST_BESIDE = 0.15, 8  # share and number of the rows beside a valley that tell whether it is a bend
+BENT_P, BENT_SQUARE = 0.02, 0.15  # how unlike the others these may lie: see `_bent`
+THIN, STRETCHED, TWO_SIDES = 0.6, 1.1, 1.7
+TOLD_SHARE = 0.5  # of the best column's share of variance between groups, from which a second one is named
+UNITS, STEPS = 4, 12  # rounds of new units, and steps of the centres in each
+GRID = 256
+
+
+class RowGroups(NamedTuple):
+    """Groups of rows, the largest first."""
+
+    label: NDArray[np.int64]  # of each row, from 0
+    columns: tuple[str, ...]  # that tell them apart best
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of each group."""
+        return tuple(np.bincount(self.label).tolist())
+
+    @property
+    def names(self) -> list[str] | None:
+        """What to call each row's group; None where there is one."""
+        return [f"group {k + 1}" for k in self.label.tolist()] if len(self.sizes) > 1 else None
+
+    @property
+    def sentence(self) -> str:
+        """How many, how large and by what they differ; nothing where the rows are one group."""
+        if len(self.sizes) < 2:
+            return ""
+        sizes = ", ".join(f"{size:,}" for size in self.sizes)
+        by = " and ".join(self.columns)
+        return f"The rows fall into {len(self.sizes)} groups ({sizes} rows), told apart mainly by {by}."
+
+
+def one_group(n: int) -> RowGroups:
+    """All rows together."""
+    return RowGroups(np.zeros(n, dtype=np.int64), ())
+
+
+def row_groups(found: TableMap, table: Table, places: Array, seed: int = 0) -> RowGroups:
+    """The groups that a map shows of a table's rows, by their places on it."""
+    n, q = places.shape
+    full = np.flatnonzero(np.isnan(table.X).mean(axis=1) <= 1.0 - SEEN_SHARE)
+    rows = full[:: max(1, -(-len(full) // MOST_ROWS))]
+    if q == 0 or len(rows) < 2 * LEAST_ROWS:
+        return one_group(n)
+    z = found.blurred(table.X[rows], np.random.default_rng(seed))
+    label = groups_of_places(z)
+    if not label.any():
+        return one_group(n)
+    scale = z.std(axis=0)
+    nearest = cKDTree(z / scale).query(places / scale)[1]
+    everyone = label[nearest]
+    everyone[rows] = label
+    largest = np.argsort(-np.bincount(everyone), kind="stable")
+    everyone = np.argsort(largest)[everyone]
+    return RowGroups(everyone, _telling(table.X[rows], table.names, everyone[rows]))
+
+
+def _telling(X: Array, names: tuple[str, ...], label: NDArray[np.int64]) -> tuple[str, ...]:
+    """The column with most of its variance between the groups, and a second where it has nearly as much."""
+    shares = []
+    for x in X.T:
+        seen = ~np.isnan(x)
+        tie = eta_squared(x[seen], label[seen])
+        shares.append(0.0 if tie is None else tie[0])
+    best = np.argsort(-np.array(shares), kind="stable")[:2]
+    return tuple(names[j] for j in best if shares[j] >= TOLD_SHARE * shares[best[0]])
+
+
+def groups_of_places(z: Array) -> Labels:
+    """The group of each place, from 0; all 0 where they are one group.
+
+    >>> z = np.random.default_rng(0).standard_normal((200, 2))
+    >>> groups_of_places(z).max()
+    0
+    >>> z[:80, 1] += 6.0
+    >>> np.bincount(groups_of_places(z))
+    array([ 80, 120])
+    """
+    n = len(z)
+    one = best = np.zeros(n, dtype=np.int64)
+    z = z[:, : max(1, n // ROWS_PER_AXIS)]
+    z = _white(z[:, np.ptp(z, axis=0) > 0], one)
+    if not z.shape[1]:
+        return one
+    least = max(LEAST_ROWS, LEAST_SHARE * n)
+    for k in range(2, MOST_PARTS + 1):
+        label = _only_apart(z, _large(z, _parts(z, k), least))
+        best = label if label.max() > best.max() else best
+    return np.unique(best, return_inverse=True)[1]
+
+
+def _white(z: Array, label: Labels) -> Array:
+    """Places in units of the spread within parts, uncorrelated there."""
+    within = z - _centers(z, label)[label]
+    variance, turn = np.linalg.eigh(within.T @ within / len(z))
+    units = np.sqrt(np.maximum(variance, 1e-9 * variance.max(initial=1e-300)))
+    return np.asarray((z - z.mean(axis=0)) @ (turn / units))
+
+
+def _centers(z: Array, label: Labels) -> Array:
+    return np.array([z[label == k].mean(axis=0) for k in range(label.max() + 1)])
+
+
+def _parts(z: Array, k: int) -> Labels:
+    """Up to k parts around their centres, the units found with them: long groups side by side are told apart."""
+    label, w = np.zeros(len(z), dtype=np.int64), z
+    centers = plus_plus(z, None, None, k, z.mean(axis=0), np.random.default_rng(0))
+    for _ in range(UNITS):
+        for _ in range(STEPS):
+            before, label = label, np.unique(nearest_centers(w, None, centers[None])[0], return_inverse=True)[1]
+            centers = _centers(w, label)
+            if np.array_equal(before, label):
+                break
+        w = _white(z, label)
+        centers = _centers(w, label)
+    return label
+
+
+def _large(z: Array, label: Labels, least: float) -> Labels:
+    """Parts that are too small for a group go with the nearest that is not."""
+    large = np.flatnonzero(np.bincount(label) >= least)
+    if len(large) < 2:
+        return np.zeros_like(label)
+    centers = _centers(_white(z, label), label)
+    to: Labels = ((centers[:, None] - centers[large]) ** 2).sum(axis=-1).argmin(axis=1)
+    return to[label]
+
+
+def _only_apart(z: Array, label: Labels) -> Labels:
+    """Parts joined, the nearest first, until all are apart from each other."""
+    while label.any():
+        K = label.max() + 1
+        joint = [(i, j) for i in range(K) for j in range(i) if not _apart(z[label == i], z[label == j])]
+        if not joint:
+            break
+        centers = _centers(_white(z, label), label)
+        i, j = min(joint, key=lambda pair: float(((centers[pair[0]] - centers[pair[1]]) ** 2).sum()))
+        label = np.unique(np.where(label == i, j, label), return_inverse=True)[1]
+    return label
+
+
+def _apart(a: Array, b: Array) -> bool:
+    """Whether hardly any row lies between two parts, and those beside the valley are no bend."""
+    within = np.concatenate([a - a.mean(axis=0), b - b.mean(axis=0)])
+    S = within.T @ within / len(within)
+    root = np.linalg.cholesky(S + 1e-9 * np.trace(S) * np.eye(len(S)))
+    w, gap = np.linalg.solve(root, within.T).T, np.linalg.solve(root, a.mean(axis=0) - b.mean(axis=0))
+    distance = float(np.linalg.norm(gap))
+    along = w @ (gap / distance)
+    at = along + np.where(np.arange(len(w)) < len(a), distance, 0.0)  # 0 is b's centre
+    depth, errors, place = _valley(at, distance)
+    alike = max(_alike(along[: len(a)]), _alike(along[len(a) :]), 0.0)
+    if depth > VALLEY or errors * np.sqrt((1.0 - alike) / (1.0 + alike)) < CLEAR:
+        return False
+    beside = np.argsort(np.abs(at - place), kind="stable")[: int(max(LEAST_BESIDE, BESIDE * len(w)))]
+    return not _bent(w[beside] - np.outer(along[beside], gap / distance))
+
+
+def _bent(across: Array) -> bool:
+    """Whether rows beside a valley lie off the line between the centres, to one side or to both, or on a thin curve.
+
+    `across` has unit variance in q - 1 directions over all rows: of m that are like the others, m times the square of
+    the mean is from chi-squared, second moments lie between (1 -+ sqrt((q - 1) / m))^2, and the fourth moment in the
+    widest direction is about three times the square of the second; of rows on two sides it is once.
+    """
+    m, q = across.shape
+    if q == 1:
+        return False
+    aside = float((across.mean(axis=0) ** 2).sum())
+    square, turn = np.linalg.eigh(across.T @ across / m)
+    fourth = ((across @ turn[:, -1]) ** 4).mean() / square[-1] ** 2
+    chance = np.sqrt((q - 1) / m)
+    one_side = m * aside > chdtri(q - 1, BENT_P) and aside > BENT_SQUARE
+    thin = square[1] < THIN * max(1.0 - chance, 0.0) ** 2  # the first is none, along the line
+    return bool(one_side or thin or square[-1] > STRETCHED * (1.0 + chance) ** 2 or fourth < TWO_SIDES)
+
+
+def _alike(along: Array) -> float:
+    """Correlation of each row of a part with the next: rows of a series, or of one unit, count as fewer."""
+    return float(along[1:] @ along[:-1]) / max(float(along @ along), 1e-300)
+
+
+def _valley(at: Array, distance: float) -> tuple[float, float, float]:
+    """Between the centres 0 and `distance`: the lowest density over the lower peak's, errors between, and where."""
+    n = len(at)
+    h = 0.9 * n**-0.2
+    grid = np.linspace(at.min() - h, at.max() + h, GRID)
+    rows, edges = np.histogram(at, bins=grid)
+    middles = 0.5 * (edges[1:] + edges[:-1])
+    density = np.exp(-0.5 * ((grid[:, None] - middles) / h) ** 2) @ rows / (n * h * np.sqrt(2.0 * np.pi))
+    between = np.flatnonzero((grid >= 0.0) & (grid <= distance))
+    if not len(between):
+        return 1.0, 0.0, 0.0
+    low = between[density[between].argmin()]
+    peak = min(density[: low + 1].max(), density[low:].max())
+    error = np.sqrt(2.0 * 0.5 / np.sqrt(np.pi) / (4.0 * n * h))  # of the difference of two square roots
+    return density[low] / peak, float((np.sqrt(peak) - np.sqrt(density[low])) / error), float(grid[low])

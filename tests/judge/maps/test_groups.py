@@ -1,0 +1,140 @@
+"""Groups of rows: found where they are clear, and nowhere else."""
+
+import numpy as np
+import pytest
+
+import lowdim as ld
+from lowdim.jobs.analysis import AnalysisStages, Settings
+from lowdim.jobs.run_folder import load_run, save_run
+from lowdim.judge.maps.gaussian_map import usual_step
+from lowdim.judge.maps.groups import RowGroups, groups_of_places, row_groups
+from lowdim.judge.scales import on_suitable_scales
+
+
+def mapped(X, q: int) -> RowGroups:
+    """The groups of a table on a map of q axes."""
+    table = on_suitable_scales(ld.read(X))
+    stages = AnalysisStages(table, Settings(dims=q))
+    model = stages.model(q)
+    return row_groups(stages.map(model), table, stages.posterior(model).mean)
+
+
+def one_group(kind: str, n: int, rng: np.random.Generator):
+    """A table whose rows are one group, whatever its shape."""
+    W = rng.standard_normal((2, 8))
+    noise = rng.standard_normal((n, 8))
+    if kind == "skew":
+        return rng.exponential(size=(n, 2)) @ W + 0.5 * noise
+    if kind == "heavy":
+        return rng.standard_t(5, (n, 2)) @ W + 0.5 * rng.standard_t(5, (n, 8))
+    if kind == "flat":
+        return rng.uniform(-1.0, 1.0, (n, 2)) @ W + 0.3 * noise
+    if kind == "horseshoe":
+        gradient, centers = rng.uniform(0.0, 10.0, n), np.linspace(-1.0, 11.0, 14)
+        return 10.0 * np.exp(-0.5 * ((gradient[:, None] - centers) / 2.0) ** 2) + rng.normal(0.0, 0.5, (n, 14))
+    if kind == "answers":
+        return np.clip(np.round(3.0 + 0.8 * rng.standard_normal((n, 2)) @ W + 0.7 * noise), 1.0, 5.0)
+    if kind == "yes or no beside numbers":
+        return np.column_stack([rng.standard_normal((n, 2)) @ W + 0.5 * noise, rng.integers(0, 2, n)])
+    if kind == "series":
+        turn = 2.0 * np.pi * np.arange(n) / 40.0
+        return np.column_stack([np.sin(turn), np.cumsum(rng.standard_normal(n)) / np.sqrt(n)]) @ W + 0.2 * noise
+    if kind == "units seen again":
+        return np.repeat(rng.standard_normal((n // 12, 2)), 12, axis=0) @ W + 0.3 * noise[: 12 * (n // 12)]
+    raise ValueError(kind)
+
+
+KINDS = ("skew", "heavy", "flat", "horseshoe", "answers", "yes or no beside numbers", "series", "units seen again")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_group_of_any_shape_is_not_parted(kind):
+    for seed in range(4):
+        found = mapped(one_group(kind, 300, np.random.default_rng(seed)), 2 + seed % 2)
+        assert found.sizes == (len(found.label),)
+        assert found.sentence == ""
+
+
+@pytest.mark.drill
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [150, 400])
+def test_false_groups_are_rarer_than_one_in_fifty(kind, n):
+    false = sum(len(mapped(one_group(kind, n, np.random.default_rng(s)), 2 + s % 2).sizes) > 1 for s in range(200))
+    assert false <= 4
+
+
+@pytest.mark.parametrize("apart", [5.0, 6.0])
+def test_two_gaussians_are_found(apart):
+    rng = np.random.default_rng(11)
+    for _ in range(5):
+        of_group = rng.random(300) < 0.4
+        z = rng.standard_normal((300, 2))
+        z[of_group, 1] += apart
+        found = mapped(z @ rng.standard_normal((2, 10)) + 0.2 * rng.standard_normal((300, 10)), 2)
+        assert len(found.sizes) == 2
+        assert (found.label == of_group).mean() > 0.97
+
+
+def test_four_groups_in_a_square_with_gaps():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 4, 400)
+    z = np.array([[0, 0], [7, 0], [0, 7], [7, 7]])[truth] + rng.standard_normal((400, 2))
+    X = z @ rng.standard_normal((2, 9)) + 0.3 * rng.standard_normal((400, 9))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    found = mapped(X, 2)
+    assert len(found.sizes) == 4
+    assert all(np.bincount(truth[found.label == k]).max() > 0.97 * size for k, size in enumerate(found.sizes))
+
+
+def test_long_groups_side_by_side():
+    rng = np.random.default_rng(5)
+    side = rng.integers(0, 2, 300)
+    z = np.column_stack([6.0 * rng.standard_normal(300), 5.5 * side + rng.standard_normal(300)])
+    label = groups_of_places(z)
+    assert max((label == side).mean(), (label != side).mean()) > 0.98
+
+
+def test_a_handful_of_far_rows_is_no_group():
+    z = np.random.default_rng(0).standard_normal((300, 2))
+    z[:9, 0] += 20.0
+    assert not groups_of_places(z).any()
+
+
+def test_places_that_are_all_the_same():
+    assert not groups_of_places(np.zeros((100, 2))).any()
+
+
+def test_steps():
+    assert usual_step(np.array([0.0, 1.0, 1.0, np.nan])) == 1.0
+    assert usual_step(np.array([2.0, np.nan])) == 0.0
+
+
+def test_the_penguins_of_one_species_are_a_group(need):
+    """Gentoo has 123 penguins with all four measurements; they stand apart from the other two species."""
+    analysis = ld.analyse(need("real_tables") / "penguins.csv", budget="1s")
+    species = np.array(analysis.table.labels["species"])
+    assert analysis.groups.sizes == (219, 123)
+    assert set(species[analysis.groups.label == 1]) == {"Gentoo"}
+    words = "The rows fall into 2 groups (219, 123 rows), told apart mainly by flipper_length_mm and bill_depth_mm."
+    assert analysis.sentences[4].endswith(words)
+
+
+def test_groups_colour_a_map_without_labels():
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal((200, 2)) + 8.0 * (np.arange(200) < 80)[:, None] * [1.0, -1.0]
+    analysis = ld.analyse(z @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((200, 6)), dims=2, budget="1s")
+    assert analysis.groups.sizes == (120, 80)
+    assert analysis.sentences[4].count("The rows fall into 2 groups (120, 80 rows)") == 1
+    colours = analysis.plot.map().data["color"]
+    assert [str(c) for c in colours] == analysis.groups.names
+
+
+def test_groups_of_a_run_folder_are_those_of_the_run(tmp_path):
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal((150, 2)) + 8.0 * (np.arange(150) < 60)[:, None] * [1.0, -1.0]
+    np.savetxt(tmp_path / "t.csv", z @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((150, 5)), delimiter=",")
+    made = ld.analyse(tmp_path / "t.csv", dims=2, budget="1s")
+    again = load_run(save_run(made, tmp_path / "t.run")).analysis
+    assert made.groups.sizes == (90, 60)
+    assert again.groups.columns == made.groups.columns
+    np.testing.assert_array_equal(again.groups.label, made.groups.label)
