@@ -157,12 +157,12 @@ WHY = {
     "kmeans-20k-1": "passes in which few rows need new distances take 0.8 to 0.95 of the peer's time, those in which "
     "most do 1.7 times",
     "pca-1": "1.26 on 2026-11-15 (below)",
-    "kmeans-20k-2": "ours walks so short a pass on one thread: on two it took 1.6 ms where one took 0.9",
+    "kmeans-20k-2": "measured when ours still divided so short a pass; it is walked on one thread now",
     "kernel-pca-2": "ours takes as long on two threads as on one",
     "isomap-landmarks": "SciPy's walks from 100 rows, Dijkstra's, take 28 ms even in one call; with rows, edges or "
     "landmarks in another order 27 at best",
     "laplacian": "the search for neighbours takes 3.6 ms, 21 solutions 2.3, the factor of the band 1.1",
-    "kernel-pca-1": "34 products with half of the kernel are two thirds of the time",
+    "kernel-pca-1": "34 products with half of the kernel are three fifths of the time",
     "gtm-6": "which optimum is met is chance: ours ends at -3241.6, with extrapolated or plain steps and whatever the "
     "first noise; init='jitter' with seeds 0 to 3 ends at -3187.8, -3488.7, -3085.5 and -2715.5, the last 409 nats "
     "above ugtm's; several starts take several times as long",
