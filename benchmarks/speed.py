@@ -84,7 +84,7 @@ def ica(threads: int, n: int = 20_000, d: int = 10) -> Measured:
     X = S @ rng.standard_normal((d, d))
     measured, mine, theirs = race(
         threads,
-        7,
+        25,
         lambda: lowdim.ICA(d).fit(X, run=serial(threads)).sources_,
         lambda: FastICA(d, random_state=0, whiten="unit-variance").fit_transform(X),
     )
