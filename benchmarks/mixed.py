@@ -7,7 +7,8 @@ the minutes are over. Scores: log loss and errors of labels and yes/no, mean abs
 ordinal ones, error of real ones in units of their spread. Differences are paired by cell; in their errors all hidden
 cells of a row, of all hidings, count as one draw. `MixedFactorAnalysis` gets the kinds of columns, but finds by itself
 which labels of words are markers; its dimensions are those of `read`, or, as a contestant of its own, those of
-`DIMENSIONS` that predict a tenth of the cells it is given best. Factor analysis and IterativeImputer work on zeros and
+`DIMENSIONS` that predict a tenth of the cells it is given best, or those of at most `MOST_DIMENSIONS` that its own
+relevance determination keeps. Factor analysis and IterativeImputer work on zeros and
 ones, one column for each label but the last, and their fills, clipped and normalised, are their probabilities. `fill`
 is `lowdim.fill(frame)`, which finds kinds and dimensions by itself. R's mice runs where Rscript and mice are
 installed: 10 imputations, their shares are its probabilities; it takes levels as ordered factors where a table has at
@@ -38,9 +39,10 @@ from lowdim.text.messages import LowdimWarning
 DATA = Path(os.environ.get("LOWDIM_DATA", "../shared/data"))
 SPLITS, HIDDEN, IMPUTATIONS = 10, 0.1, 10
 LEAST = 0.01  # of a probability, for all
-OURS, CHOSEN = "MixedFactorAnalysis", "dimensions by hidden cells"
+OURS, CHOSEN, RELEVANT = "MixedFactorAnalysis", "dimensions by hidden cells", "dimensions by relevance"
 PEERS = ("IterativeImputer of codes", "mice")
 DIMENSIONS = (1, 2, 3, 4, 5, 6, 8)
+MOST_DIMENSIONS, FEW_DIMENSIONS = 8, 3  # where relevance decides; the second for tables of fewer than 8 columns
 FEW_LEVELS = 20  # polr of more takes minutes a hiding
 
 
@@ -123,7 +125,8 @@ def losses(frame, hidden, kinds, shares, levels, values):
             fill = np.clip(np.round(values[name][rows].astype(float)), frame[name].min(), frame[name].max())
             out[name, "ordinal MAE"] = rows, np.abs(fill - truth.astype(float))
         elif kind == "count":
-            roots = np.sqrt(np.maximum(values[name][rows].astype(float), 0)) - np.sqrt(truth.astype(float))
+            whole = np.round(np.maximum(values[name][rows].astype(float), 0))
+            roots = np.sqrt(whole) - np.sqrt(truth.astype(float))
             out[name, "count MAE of roots"] = rows, np.abs(roots)
         elif kind in ("real", "positive"):
             spread = frame[name].std()
@@ -131,10 +134,10 @@ def losses(frame, hidden, kinds, shares, levels, values):
     return out
 
 
-def ours(table, kinds, q):
+def ours(table, kinds, q, **options):
     words = {name for name in kinds if not pd.api.types.is_numeric_dtype(table[name])}
     asked = {name: "auto" if kind == "label" and name in words else kind for name, kind in kinds.items()}
-    model = MixedFactorAnalysis(q, likelihoods=asked).fit(table)
+    model = MixedFactorAnalysis(q, likelihoods=asked, **options).fit(table)
     filled, shares = model.impute(table, return_proba=True)
     levels = {name: list(own) for name, own in zip(table, model.levels_, strict=True) if own}
     return shares, levels, filled, model.n_iter_
@@ -155,6 +158,11 @@ def chosen(table, kinds):
             for power in [1 if score == "squared error" else 2]
         )
     return ours(table, kinds, min(found, key=found.get))
+
+
+def relevant(table, kinds):
+    """The dimensions that the model's own relevance determination keeps."""
+    return ours(table, kinds, MOST_DIMENSIONS if len(kinds) >= MOST_DIMENSIONS else FEW_DIMENSIONS, ard=True)
 
 
 def hide(frame, split):
@@ -181,6 +189,7 @@ def filled(table, kinds):
     words = {n: table[n].map(as_word, na_action="ignore") for n, kind in kinds.items() if kind in ("label", "yes/no")}
     fills = fill(table.assign(**words))
     values = fills.frame.reindex(table.index).fillna(table.mean(numeric_only=True))  # rows without any number
+    values = values.assign(**before_rounding(fills, values, words))
     found = {c.column: c for c in fills.labels}
     shares, levels = {}, {}
     for name in words:
@@ -191,6 +200,17 @@ def filled(table, kinds):
             at = [[as_word(v) for v in own].index(label) for label in c.labels]
             shares[name][np.ix_(fills.table.rows[c.rows], at)] = c.shares
     return shares, levels, values, 0
+
+
+def before_rounding(fills, values, words):
+    """Columns of levels and counts as the model has them: others leave decimals there too."""
+    scales, raw = fills.scales, fills.scales.outward(fills.scales.reached(fills.modelled))
+    found = {}
+    for j, name in enumerate(fills.table.names):
+        if name in values and name not in words and (scales.levels[j] or scales.whole[j]):
+            found[name] = values[name].astype(float)
+            found[name].iloc[fills.table.rows] = raw[:, j]
+    return found
 
 
 MICE = """
@@ -206,8 +226,8 @@ for (k in seq_len(imp$m)) write.csv(complete(imp, k), paste0(args[4], k, ".csv")
 """
 
 
-def by_mice(table, kinds):
-    """R's mice: shares of its imputations, and their means."""
+def by_mice(table, kinds, middle=np.median):
+    """R's mice: shares of its imputations, and their means; of levels and counts the middle."""
     few = sum(table[name].nunique() for name, kind in kinds.items() if kind == "ordinal") <= FEW_LEVELS
     with tempfile.TemporaryDirectory() as folder:
         table.to_csv(f"{folder}/t.csv", index=False)
@@ -229,7 +249,7 @@ def by_mice(table, kinds):
             own = levels[name] = sorted(table[name].dropna().unique().tolist())
             p = np.column_stack([(column == v).mean(axis=0) for v in own]) + 0.5 / IMPUTATIONS
             shares[name] = p / p.sum(axis=1, keepdims=True)
-        values[name] = column if kind in ("label", "yes/no") else np.median(column.astype(float), axis=0)
+        values[name] = column if kind in ("label", "yes/no") else middle(column.astype(float), axis=0)
         if kind in ("real", "positive"):
             values[name] = column.astype(float).mean(axis=0)
     return shares, levels, values, 0
@@ -250,6 +270,7 @@ def contestants(q):
     found: dict[str, Callable] = {
         OURS: lambda table, kinds: ours(table, kinds, q),
         CHOSEN: chosen,
+        RELEVANT: relevant,
         "fill": filled,
         "FactorAnalysis of codes": lambda table, kinds: of_codes(table, kinds, factors),
         "IterativeImputer of codes": lambda table, kinds: of_codes(table, kinds, chained),
@@ -307,7 +328,7 @@ class Tally:
             if not peers:
                 continue
             best = min(peers, key=lambda who: np.concatenate(self.cells[score, who])[:, 1].mean())
-            told = (self.gap(score, who, best) for who in (OURS, CHOSEN))
+            told = (self.gap(score, who, best) for who in (OURS, CHOSEN, RELEVANT))
             words = " | ".join(f"{gap:+.4f} ± {error:.4f} ({gap / max(error, 1e-12):+.1f})" for gap, error in told)
             lines.append(f"| {self.name} | {score} | {best} | {words} |")
         return lines
@@ -325,7 +346,9 @@ class Tally:
                     continue
                 own = np.concatenate(self.cells[score, who])[:, 1]
                 mean = np.sqrt(own.mean()) if score == "squared error" else own.mean()
-                pair = "" if who in (OURS, CHOSEN) else " ({:+.3f} ± {:.3f})".format(*self.gap(score, OURS, who))
+                pair = (
+                    "" if who in (OURS, CHOSEN, RELEVANT) else " ({:+.3f} ± {:.3f})".format(*self.gap(score, OURS, who))
+                )
                 line.append(f"{mean:.3f}{pair}")
             lines.append("| " + " | ".join(line) + " |")
         spent = (f"{s / max(self.hidings, 1):.2f}" for s in self.seconds.values())
