@@ -162,6 +162,15 @@ def test_few_rows(n):
 
 
 # colour ------------------------------------------------------------------------------------------------
+def test_the_longest_legend_stays_inside():
+    """Many rows of which some are odd: both labels of the legend are at their longest."""
+    rng = np.random.default_rng(0)
+    places = posterior_of(rng.normal(size=(400, 2)), np.tile(0.1 * np.eye(2), (400, 1, 1)))
+    plot = map_rows(places, shares=[0.5, 0.3], odd_rows=list(range(143)))
+    assert any(text.endswith("(143 rows); bold: odd row") for text in texts(plot))
+    inside(plot)
+
+
 @pytest.fixture(scope="module")
 def coloured():
     import pandas as pd

@@ -37,6 +37,7 @@ T2_LEVEL = 0.95  # of the limit that complete rows lie within
 MOST_NAMED_ROWS = 10  # odd rows named on a map
 MOST_NAMED_PAIRS = 80  # rows of distances that are all named
 MOST_OTHER_AXES, MOST_SMALL_POINTS = 6, 800  # panels of the other axes, and points on one
+LEGEND_LETTERS = 98  # of two labels side by side below a map
 CROWD = 60  # ellipses from which they are drawn lightly
 
 
@@ -461,7 +462,8 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
         )
     marks += ax.get_lines()[:1]
     figure = draw.figure_of(ax)
-    figure.legend(handles=marks, loc="outside lower left", ncols=2, fontsize=8)
+    longest = sorted(len(str(mark.get_label())) for mark in marks)[-2:]
+    figure.legend(handles=marks, loc="outside lower left", ncols=2 if sum(longest) <= LEGEND_LETTERS else 1, fontsize=8)
 
 
 def _left_out(share: Array, axes: tuple[int, int]) -> Array:
