@@ -18,6 +18,7 @@ from lowdim.math.gaussian import LOG_TWO_PI
 from lowdim.math.linalg import VECTORISED, Array, inverse_packed, lower, times_packed, unpack
 
 FEW_MATRICES = 100  # matrices up to which LAPACK, one by one, beats arithmetic over all of them (measured at order 11)
+SLICE = 48  # columns at a time of products with a table: a fifth to two fifths less time at 17,770 items, the same bits
 NOISE_SHAPES = (1.5, 1e4)  # of the noise: below, a new user's ratings have no variance; above, all users are alike
 
 
@@ -92,13 +93,22 @@ def row_sums(X: sp.csr_array, table: NDArray[Any], ext: NDArray[Any]) -> RowSums
     q = ext.shape[1] - 1
     p = q * (q + 1) // 2
     ones = sp.csr_array((np.ones(X.nnz, dtype=table.dtype), X.indices, X.indptr), shape=X.shape)
-    S = np.asarray(ones @ table, dtype=np.float64)
+    S = _by_slices(ones, table)
     R = np.asarray(X @ ext, dtype=np.float64)
     square = sp.csr_array((X.data.astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
     x2 = square @ np.ones(X.shape[1])
     return RowSums(
         S[:, :p], R[:, :q] - S[:, p : p + q], x2 - 2 * R[:, q] + S[:, p + q], np.diff(X.indptr).astype(np.float64)
     )
+
+
+def _by_slices(X: Any, T: NDArray[Any]) -> Array:
+    """X @ T in double precision, a few columns at a time: as many of a cell's other side stay in the cache."""
+    S = np.empty((X.shape[0], T.shape[1]))
+    for begin in range(0, T.shape[1], SLICE):
+        part = slice(begin, begin + SLICE)
+        S[:, part] = X @ np.ascontiguousarray(T[:, part])
+    return S
 
 
 def column_sums(X: sp.csr_array, mean: Array, cov: Array, tau: Array, dtype: Any) -> tuple[Array, Array]:
@@ -113,7 +123,7 @@ def column_sums(X: sp.csr_array, mean: Array, cov: Array, tau: Array, dtype: Any
     F = (extended(mean)[:, :q] * tau[:, None]).astype(dtype)
     turned = (X.shape[1], X.shape[0])
     ones = np.ones(X.nnz, dtype=dtype)
-    S = np.asarray(sp.csc_array((ones, X.indices, X.indptr), shape=turned) @ T, dtype=np.float64)
+    S = _by_slices(sp.csc_array((ones, X.indices, X.indptr), shape=turned), T)
     R = np.asarray(sp.csc_array((X.data, X.indices, X.indptr), shape=turned) @ F, dtype=np.float64)
     return S[:, :p], R - S[:, p:]
 
