@@ -167,7 +167,7 @@ WHY = {
     "first noise; init='jitter' with seeds 0 to 3 ends at -3187.8, -3488.7, -3085.5 and -2715.5, the last 409 nats "
     "above ugtm's; several starts take several times as long",
     "gtm-8": "34 passes of 2.9 ms, more than half of it the likelihoods of 1,000 rows at 400 nodes",
-    "ratings-100m": "sweeps of 53, 45 and 36 s on 2026-11-16 at a load of 4 (families.md); not run since",
+    "ratings-100m": "sweeps of 52, 30 and 39 s by the clock at a load of 6, where two threads mostly wait",
 }
 
 

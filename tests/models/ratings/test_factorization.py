@@ -140,6 +140,20 @@ def test_users_are_those_of_ppca_where_items_are_its_loadings():
     assert found.log_density == pytest.approx(ppca.score_samples(X), abs=1e-9)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_by_slices_have_the_bits_of_one_product(dtype, monkeypatch):
+    X, how = sp.csr_array(small()[0]), mf.FitKind(False, False, dtype)
+    items = mf.item_tables(mf.start_state(7, 6, 2, how).items, how)
+    rng = np.random.default_rng(0)
+    mean, cov, tau = rng.standard_normal((7, 3)), rng.random((7, 6)), rng.random(7)
+    sums = []
+    for width in (4, 1000):
+        monkeypatch.setattr(mr, "SLICE", width)
+        sums.append((*mr.row_sums(X.astype(dtype), *items), *mr.column_sums(X.astype(dtype), mean, cov, tau, dtype)))
+    for sliced, whole in zip(*sums, strict=True):
+        assert np.array_equal(sliced, whole)
+
+
 def test_settled_precisions_are_a_fixed_point():
     X, _ = small()
     how = mf.FitKind(False, False, "float64")
