@@ -217,7 +217,7 @@ def test_a_long_table_begins_with_a_sample(monkeypatch):
     whole = NonlinearFactorAnalysis(1, hidden=8, tol=0.02).fit(X)
     monkeypatch.setattr("lowdim.models.nonlinear.nonlinear_fa.SAMPLE_ROWS", 100)
     begun = NonlinearFactorAnalysis(1, hidden=8, tol=0.02).fit(X)
-    assert begun.converged_ and len(begun.history_) < len(whole.history_)
+    assert begun.converged_ and begun.history_[0] > whole.history_[0] + 0.5 * len(X)
     assert begun.objective_ > whole.objective_ - 0.1 * len(X)
 
 
