@@ -2,9 +2,9 @@
 
 Rows are left out in folds as for numbers, a tenth of their cells hidden at a time; a latent model with a likelihood for
 each column says how likely each label of a hidden cell is, given the rest of its row. Its log loss stands beside that
-of the column's frequencies, paired, with rows as clusters: where it is not less by one standard error, gaps are filled
-by the most frequent label, with the frequencies as probabilities; where not by two, nothing is said to be learned about
-the column. Regressions on the other columns have a say where that makes the log loss less
+of the column's frequencies, paired, with rows as clusters: where it is not less, gaps are filled by the most frequent
+label, with the frequencies as probabilities; where not by two standard errors, nothing is said to be learned about the
+column. Regressions on the other columns have a say where that makes the log loss less
 (judge/mixed/label_regressions.py).
 """
 
@@ -44,11 +44,10 @@ from lowdim.text.messages import LowdimError
 from lowdim.text.quiet import no_warnings
 
 FREQUENCIES = "frequencies"
-TAKEN_ERRORS = 1.0  # standard errors by which a log loss is less than that of the frequencies, if it is to fill
-LEARNED_ERRORS = 2.0  # standard errors if something is said to be learned
+LEARNED_ERRORS = 2.0  # by which a log loss is less than that of the frequencies, if something is said to be learned
 GOOD_LABELS, FAIR_LABELS = 0.4, 0.2  # share of log loss explained: McFadden (1977) calls 0.2 to 0.4 an excellent fit
 LEAST_SHARE = 1e-3  # that a label counts at the least in a log loss
-LABEL_ROWS = 20  # rows below which nothing is tried
+LABEL_ROWS = 20  # below so many rows nothing is tried, and below so many hidden cells of a column nothing is told
 TRIED_ROWS = 400  # of a fold whose cells are hidden: more teach nothing about a mean
 FINAL_TOL, FINAL_PASSES = 1e-4, 100
 MOST_REGRESSION_SECONDS = 1.0  # beside one fit
@@ -295,7 +294,7 @@ def _model_words(judged: JudgedWords, ground: LabelGround, rows: Array) -> Model
 def _filled(mixed: MixedTable, ground: LabelGround, j: int, found: LabelTrials, told: ModelWords | None) -> LabelFill:
     column, own = mixed.columns[j], found.column == j
     versus = paired(found.loss[own], found.usual_loss[own], found.row[own])
-    better = bool(own.any()) and versus.difference < -TAKEN_ERRORS * versus.error
+    better = own.sum() >= LABEL_ROWS and versus.difference < 0.0
     rows, left, model = column.gaps, mixed.left_gaps(j), told if better else None
     every, engine = np.concatenate([rows, len(ground.V) + left]), FREQUENCIES
     shares = np.tile(_frequencies(ground.V[:, j], ground.sizes[j]), (len(every), 1))

@@ -13,7 +13,7 @@ from lowdim.engine.fold import Run, fold, one_blas_thread, recalled
 from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
-from lowdim.math.linalg import Array, Mask, lower
+from lowdim.math.linalg import EPS, Array, Mask, lower
 from lowdim.math.optimise import Peak, climb, joined, minus, parted
 from lowdim.math.streams import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK
 from lowdim.models.base.calibrated_cells import CalibratedCells
@@ -276,8 +276,8 @@ class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
         w = np.ones(survey.source.n) if w is None else np.asarray(w, dtype=np.float64)
         counts = w > 0.0
         rows, fewer = (_centred_rows(source, survey.columns.mean, size, counts) for source in (survey.source, thinned))
-        rows, axes = (rows, None) if self.amortized else _in_own_axes(rows)
-        fewer = rows if axes is not None else fewer
+        if rows.mask is None and rows.x.shape[1] > w.sum() and not self.amortized:
+            rows = fewer = _in_own_axes(rows)
         without, v = self._from_sample(fewer, w[counts], theta[counts], run, watch)
         problem, inflation = without._replace(rows=rows), 1.0
         if rows.mask is not None and fewer.mask is not None:
@@ -288,7 +288,7 @@ class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
         peak = self._raise_bound("bound", problem, v, run, partial(notify_monitor, watch))
         reason = watch.reason if peak.reason == "stopped" else peak.reason
         fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortized else "rows") + " together")
-        params = _params(problem, peak.x, axes)._replace(mean=survey.columns.mean, size=size, inflation=inflation)
+        params = _params(problem, peak.x)._replace(mean=survey.columns.mean, size=size, inflation=inflation)
         return fit._replace(converged=reason == "converged", reason=reason, remaining=peak.remaining), params
 
     def _raise_bound(
@@ -339,9 +339,12 @@ class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
         self, rows: CellRows, w: Array, theta: Array, run: Run, watch: Monitor
     ) -> tuple[NonlinearFABound, Array]:
         """Drawn layers brought to the first places by regression, and the vector all of this is."""
-        q, d, hidden = theta.shape[1] // 2, rows.x.shape[1], layer_sizes(self.hidden)
+        q, hidden, axes = theta.shape[1] // 2, layer_sizes(self.hidden), rows.axes
+        d = rows.x.shape[1] if axes is None else axes.shape[1]
         rng = np.random.default_rng([seed_of(self.random_state), NONLINEAR_FA_NETWORK])
         net = _random_network((q, *hidden, d), NETWORK_GAIN, self.activation, rng)
+        if axes is not None:
+            net = net._replace(layers=_turned(net.layers, axes.T))
         prior = max(float(self.weight_prior), LEAST_PRIOR)
         fitted = self._regress("network", net, rows, w, theta[:, :q], prior, run, watch)
         psi = max(-2.0 * fitted.value / max(float(w @ rows.counts), 1.0), 1e-3)
@@ -444,22 +447,27 @@ def _centred_rows(source: Source, mean: Array, size: float, counts: Mask) -> Cel
     return CellRows(x if mask is None else np.where(mask, x, 0.0), mask).part(counts)
 
 
-def _in_own_axes(rows: CellRows) -> tuple[CellRows, Array | None]:
-    """A complete table wider than long in the axes that its rows span, and these; any other as it is.
+def _in_own_axes(rows: CellRows) -> CellRows:
+    """A complete table in the axes that its rows span: a row that stands there twice adds none.
 
     Noise and prior are the same along every axis, so the network leaves the others alone.
     """
-    if rows.mask is not None or rows.x.shape[1] <= len(rows.x):
-        return rows, None
     U, S, axes = np.linalg.svd(rows.x, full_matrices=False)
-    return CellRows(U * S, None, rows.x.shape[1]), axes
+    spanned = EPS * max(rows.x.shape) * S[0] <= S
+    return CellRows((U * S)[:, spanned], None, axes[spanned])
 
 
-def _params(problem: NonlinearFABound, v: Array, axes: Array | None = None) -> NonlinearFAParams:
+def _turned(layers: Layers, turn: Array) -> Layers:
+    """The network with its output in other axes."""
+    W, b = layers[-1]
+    return (*layers[:-1], (W @ turn, b @ turn))
+
+
+def _params(problem: NonlinearFABound, v: Array) -> NonlinearFAParams:
     """The parameters in a vector, in the network's units; the cells' own where the rows stand in other axes."""
     layers, encoder = problem.net.at(v).layers, unpack_layers(v[problem.weights + 1 :], problem.encoder.layers)
-    if axes is not None:
-        layers = (*layers[:-1], (layers[-1][0] @ axes, layers[-1][1] @ axes))
+    if problem.rows.axes is not None:
+        layers = _turned(layers, problem.rows.axes)
     return NonlinearFAParams(
         np.zeros(len(layers[-1][1])),
         layers,

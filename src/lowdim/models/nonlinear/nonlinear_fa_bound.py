@@ -62,7 +62,7 @@ class CellRows(NamedTuple):
 
     x: Array
     mask: Mask | None
-    cells: int | None = None  # of a complete row, where x has its coordinates in fewer axes
+    axes: Array | None = None  # in which x has the coordinates of complete rows; none: in their cells
 
     def part(self, rows: Any) -> CellRows:
         return self._replace(x=self.x[rows], mask=None if self.mask is None else self.mask[rows])
@@ -71,7 +71,7 @@ class CellRows(NamedTuple):
     def counts(self) -> Array:
         """How many cells each row has."""
         if self.mask is None:
-            return np.full(len(self.x), float(self.cells or self.x.shape[1]))
+            return np.full(len(self.x), float((self.x if self.axes is None else self.axes).shape[1]))
         return np.asarray(self.mask.sum(axis=1), dtype=np.float64)
 
 

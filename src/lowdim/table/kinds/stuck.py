@@ -26,7 +26,7 @@ class Stretch(NamedTuple):
 def stuck_stretches(X: Array) -> list[Stretch]:
     """The stretches of every column, in its order.
 
-    >>> X = np.random.default_rng(0).standard_normal((60, 2))
+    >>> X = np.random.default_rng(0).standard_normal((100, 2))
     >>> X[20:40, 1] = X[20, 1]
     >>> stuck_stretches(X)
     [Stretch(column=1, start=20, stop=40)]
