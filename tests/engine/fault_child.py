@@ -126,19 +126,26 @@ def kill(name: str, folder: Path, trials: int) -> dict[str, int]:
 
 
 def again(name: str, folder: Path, trials: int) -> dict[str, int]:
-    """Killed again and again, each time a little further: it gets there."""
-    plain, lives = saved(fit(name, None), folder / "plain"), 0
-    begin = time.monotonic()
-    ended(forked(lambda: fit(name, folder / "whole", "read")))
-    life = (time.monotonic() - begin) / 4
+    """Killed again and again, each time when it has kept one fold more: it gets there."""
+    plain, lives, kept = saved(fit(name, None), folder / "plain"), 0, 0
     while lives < 200:
         lives += 1
         victim = forked(lambda: fit(name, folder / "ckpt", "read").save(folder / "again"))
-        time.sleep(life)
+        while is_running(victim) and folds_kept(folder) <= kept:
+            time.sleep(0.001)
         os.kill(victim, signal.SIGKILL)
         if ended(victim) == 0:
             break
+        kept = folds_kept(folder)
     return {"lives": lives, "same bits": int((folder / "again").read_bytes() == plain)}
+
+
+def is_running(child: int) -> bool:
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
+def folds_kept(folder: Path) -> int:
+    return len(list((folder / "ckpt").glob("0*.fold")))
 
 
 def ctrl_c(name: str, folder: Path, trials: int) -> dict[str, int]:
@@ -156,7 +163,7 @@ def ctrl_c(name: str, folder: Path, trials: int) -> dict[str, int]:
         time.sleep(0.005)
     os.kill(victim, signal.SIGINT)
     assert ended(victim) == 0 and not lowdim.load(folder / "best").converged_
-    kept = len(list((folder / "ckpt").glob("0*.fold")))
+    kept = folds_kept(folder)
     plain = saved(fit(name, None), folder / "plain")
     same = saved(fit(name, folder / "ckpt"), folder / "again") == plain != (folder / "best").read_bytes()
     return {"folds kept": kept, "same bits": int(same)}
