@@ -66,12 +66,8 @@ class PlacedRows(NamedTuple):
     @property
     def own_model(self) -> str:
         """Which model the fills are from: the old table's own gaps may have been filled by another."""
-        q, k = self.posterior.mean.shape[1], self.fill_dims
-        other = "" if k is None else f" ({count(k, 'dimension')} for the run's table)"
-        return (
-            f"These fills use the map's model ({count(q, 'dimension')}); lowdim fill uses its own, "
-            f"chosen for filling{other}."
-        )
+        dims = count(self.posterior.mean.shape[1], "dimension")
+        return f"These fills use the map's model ({dims}); lowdim fill chooses a model of its own for filling."
 
     def __repr__(self) -> str:
         """At most four lines: what, the fills, and the sentence."""

@@ -206,7 +206,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "Column '{column}' is {stretches}, and changes from row to row elsewhere",
         "a stuck sensor, a value carried on and a filled gap look so; these cells count as measured",
-        "if they were not measured empty these cells: then they are filled, and no row is judged by them",
+        "if they were not measured, empty these cells: then they are filled, and no row is judged by them",
         "note",
         about="A stretch of rows in which a column that changes holds one value",
     ),

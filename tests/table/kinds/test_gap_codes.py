@@ -57,6 +57,22 @@ def test_a_code_of_answers_is_one_in_a_column_of_larger_numbers_too():
     assert not code.sure  # other balances are negative, and this may be one
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        np.where(np.arange(200) % 5 < 4, -9.0, 20.0 * np.arange(200)),
+        np.full(200, -9.0),
+        np.r_[-9.0, np.arange(199) % 25],
+        np.r_[-9.0, [2500.0] * 9, [np.nan] * 190],
+    ],
+    ids=["mostly -9", "all -9", "temperatures", "few cells"],
+)
+def test_a_code_of_answers_may_be_a_value_of_a_column_without_many_larger_numbers(other: np.ndarray) -> None:
+    answer = np.r_[[-9.0] * 5, np.arange(195) % 5 + 1.0]
+    (code,) = find_gap_codes({"answer": answer, "other": other})
+    assert code == (-9.0, ("answer",), 5, False)
+
+
 def test_many_ages_of_99_and_none_near_are_asked_about():
     rng = np.random.default_rng(0)
     age = rng.integers(18, 80, 300).astype(float)

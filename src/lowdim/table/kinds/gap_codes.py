@@ -14,11 +14,10 @@ DISGUISES += [-32768.0, 32767.0, 65535.0, -1e20, -1e30, 1e20, 1e30]
 LEAST_OTHERS = 3  # numbers that a code stands apart from
 SURE_OTHERS = 10  # numbers from which a code is taken for what it is
 SURE_TIMES = 2  # cells of one column from which it is no slip
-SPIKE_TIMES, SPIKE_OTHERS, SPIKE_STEPS = (
-    5,
-    20,
-    4.0,
-)  # cells, other values, and the longest of their steps: see `_is_spike`
+SPIKE_TIMES = 5  # cells of a spike: see `_is_spike`
+SPIKE_OTHERS = 20  # values beside it
+SPIKE_STEPS = 4.0  # times the longest step between these that it is away
+LARGER = 5.0  # times the code that the middle of larger numbers is: see `_is_below`
 MOST_SHARE = 0.5  # of a column: beyond it a code may be a value of its own ("never")
 
 
@@ -68,8 +67,12 @@ def _stands_apart(x: Array, code: float) -> bool:
 
 
 def _is_below(x: Array, code: float) -> bool:
-    """Whether a code is the one negative number of a column: an income of -9 where -9 is no answer elsewhere."""
-    return code < 0 and not bool((x[~np.isnan(x) & (x != code)] < 0).any())
+    """Whether a code is the one negative number among larger ones: an income of -9 where -9 is no answer elsewhere.
+    A temperature of -9 among those of 0 to 24 may be one."""
+    others = x[~np.isnan(x) & (x != code)]
+    if code >= 0 or not _is_rare(x, int((x == code).sum())):
+        return False
+    return bool(others.min() >= 0 and np.median(others) >= LARGER * abs(code))
 
 
 def _is_spike(x: Array, code: float) -> bool:
@@ -82,5 +85,10 @@ def _is_spike(x: Array, code: float) -> bool:
 
 
 def _is_sure(x: Array, times: int) -> bool:
+    return times >= SURE_TIMES and _is_rare(x, times)
+
+
+def _is_rare(x: Array, times: int) -> bool:
+    """Whether enough other numbers are seen to tell a code from a value, and at least as many as there are of it."""
     seen = int((~np.isnan(x)).sum())
-    return times >= SURE_TIMES and times <= MOST_SHARE * seen and seen - times >= SURE_OTHERS
+    return times <= MOST_SHARE * seen and seen - times >= SURE_OTHERS
