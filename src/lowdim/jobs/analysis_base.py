@@ -200,7 +200,7 @@ class Analysis:
         """Groups that the rows clearly fall into on the map; one where they do not."""
         from lowdim.judge.maps.groups import row_groups
 
-        return row_groups(self.map, self.table, self.posterior.mean, self.settings.seed)
+        return row_groups(self.map, self.table, self.posterior.mean, self.held, self.settings.seed)
 
     @cached_property
     def surprises(self) -> Array:

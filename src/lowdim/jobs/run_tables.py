@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows
     from lowdim.judge.fills.filled_table import Fills
     from lowdim.judge.held_out import HeldOut
+    from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.rows.odd_rows import OddRow, OddRows
     from lowdim.models.base.results import Posterior
 
@@ -25,7 +26,8 @@ def tables(analysis: Analysis | Partial) -> dict[str, str]:
     """The CSV files of a run by name."""
     t, texts = analysis.table, {}
     if analysis.posterior is not None and analysis.odd is not None:
-        texts["scores.csv"] = position_table(t.row_names, analysis.posterior, analysis.odd)
+        groups = analysis.groups if isinstance(analysis, Analysis) else None
+        texts["scores.csv"] = position_table(t.row_names, analysis.posterior, analysis.odd, groups)
         texts["odd.csv"] = odd_table(analysis.odd)
         if analysis.held.choice == "screened":
             texts["held.csv"] = held_table(t, analysis.held)
@@ -60,8 +62,8 @@ def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
     return csv_table([*header, "probability"], [line for _, line in sorted(told, key=lambda pair: pair[0])])
 
 
-def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> str:
-    """One line a row: position, standard deviations, the p of the row, and the distances each with its own."""
+def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows, groups: RowGroups | None = None) -> str:
+    """One line a row: position, standard deviations, the p of the row, the distances each with its own, its group."""
     q = p.mean.shape[1]
     header = [
         "row",
@@ -79,7 +81,10 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows) -> st
     off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
     laws = [odd.p, odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
     numbers = np.column_stack([p.mean, p.std, *laws]).tolist()
-    return csv_table(header, [[name, *line] for name, line in zip(row_names, numbers, strict=True)])
+    if groups is None or groups.names is None:
+        return csv_table(header, [[name, *line] for name, line in zip(row_names, numbers, strict=True)])
+    lines = zip(row_names, numbers, (groups.label + 1).tolist(), strict=True)
+    return csv_table([*header, "group"], [[name, *line, group] for name, line, group in lines])
 
 
 def fills_table(table: Table, f: Fills) -> str:

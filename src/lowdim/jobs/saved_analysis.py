@@ -84,7 +84,7 @@ class SavedAnalysis(Analysis):
     `trust`, `shares`
     `jury`, `axes`, `fills`, `odd`,               judges.lowdim; in a folder without it (of an older lowdim, or
     `posterior`                                   of a run that was stopped) that stage alone runs again
-    `groups`                                      judges.lowdim; in an older folder none
+    `groups`                                      judges.lowdim; in an older folder one
     `model`, `calibration`                        model.lowdim, run.json
     `row_names`, `has_gaps`, `label_names`        judges.lowdim, run.json; else the table
     `table`                                       the file it was read from, if it has not changed since
@@ -178,7 +178,7 @@ class SavedAnalysis(Analysis):
 
     @cached_property
     def groups(self) -> RowGroups:
-        """As stored; one in a folder of an older lowdim, whose sentences name none."""
+        """As stored; one where none are: in a folder of an older lowdim, or of more rows than are stored."""
         from lowdim.judge.maps.groups import one_group
 
         return self._part("groups", lambda: one_group(len(self.posterior.mean)))

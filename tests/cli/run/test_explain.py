@@ -30,6 +30,20 @@ def test_explain_takes_names_and_numbers(lowdim, made):
     assert said.code == 2 and "there is no row 'nobody'" in said.err
 
 
+def test_an_axis_is_told_by_the_rows_that_made_it(lowdim):
+    """Far rows are held out of the fit: each loading lies within its interval, as in the run."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((200, 6))
+    X[:24] += rng.standard_normal(6) * 20.0
+    np.savetxt(lowdim.folder / "far.csv", X, delimiter=",", header="a,b,c,d,e,f", comments="")
+    assert lowdim("fit", "far.csv", "--budget", "1s").code == 0
+    run = load_run(lowdim.folder / "far.run")
+    card = json.loads(lowdim("explain", "far.run", "--axis", "1", "--json").out)["card"]
+    assert len(run.analysis.held.rows) == 24
+    assert all(part["low"] <= part["value"] <= part["high"] for part in card["loadings"])
+    assert card["sentence"] == run.analysis.axes[0].sentence
+
+
 def test_explain_hides_and_sets_cells(lowdim, made):
     def card(*flags):
         return json.loads(lowdim("explain", made / "small.run", "--row", "8", *flags, "--json").out)["card"]

@@ -75,7 +75,6 @@ def test_runs_tell_clusters_from_dimensions(lowdim):
         ("odd", "--level", "0.5"),
         ("odd", "-o", "x.csv"),
         ("explain", "--row", "8"),
-        ("explain", "--axis", "1"),
         ("report",),
         ("plot",),
     ],
@@ -84,6 +83,11 @@ def test_what_needs_the_table_says_so_with_a_fix(lowdim, moved, more):
     verb, *rest = more
     said = lowdim(verb, *(["map"] if verb == "plot" else []), "moved.run", *rest)
     assert said.code == 3 and "LD306 error" in said.err and "put the table back" in said.err and said.out == ""
+
+
+def test_an_axis_is_explained_without_the_table(lowdim, moved, made):
+    there = lowdim("explain", made / "small.run", "--axis", "1")
+    assert lowdim("explain", "moved.run", "--axis", "1").out == there.out and there.code == 0
 
 
 def test_the_fix_works(lowdim, moved, made):

@@ -1,11 +1,15 @@
 """Groups of rows: found where they are clear, and nowhere else."""
 
+import csv
+
 import numpy as np
 import pytest
 
 import lowdim as ld
 from lowdim.jobs.analysis import AnalysisStages, Settings
 from lowdim.jobs.run_folder import load_run, save_run
+from lowdim.jobs.run_tables import tables
+from lowdim.judge.held_out import NOTHING_HELD
 from lowdim.judge.maps.gaussian_map import usual_step
 from lowdim.judge.maps.groups import RowGroups, groups_of_places, row_groups
 from lowdim.judge.scales import on_suitable_scales
@@ -16,7 +20,7 @@ def mapped(X, q: int) -> RowGroups:
     table = on_suitable_scales(ld.read(X))
     stages = AnalysisStages(table, Settings(dims=q))
     model = stages.model(q)
-    return row_groups(stages.map(model), table, stages.posterior(model).mean)
+    return row_groups(stages.map(model), table, stages.posterior(model).mean, NOTHING_HELD)
 
 
 def one_group(kind: str, n: int, rng: np.random.Generator):
@@ -138,3 +142,36 @@ def test_groups_of_a_run_folder_are_those_of_the_run(tmp_path):
     assert made.groups.sizes == (90, 60)
     assert again.groups.columns == made.groups.columns
     np.testing.assert_array_equal(again.groups.label, made.groups.label)
+
+
+@pytest.mark.parametrize("apart", [100.0, 1e3, 1e6])
+def test_groups_however_far_apart(apart):
+    z = np.random.default_rng(0).standard_normal((400, 2))
+    z[:150, 0] += apart
+    assert sorted(np.bincount(groups_of_places(z)).tolist()) == [150, 250]
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")  # nothing is left to call noise
+def test_a_map_with_an_axis_that_has_no_spread():
+    """Five columns of rank two, drawn with three axes."""
+    rng = np.random.default_rng(1)
+    Z = rng.standard_normal((120, 2))
+    Z[:50, 0] += 9.0
+    found = ld.analyse(Z @ rng.standard_normal((2, 5)), dims=3, budget="1s")
+    assert found.groups.sizes == (70, 50)
+
+
+def test_cells_that_are_held_out_make_no_group():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((300, 6))
+    X[:24, 2] += 60.0
+    found = ld.analyse(X, budget="1s")
+    assert len(found.held.cells) >= 24 and len(found.groups.sizes) == 1
+
+
+def test_scores_of_a_run_name_the_group_of_each_row(tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((120, 4)) + np.where(np.arange(120) < 50, 9.0, 0.0)[:, None]
+    found = ld.analyse(X, dims=2, budget="1s")
+    lines = list(csv.DictReader(tables(found)["scores.csv"].splitlines()))
+    assert [int(line["group"]) for line in lines] == [2] * 50 + [1] * 70

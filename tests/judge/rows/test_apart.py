@@ -71,3 +71,11 @@ def test_scores_that_do_not_vary():
     scores = np.zeros((50, 1))
     scores[:6] = 1.0
     assert rows_apart(scores)[0].rows == tuple(range(6))
+
+
+def test_an_axis_without_spread_hides_no_group_of_the_others():
+    scores = np.random.default_rng(0).standard_normal((100, 3))
+    scores[:6, 2] += 12.0
+    scores[:, 0] = 0.0
+    (found,) = rows_apart(scores)
+    assert found.rows == (0, 1, 2, 3, 4, 5) and found.axes == (3,) and found.share <= 1.0

@@ -71,7 +71,7 @@ def explain_command(
     if as_json:
         print_json(card=card)
     else:
-        say(card.text() if axis is None else card.text(opened.table.row_names))
+        say(card.text() if axis is None or card.apart is None else card.text(opened.table.row_names))
 
 
 def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) -> Any:
@@ -104,6 +104,7 @@ def edit_of(names: tuple[str, ...], text: str, worded: bool = False) -> tuple[st
 
 def axis_card(run: SavedRun, axis: int) -> Any:
     """One axis, with the intervals of the run's own seed and level."""
+    from lowdim.jobs.run_folder import ONE_MODEL
     from lowdim.judge.axes import axes
 
     q = int(run.model.n_components_)
@@ -111,8 +112,8 @@ def axis_card(run: SavedRun, axis: int) -> Any:
         raise click.BadParameter(
             f"axes are counted from 1 to {q}" if q else "this run has no axis", param_hint="--axis"
         )
-    if run.facts.get("mixed"):
-        return run.analysis.axes[axis - 1]
+    if run.kind != ONE_MODEL:
+        return run.analysis.axes[axis - 1]  # of the rows and cells that are not held out
     s = run.settings
     return axes(run.model, source_of(run), labels=run.table.labels, level=s.level, random_state=s.seed)[axis - 1]
 

@@ -54,8 +54,9 @@ class GaussianMap:
 
     def blurred(self, X: Array, rng: np.random.Generator) -> Array:
         """Where each row would lie with its values anywhere within their steps: of a yes or no, anywhere about it."""
-        within = rng.uniform(-0.5, 0.5, X.shape) * [usual_step(x) for x in X.T]
-        return np.asarray(self.model.transform(self.source(X + within)))
+        with np.errstate(over="ignore", invalid="ignore"):  # steps of huge numbers may be out of range: these stay
+            near = X + rng.uniform(-0.5, 0.5, X.shape) * [usual_step(x) for x in X.T]
+        return np.asarray(self.model.transform(self.source(np.where(np.isfinite(near), near, X))))
 
     def odd_rows(
         self,

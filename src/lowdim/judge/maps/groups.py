@@ -23,6 +23,7 @@ from lowdim.math.clusters import Labels, nearest_centers, plus_plus
 from lowdim.math.linalg import Array
 
 if TYPE_CHECKING:
+    from lowdim.judge.held_out import HeldOut
     from lowdim.judge.maps.table_map import TableMap
     from lowdim.table.table import Table
 
@@ -31,6 +32,7 @@ MOST_PARTS = 6
 ROWS_PER_AXIS = 25  # with fewer a direction can be found that parts any rows
 LEAST_ROWS, LEAST_SHARE = 10, 0.05  # of a group
 SEEN_SHARE = 0.5  # of a row's cells: one with fewer lies near the middle whatever it is
+FAR = 50.0  # spreads between two centres, beyond which it is no matter how far
 VALLEY = 0.4  # density of the valley over that of the lower peak: two Gaussians 4 spreads apart have 0.27
 CLEAR = 3.6  # errors between the two: no false alarm among simulated skew, heavy-tailed, flat and bent tables
 BESIDE, LEAST_BESIDE = 0.15, 8  # share and number of the rows beside a valley that tell whether it is a bend
@@ -72,24 +74,26 @@ def one_group(n: int) -> RowGroups:
     return RowGroups(np.zeros(n, dtype=np.int64), ())
 
 
-def row_groups(found: TableMap, table: Table, places: Array, seed: int = 0) -> RowGroups:
-    """The groups that a map shows of a table's rows, by their places on it."""
+def row_groups(found: TableMap, table: Table, places: Array, held: HeldOut, seed: int = 0) -> RowGroups:
+    """The groups that a map shows of a table's rows, by their places on it: cells that are held out tell nothing."""
     n, q = places.shape
-    full = np.flatnonzero(np.isnan(table.X).mean(axis=1) <= 1.0 - SEEN_SHARE)
+    X = np.where(held.cell_mask(*table.X.shape), np.nan, table.X)
+    full = np.flatnonzero(np.isnan(X).mean(axis=1) <= 1.0 - SEEN_SHARE)
     rows = full[:: max(1, -(-len(full) // MOST_ROWS))]
     if q == 0 or len(rows) < 2 * LEAST_ROWS:
         return one_group(n)
-    z = found.blurred(table.X[rows], np.random.default_rng(seed))
+    z = found.blurred(X[rows], np.random.default_rng(seed))
     label = groups_of_places(z)
     if not label.any():
         return one_group(n)
-    scale = z.std(axis=0)
+    spread = z.std(axis=0)
+    scale = np.where(spread > 0.0, spread, 1.0)
     nearest = cKDTree(z / scale).query(places / scale)[1]
     everyone = label[nearest]
     everyone[rows] = label
     largest = np.argsort(-np.bincount(everyone), kind="stable")
     everyone = np.argsort(largest)[everyone]
-    return RowGroups(everyone, _telling(table.X[rows], table.names, everyone[rows]))
+    return RowGroups(everyone, _telling(X[rows], table.names, everyone[rows]))
 
 
 def _telling(X: Array, names: tuple[str, ...], label: NDArray[np.int64]) -> tuple[str, ...]:
@@ -183,16 +187,16 @@ def _apart(a: Array, b: Array) -> bool:
     within = np.concatenate([a - a.mean(axis=0), b - b.mean(axis=0)])
     S = within.T @ within / len(within)
     root = np.linalg.cholesky(S + 1e-9 * np.trace(S) * np.eye(len(S)))
-    w, gap = np.linalg.solve(root, within.T).T, np.linalg.solve(root, a.mean(axis=0) - b.mean(axis=0))
-    distance = float(np.linalg.norm(gap))
-    along = w @ (gap / distance)
+    w, offset = np.linalg.solve(root, within.T).T, np.linalg.solve(root, a.mean(axis=0) - b.mean(axis=0))
+    gap = offset / np.linalg.norm(offset)
+    along, distance = w @ gap, min(float(np.linalg.norm(offset)), FAR)
     at = along + np.where(np.arange(len(w)) < len(a), distance, 0.0)  # 0 is b's centre
     depth, errors, place = _valley(at, distance)
     alike = max(_alike(along[: len(a)]), _alike(along[len(a) :]), 0.0)
     if depth > VALLEY or errors * np.sqrt((1.0 - alike) / (1.0 + alike)) < CLEAR:
         return False
     beside = np.argsort(np.abs(at - place), kind="stable")[: int(max(LEAST_BESIDE, BESIDE * len(w)))]
-    return not _bent(w[beside] - np.outer(along[beside], gap / distance))
+    return not _bent(w[beside] - np.outer(along[beside], gap))
 
 
 def _bent(across: Array) -> bool:

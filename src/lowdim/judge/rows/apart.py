@@ -55,9 +55,10 @@ def rows_apart(scores: Array) -> tuple[ApartRows, ...]:
     """
     cuts = int(MOST_APART * len(scores)) - LEAST_APART + 1  # from one end
     spread = scores.std(axis=0)
-    if cuts < 1 or not np.all(spread > 0.0):
+    used = np.flatnonzero(spread > 0.0)
+    if cuts < 1 or not len(used):
         return ()
-    unit = (scores - scores.mean(axis=0)) / spread
+    unit = (scores - scores.mean(axis=0))[:, used] / spread[used]
     lines = np.hstack([unit, _skewest(unit)])
     groups = []
     for line in lines.T:
@@ -65,7 +66,7 @@ def rows_apart(scores: Array) -> tuple[ApartRows, ...]:
         order = np.argsort(-cosine, kind="stable")
         near = order[:1] if cosine[order[0]] >= SAME_LINE else order[cosine[order] >= PART_OF_LINE]
         ends = (_beyond_a_gap(sign * line, cuts, 2 * lines.shape[1]) for sign in (1.0, -1.0))
-        groups += [ApartRows(*end, tuple((near + 1).tolist())) for end in ends if end is not None]
+        groups += [ApartRows(*end, tuple((used[near] + 1).tolist())) for end in ends if end is not None]
     kept: dict[int, ApartRows] = {}
     for group in sorted(groups, key=lambda group: -group.share):
         if group.axes[0] not in kept and not any(set(group.rows) & set(other.rows) for other in kept.values()):
@@ -90,7 +91,7 @@ def _beyond_a_gap(score: Array, cuts: int, looks: int) -> tuple[tuple[int, ...],
     s, n = score[order] - score.mean(), len(score)
     m = np.arange(LEAST_APART, LEAST_APART + cuts)
     beyond, squares = np.cumsum(s)[m - 1], np.cumsum(s**2)
-    between = beyond**2 * n / (m * (n - m)) / squares[-1]
+    between = np.minimum(beyond**2 * n / (m * (n - m)) / squares[-1], 1.0)
     excess = np.maximum((beyond - m * s[m - 1]) / (m - 1), np.finfo(float).eps * np.ptp(s))
     others = np.sqrt(np.maximum(squares[-1] - squares[m - 1] - beyond**2 / (n - m), 0.0) / (n - m))  # their sd
     made, p = between >= MADE_SHARE, np.ones((0, len(m)))

@@ -137,7 +137,7 @@ def map_of(
     names = analysis.row_names
     if color is None and len(names) <= MOST_POINTS:
         color = next(iter(analysis.label_names), None)
-    usual = None if join else _by_groups(analysis)  # a path is coloured by order
+    usual = None if join or color is not None else _by_groups(analysis)  # a path is coloured by order
     kinds = usual if color is None else column_groups(analysis.table, color)
     odd = [r.row for r in analysis.odd.rows]
     return map_rows(
