@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import lowdim as ld
+from lowdim.table.read import read_rows
+from lowdim.text.messages import LowdimError
 
 
 def table(tmp_path, cells):
@@ -44,3 +46,35 @@ def test_limits_with_or_without_the_unit(tmp_path):
 )
 def test_what_is_no_unit_stays_a_label(tmp_path, cells):
     assert "c" not in ld.read(table(tmp_path, cells)).names
+
+
+def test_the_unit_is_taken_out_at_the_end_alone(tmp_path):
+    values = np.random.default_rng(2).normal(50.0, 9.0, 30).round(1)
+    cells = ["1.2e1 e", *(f"{value} e" for value in values)]
+    np.testing.assert_array_equal(ld.read(table(tmp_path, cells)).X[:, 2], [12.0, *values])
+
+
+def test_a_known_unit_needs_neither_many_cells_nor_all_of_them(tmp_path):
+    cells = ["5.1 mg/L", "6", "", "<0.5 mg/L"]
+    rows = read_rows(table(tmp_path, cells), ("a", "b", "c"), units={"c": "mg/L"}, below_limit="half")
+    np.testing.assert_array_equal(rows.X[:, 2], [5.1, 6.0, np.nan, 0.25])
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_another_unit_than_the_known_one_is_refused_with_both(tmp_path, count):
+    new = table(tmp_path, [f"{k}.5 g/L" for k in range(count)])
+    with pytest.raises(LowdimError, match="LD104") as refused:
+        read_rows(new, ("a", "b", "c"), units={"c": "mg/L"})
+    assert '"mg/L"' in str(refused.value) and '"0.5 g/L"' in str(refused.value)
+
+
+def test_one_cell_in_another_unit_is_refused(tmp_path):
+    new = table(tmp_path, [*(f"{k} mg/L" for k in range(30)), "7 g/L"])
+    with pytest.raises(LowdimError, match="LD111") as refused:
+        read_rows(new, ("a", "b", "c"), units={"c": "mg/L"})
+    assert '"7 g/L"' in str(refused.value)
+
+
+def test_units_are_a_dict(tmp_path):
+    with pytest.raises(LowdimError, match="LD210"):
+        ld.read(table(tmp_path, ["1", "2", "3"]), units="mg/L")

@@ -61,4 +61,4 @@ def read_as(run: SavedRun) -> dict[str, Any]:
     options = {key: value for key, value in run.options.items() if key not in ("sample", "strict", "stream")}
     if run.facts["table"]["header"] is False:
         options.setdefault("header", False)
-    return options
+    return options | {"units": run.facts["table"].get("units", {})}

@@ -254,7 +254,7 @@ class Analysis:
         """
         from lowdim.jobs.apply import place
 
-        how = {**decided(self.table), **options}
+        how = {**decided(self.table), "units": dict(self.table.guess.units), **options}
         known: dict[str, Any] = {
             "calibration": self.calibration,
             "law": self.law_of_new_rows,

@@ -417,6 +417,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
             "labels": list(t.labels),
             "aside": list(t.aside),
             "header": t.guess.header,
+            "units": dict(t.guess.units),
             "options": _plain({**options, **decided(t)}),
         },
         "settings": settings._asdict(),

@@ -58,6 +58,7 @@ class ColumnCells(NamedTuple):
     dates: NDArray[np.datetime64] | None = None
     grouped: str = ""  # an example of a number with thousands separators
     nested: str = ""  # the type of a column that holds lists, bytes or other things
+    unit: str = ""  # that its cells have, or are to have; it is taken out of the text
 
     @property
     def seen(self) -> int:
@@ -232,15 +233,21 @@ def text_cells(name: str, position: int, text: Any, codes: tuple[str, ...]) -> t
 
 
 def text_column(
-    name: str, position: int, column: Any, codes: tuple[str, ...], *, units: bool = True
+    name: str, position: int, column: Any, codes: tuple[str, ...], *, units: bool = True, unit: str = ""
 ) -> tuple[ColumnCells, bool, str]:
     """A text column read the fast way, a unit such as % taken out of its cells; whether that was enough, and an
-    example of a cell with a unit."""
+    example of a cell with a unit. Where the unit is known, few cells and cells without it will do."""
     column_cells, enough = text_cells(name, position, as_text(column), codes)
     if enough or not units:
         return column_cells, enough, ""
-    bare, example = without_units(column_cells.text, column_cells.gap)
-    return (*text_cells(name, position, bare, codes), example) if example else (column_cells, enough, "")
+    text = column_cells.text
+    bare, unit = (_bare(text, unit), unit) if unit else without_units(text, column_cells.gap)
+    if not unit:
+        return column_cells, enough, ""
+    marked = _marked(text, re.escape(unit))
+    example = str(text[int(np.argmax(marked))].as_py()) if marked.any() else ""
+    column_cells, enough = text_cells(name, position, bare, codes)
+    return column_cells._replace(unit=unit), enough, example
 
 
 def plain_columns(columns: dict[int, Any], codes: tuple[str, ...]) -> dict[int, ColumnCells]:
@@ -413,26 +420,35 @@ def _dates(text: Any, gap: Mask, pattern: str) -> NDArray[np.datetime64] | None:
 
 # numbers with their unit: 12.5 %, $1,200, 30 EUR --------------------------------------------------
 def without_units(text: Any, gap: Mask) -> tuple[Any, str]:
-    """The text of a column without its unit, and an example; the column as it is where its cells share no unit.
+    """The text of a column without its unit, and the unit; the column as it is where its cells share no unit.
 
     >>> import pyarrow as pa
     >>> without_units(pa.array(["12 %", "7.5%", ""]), np.array([False, False, True]))[0].to_pylist()
     ['12', '7.5', '']
     """
+    numeric = matches(text, rf"^{UNIT_DIGITS}$") | _marked(text, "|".join(map(re.escape, UNIT_SIGNS)))
+    for sign in (*UNIT_SIGNS, *_own_unit(text, gap)):
+        marked = _marked(text, re.escape(sign))
+        if marked.sum() < UNIT_SHARE * (~gap).sum() or not marked.any() or (numeric & ~gap & ~marked).any():
+            continue  # 5 or $5 beside 5 % may mean two things
+        return _bare(text, sign), sign
+    return text, ""
+
+
+def _bare(text: Any, unit: str) -> Any:
+    """The text of a column without this unit, which stands in front of a number or behind it and nowhere else.
+
+    >>> import pyarrow as pa
+    >>> _bare(pa.array(["1.2e1 e", "<0.5 e", "-5", "7 kg"]), "e").to_pylist()
+    ['1.2e1', '<0.5', '-5', '7 kg']
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    numeric = matches(text, rf"^{UNIT_DIGITS}$") | _marked(text, "|".join(map(re.escape, UNIT_SIGNS)))
-    for sign in (*UNIT_SIGNS, *_own_unit(text, gap)):
-        mark = re.escape(sign)
-        marked = _marked(text, mark)
-        if marked.sum() < UNIT_SHARE * (~gap).sum() or not marked.any() or (numeric & ~gap & ~marked).any():
-            continue  # 5 or $5 beside 5 % may mean two things
-        bare = pc.replace_substring_regex(text, rf"\s*{mark}\s*", "")
-        example = str(text[int(np.argmax(marked))].as_py())
-        limit = matches(text, rf"^{BELOW}\s*({mark})$")  # <0.5 mg/L
-        return pc.if_else(pa.array(marked | limit), bare, text), example
-    return text, ""
+    mark = re.escape(unit)
+    held = _marked(text, mark) | matches(text, rf"^{BELOW}\s*({mark})$")  # <0.5 mg/L
+    bare = pc.replace_substring_regex(text, rf"^([+-]?)({mark})\s*|\s*({mark})$", r"\1")
+    return pc.if_else(pa.array(held), bare, text)
 
 
 def _own_unit(text: Any, gap: Mask) -> tuple[str, ...]:

@@ -82,6 +82,7 @@ class Guess(NamedTuple):
     first: str = ""  # what the first line looks like
     skipped: int = 0  # lines before the table
     names: str = ""  # where the names came from, if not from the table
+    units: tuple[tuple[str, str], ...] = ()  # the columns whose cells had a unit, each with it
 
     def __str__(self) -> str:
         if not self.encoding:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lowdim.text.format import parse_size
@@ -39,6 +41,7 @@ class ReadingOptions(NamedTuple):
     memory: int | None = None  # bytes; None: what is free now
     strict: bool = False
     no_log: bool = False  # analyse skew columns as they are
+    units: Mapping[str, str] = MappingProxyType({})  # of new rows: the unit that a column's cells had
     pairs: str | None = None  # what the cells say of two rows, where the table is asked to be one of pairs
 
 
@@ -66,6 +69,8 @@ def check_options(values: dict[str, Any]) -> ReadingOptions:
             raise error(
                 "LD210", option=name, value=getattr(options, name), allowed=", ".join(repr(value) for value in allowed)
             )
+    if not isinstance(options.units, Mapping):
+        raise error("LD210", option="units", value=options.units, allowed="a dict of columns and their units")
     lists: dict[str, Any] = {name: split_names(getattr(options, name)) for name in LISTS}
     return options._replace(
         **lists,

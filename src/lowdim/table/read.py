@@ -141,7 +141,7 @@ def read(table: Any, **options: Any) -> Table:
         columns,
         work,
         Messages(notes.messages),
-        raw.guess._replace(decimal=decimal, na=used),
+        raw.guess._replace(decimal=decimal, na=used, units=tuple((c.name, c.unit) for c in parsed if c.unit)),
         reading.scale,
         {**options, "na": (*reading.na, *coded)} if coded else dict(options),
         holds,
@@ -293,7 +293,8 @@ def parse_columns(
             parsed.append(plain[j]._replace(name=name) if j in plain else cell.typed_cells(name, j + 1, column))
             continue
         numeric = asked_role(name, reading) in ("", "number", "weight")
-        cells, enough, units[name] = cell.text_column(name, j + 1, text, codes, units=numeric)
+        unit = reading.units.get(name, "")
+        cells, enough, units[name] = cell.text_column(name, j + 1, text, codes, units=numeric, unit=unit)
         parsed.append(cells)
         if not enough and name not in reading.drop:
             slow[j] = cell.decimal_evidence(cells.text, cells.gap)
@@ -435,7 +436,8 @@ def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewTableRo
     wanted : tuple of str
         The columns of the model. An array of as many columns is taken by position, all else by name.
     **options
-        Those of `read`, as far as the table has the columns that they name.
+        Those of `read`, as far as the table has the columns that they name; and `units`, the unit that the cells of a
+        column had in the model's own table, {"crp": "mg/L"}: cells with it and without are numbers, however few.
 
     Returns
     -------

@@ -17,7 +17,7 @@ from lowdim.table.detect import GAP_CODES
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.notes import Notes
 from lowdim.table.options import LISTS, ReadingOptions
-from lowdim.text.escape import protect_terminal
+from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, Part, choices, propose
 from lowdim.text.format import all_digits, count, listing
 from lowdim.text.messages import error
@@ -354,7 +354,8 @@ def _must_be_number(c: ColumnCells, place: Place, notes: Notes) -> None:
         ways.append(("use it as label", propose(label=[c.name])))
         if len(set(label_values(c, place.codes))) <= MOST_LABELS:
             ways.append(("one column a value", propose(encode=[c.name])))
-    notes.add("LD104.table", place.column(c, int(np.argmax(c.bad))), column=c.name, fix=choices(ways))
+    unit = f", and its cells are to be in {shown(c.unit)}" if c.unit else ""
+    notes.add("LD104.table", place.column(c, int(np.argmax(c.bad))), column=c.name, unit=unit, fix=choices(ways))
 
 
 def _stray(c: ColumnCells, place: Place) -> bool:

@@ -79,7 +79,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD103": Entry(OptionError, "There is no column '{column}'", "{option} names it", "{fix}"),
     "LD104.table": Entry(
-        TableError, "Column '{column}' cannot be used as a number", "axes are built from numbers", "{fix}"
+        TableError, "Column '{column}' cannot be used as a number", "axes are built from numbers{unit}", "{fix}"
     ),
     "LD106": Entry(OptionError, "{got} names were given for {want} columns", "", "give one name for each column"),
     "LD110": Entry(

@@ -48,6 +48,30 @@ def test_new_rows_that_do_not_fit_and_their_repair(lowdim, made):
     assert not {"LD220", "LD221", "LD222"} & {m["code"] for m in told["messages"]}
 
 
+def test_few_new_rows_have_the_units_of_the_run(lowdim):
+    def cells(X, unit):
+        return ["x1,x2,x3,x4", *(f"{a:.3f} {unit},{b:.3f} $,{c:.3f},{d:.3f}" for a, b, c, d in X)]
+
+    def put(name, X, unit="mg/L"):
+        (lowdim.folder / name).write_text("\n".join(cells(X, unit)) + "\n")
+
+    X = np.nan_to_num(small_table()[:30, :4]) + 20.0
+    put("dosed.csv", X)
+    assert lowdim("report", "dosed.csv", "--dims", "1").code == 0
+    put("new.csv", X[:2])
+    told = lowdim("apply", "dosed.run", "new.csv")
+    assert told.code == 0 and told.out.startswith("2 rows placed.")
+    put("other.csv", X[:2], "g/L")
+    refused = lowdim("apply", "dosed.run", "other.csv")
+    assert refused.code == 4 and "LD104" in refused.err and 'are to be in "mg/L"' in refused.err
+    facts = json.loads((lowdim.folder / "dosed.run" / "run.json").read_text())
+    assert facts["table"].pop("units") == {"x1": "mg/L", "x2": "$"}
+    (lowdim.folder / "dosed.run" / "run.json").write_text(json.dumps(facts))  # as runs were that know no units
+    assert "LD104" in lowdim("apply", "dosed.run", "new.csv").err
+    write_csv(lowdim.folder / "bare.csv", X[:2], [f"x{k}" for k in range(1, 5)])
+    assert lowdim("apply", "dosed.run", "bare.csv").code == 0
+
+
 def test_applied_fills_have_calibrated_intervals(lowdim, made):
     X = small_table(seed=3)[:20]
     write_csv(lowdim.folder / "new.csv", X)
