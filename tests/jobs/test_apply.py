@@ -90,10 +90,24 @@ def test_an_absent_column_is_a_gap(model):
         place(model, NAMES, frame.rename(columns=lambda name: f"other {name}"))
 
 
-def test_rescaled_columns_are_named(model):
-    frame = dict_frame(small_table(seed=4)[:6] + np.asarray(model.mean_))
-    frame["x2"] = 1000.0 * float(model.mean_[1])
+def test_rescaled_columns_are_named():
+    model = PPCA(2, standardize=True).fit(small_table() + 10.0)
+    frame = dict_frame(small_table(seed=4)[:9] + 10.0)
+    frame["x2"] *= 1000.0
     assert [m.code for m in place(model, NAMES, frame).messages if "x2" in m.what] == ["LD221"]
+    frame["x5"] *= 1000.0
+    (note,) = (m for m in place(model, NAMES, frame).messages if m.code == "LD221")
+    assert note.what.startswith("2 columns of the new rows look rescaled: x2, x5; their middles are about ")
+
+
+def test_an_absurd_row_among_few_makes_no_column_rescaled(model):
+    """The table's middles are near 0: many times such a middle is within the columns' spread."""
+    X = small_table(seed=4)[:9]
+    for rows in (np.r_[X[:2], np.full((2, 6), 1e8)], np.r_[X, np.full((1, 6), -1e8)]):
+        assert "LD221" not in [m.code for m in place(model, NAMES, rows).messages]
+    off = PPCA(2, standardize=True).fit(small_table() + 10.0)
+    for rows in (np.full((4, 6), 1e8), np.full((9, 6), -1e8)):  # too few, and of the other sign
+        assert "LD221" not in [m.code for m in place(off, NAMES, rows).messages]
 
 
 def test_a_row_from_elsewhere_is_outside(model):
@@ -182,16 +196,18 @@ def test_shown_in_four_lines_and_as_a_small_table(model):
 
 
 @pytest.mark.parametrize(
-    ("times", "called"), [(29.9, False), (30.1, True), (1 / 29.9, False), (1 / 30.1, True), (-30.1, True), (1.0, False)]
+    ("times", "called"),
+    [(29.9, False), (30.1, True), (1 / 29.9, False), (1 / 30.1, True), (-30.1, False), (1.0, False)],
 )
 def test_a_column_is_called_rescaled_from_thirty_times(times, called):
-    notes = rescaled(np.full((3, 1), 2.0 * times), np.array([2.0]), ("a",))
+    notes = rescaled(np.full((5, 1), 2.0 * times), np.array([2.0]), np.array([1.9]), ("a",))
     assert [m.code for m in notes] == (["LD221"] if called else [])
 
 
 def test_a_column_around_zero_or_without_cells_is_not_called_rescaled():
-    X = np.array([[1000.0, np.nan], [1000.0, np.nan]])
-    assert rescaled(X, np.array([0.0, 1.0]), ("a", "b")) == ()
+    X = np.array([[1000.0, np.nan, 1000.0, 1000.0]] * 5)
+    middle, spread = np.array([0.0, 1.0, 0.9, np.nan]), np.array([0.0, 0.1, 1.0, 0.1])
+    assert rescaled(X, middle, spread, ("a", "b", "c", "d")) == ()
 
 
 def test_sizes_of_ellipses_in_words():

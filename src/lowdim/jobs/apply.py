@@ -27,6 +27,7 @@ from lowdim.text.messages import Message, message
 from lowdim.text.notebook import card
 
 RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
+RESCALED_SEEN = 5  # new values of a column that say where its middle is
 NAMED_COLUMNS = 5  # columns named in a message
 PLAIN_LEVEL = 0.9  # level of the intervals where no calibration says another
 LISTED_ROWS, LISTED_AXES = 20, 4  # rows and axes a notebook lists
@@ -163,6 +164,9 @@ def place(
     law = law or map.plain_law  # never of the new rows themselves: they may be odd all together
     plain = (message("LD223"),) if calibration is None and np.isnan(X).any() else ()
     told = X if scales is None else scales.outward(X)
+    spread = map.fills(np.full((1, len(names)), np.nan), used).sd[0]  # an empty row is as unsure as a column is wide
+    spread = spread if scales is None else np.where(scales.log, 0.0, spread)
+    moved = rescaled(told, map.middles, spread, names)
     middle, low, high = (frame_like(part, names, rows) for part in (fills.filled, fills.lower, fills.upper))
     return PlacedRows(
         rows.row_names,
@@ -172,7 +176,7 @@ def place(
         map.larger(X),
         middle,
         fills.sd,
-        (*rows.messages, *said_of(rows, aside), *said_of_empty(rows), *rescaled(told, map.middles, names), *plain),
+        (*rows.messages, *said_of(rows, aside), *said_of_empty(rows), *moved, *plain),
         low,
         high,
         used.level,
@@ -202,14 +206,23 @@ def said_of_empty(rows: NewTableRows) -> tuple[Message, ...]:
     return (message("LD225", rows=count(len(empty), "new row"), names=listing(empty)),) if empty else ()
 
 
-def rescaled(X: Array, mean: Array, names: tuple[str, ...]) -> tuple[Message, ...]:
-    """Columns whose new middle is many times the old one."""
-    notes = []
+def rescaled(X: Array, middle: Array, spread: Array, names: tuple[str, ...]) -> tuple[Message, ...]:
+    """Columns whose new middle is many times the old one, those of one power of ten in one message. Where the old
+    middle is within a spread of 0, as in a centred column, the quotient says nothing of a unit."""
+    groups: dict[str, list[tuple[str, float]]] = {}
     for j, name in enumerate(names):
         seen = X[~np.isnan(X[:, j]), j]
-        if len(seen) == 0 or mean[j] == 0.0:
+        if len(seen) < RESCALED_SEEN or not abs(middle[j]) > spread[j]:
             continue
-        times = float(np.median(seen)) / float(mean[j])
-        if abs(times) > RESCALED or 0 < abs(times) < 1.0 / RESCALED:
-            notes.append(message("LD221", column=name, times=f"{times:.3g} times"))
-    return tuple(notes)
+        times = float(np.median(seen)) / float(middle[j])
+        if times > RESCALED or 0 < times < 1.0 / RESCALED:
+            groups.setdefault(f"{np.log10(times):.0f}", []).append((name, times))
+    return tuple(_said_of_rescaled(group) for group in groups.values())
+
+
+def _said_of_rescaled(group: list[tuple[str, float]]) -> Message:
+    names, factors = zip(*group, strict=True)
+    times = f"{np.median(factors):.3g} times"
+    if len(names) == 1:
+        return message("LD221", column=names[0], times=times)
+    return message("LD221.columns", columns=count(len(names), "column"), names=listing(names), times=f"about {times}")

@@ -217,7 +217,7 @@ def _fit_numbers(t: Table, method: ModelEntry, asked: Asked) -> FittedMethod:
     unit = np.ones(t.d) if method.own_units else column_units(t.X, t.scale)
     X = ArraySource(t.X / unit, columns=t.names)
     q, k, why = _sizes(method, X, t.weight, asked.dims, asked.clusters, asked.seed)
-    model = with_options(method.make(q, k, asked.seed), asked.options)
+    model = with_options(method, method.make(q, k, asked.seed), asked.options)
     model.fit(X, **_weight(t, model), **asked.how)
     places = place_rows(model, method, X)
     if method.needs and asked.dims == "auto":
@@ -226,12 +226,14 @@ def _fit_numbers(t: Table, method: ModelEntry, asked: Asked) -> FittedMethod:
     return FittedMethod(t, method, settings, k, model, unit, places, found_words(method, model, t), why)
 
 
-def with_options(model: Any, options: Mapping[str, Any]) -> Any:
+def with_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) -> Any:
     """A model, not yet fitted, with these of its options; one that it does not have is refused with those it has."""
     known = model.get_params(deep=False)
     for name, value in options.items():
         if name in OWN_WORDS:
-            raise error("LD210", option=name, value=value, allowed=f"it by {OWN_WORDS[name]}")
+            clusters = name == "n_components" and method.lack("map") and not method.local  # of a mixture: its parts
+            allowed = f"it by {OWN_WORDS['n_clusters' if clusters else name]}"
+            raise error("LD210", option=name, value=value, allowed=allowed)
         if name not in known:
             allowed = f"an option of {type(model).__name__}: {', '.join(sorted(known))}"
             raise error("LD210", option=name, value=value, allowed=allowed)
@@ -246,7 +248,7 @@ def _fit_pairs(t: Table, method: ModelEntry, asked: Asked) -> FittedMethod:
             "LD210", option="clusters", value=None, allowed=f"a number (--clusters) for {t.holds}: {NO_EVIDENCE}"
         )
     q = AXES_OF_DISTANCES if asked.dims == "auto" else int(asked.dims)
-    model = with_options(method.make(q, k, asked.seed), {**asked.options, **metric})
+    model = with_options(method, method.make(q, k, asked.seed), {**asked.options, **metric})
     model.fit(X, **asked.how)
     missing = not method.lack("map") and bool(np.isnan(X.read(slice(0, X.n))[0]).any())
     places = RowPlaces(model.embedding_, None, None, None) if missing else place_rows(model, method, X)
@@ -259,7 +261,7 @@ def _fit_classes(t: Table, method: ModelEntry, asked: Asked, label: str | None) 
     unit, classes = column_units(t.X, t.scale), classes_of_table(t, label)
     X = t.X / unit
     q = None if asked.dims == "auto" else int(asked.dims)
-    model = with_options(method.make(q, 0, asked.seed), asked.options)
+    model = with_options(method, method.make(q, 0, asked.seed), asked.options)
     weight = {} if t.weight is None else {"sample_weight": t.weight[classes.rows]}
     model.fit(ArraySource(X[classes.rows], columns=t.names), classes.y, **weight, **asked.how)
     found = told_apart(model, X[classes.rows], classes, t.names)
@@ -278,7 +280,7 @@ def _fit_views(t: Table, method: ModelEntry, asked: Asked, views: Any) -> Fitted
     source, options = view_source(X, two), {**asked.options, "views": first}
     weight = {} if t.weight is None else {"sample_weight": t.weight}
     q = shared_axes(source, first, asked.dims, weight)
-    model = with_options(method.make(q, 0, asked.seed), options).fit(source, **weight, **asked.how)
+    model = with_options(method, method.make(q, 0, asked.seed), options).fit(source, **weight, **asked.how)
     places, settings = place_rows(model, method, X), Settings(asked.dims, t.scale, seed=asked.seed)
     return FittedMethod(t, method, settings, 0, model, unit, places, shared_words(model, two))
 

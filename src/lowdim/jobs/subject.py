@@ -29,6 +29,7 @@ from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.registry import METHODS, ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
+from lowdim.text.format import count
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Subject:
         z = np.asarray(place, dtype=np.float64)
         q = self.places.z.shape[1]
         if z.shape != (q,) or not np.isfinite(z).all():
-            raise error("LD210", option="place", value=place, allowed=f"{q} numbers, one for each axis")
+            raise error("LD210", option="place", value=place, allowed=f"{count(q, 'number')}, one for each axis")
         if self.analysis is not None:
             return self.analysis.map.at(z, self.rows)
         return explain_place(self.model, z, self.rows, self.table.names, self.table.scales, self.unit)

@@ -186,6 +186,12 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "a change of unit moves every row off the map",
         "bring the column to its old unit",
     ),
+    "LD221.columns": Entry(
+        TableWarning,
+        "{columns} of the new rows look rescaled: {names}; their middles are {times} the old ones",
+        "a change of unit moves every row off the map",
+        "bring the columns to their old units",
+    ),
     "LD222": Entry(TableWarning, "The new table has unknown columns, which were not used: {what}", "", ""),
     "LD223": Entry(
         TableWarning,

@@ -36,15 +36,17 @@ def test_apply_does_not_need_the_old_table(lowdim, made, tmp_path):
     assert "LD308" in lowdim("odd", "moved.run").err
 
 
-def test_new_rows_that_do_not_fit_and_their_repair(lowdim, made):
-    X = small_table(seed=4)[:8]
-    X[np.isnan(X)] = 0.1
+def test_new_rows_that_do_not_fit_and_their_repair(lowdim):
+    write_csv(lowdim.folder / "far.csv", small_table() + 10.0)  # of a column around 0 no unit can be told
+    assert lowdim("fit", "far.csv", "--budget", "1s").code == 0
+    X = small_table(seed=4)[:8] + 10.0
+    X[np.isnan(X)] = 10.1
     names = [f"x{k}" for k in range(1, 7)]
-    write_csv(lowdim.folder / "n.csv", np.c_[X[:, :4], 1000 * (X[:, 4] + 5), X[:, 5]], [*names[:3], "zz", *names[4:]])
-    told = json.loads(lowdim("apply", made / "small.run", "n.csv", "--json", "--quiet").out)
+    write_csv(lowdim.folder / "n.csv", np.c_[X[:, :4], 1000 * X[:, 4], X[:, 5]], [*names[:3], "zz", *names[4:]])
+    told = json.loads(lowdim("apply", "far.run", "n.csv", "--json", "--quiet").out)
     assert {"LD220", "LD221", "LD222"} <= {m["code"] for m in told["messages"]}
     write_csv(lowdim.folder / "n.csv", X, names)  # the column added, the unit brought back, the stranger gone
-    told = json.loads(lowdim("apply", made / "small.run", "n.csv", "--json", "--quiet").out)
+    told = json.loads(lowdim("apply", "far.run", "n.csv", "--json", "--quiet").out)
     assert not {"LD220", "LD221", "LD222"} & {m["code"] for m in told["messages"]}
 
 

@@ -89,6 +89,16 @@ def test_explain_says_which_row_lives_at_a_place(lowdim, made):
         assert lowdim("explain", run, f"--place={wrong}").code == 2
 
 
+def test_a_place_of_two_numbers_has_0_on_all_further_axes(lowdim, made):
+    shutil.copy(made / "small.csv", lowdim.folder / "mine.csv")
+    for q in ("1", "3"):
+        assert lowdim("fit", "mine.csv", "-m", "ppca", "--dims", q, "-o", f"{q}.run").code == 0
+    two, three = (lowdim("explain", "3.run", f"--place={place}") for place in ("1,-1", "1,-1,0"))
+    assert two.code == 0 and two.out == three.out and "axis 3 +0.00" in two.out
+    said = lowdim("explain", "1.run", "--place=1,-1")
+    assert said.code == 2 and "1 number, one for each axis" in said.err
+
+
 def test_explain_refuses_places_of_a_map_without_a_decoder(lowdim, made):
     shutil.copy(made / "small.csv", lowdim.folder / "mine.csv")
     assert lowdim("fill", "mine.csv", "-o", "full.csv", "--budget", "1s").code == 0

@@ -263,6 +263,9 @@ def test_options_of_a_model_are_set_by_their_names(lowdim):
     ):
         outcome = lowdim("fit", "t.csv", "-m", "isomap", *words, "-o", "x.run")
         assert outcome.code == 2 and said in outcome.err, (words, outcome.err)
+    for words in (("--set", "n_components=3"), ("--dims", "3")):  # of a mixture: its parts
+        outcome = lowdim("fit", "t.csv", "-m", "gmm", *words, "-o", "x.run")
+        assert outcome.code == 2 and "--clusters" in outcome.err, (words, outcome.err)
     assert "--method" in lowdim("fit", "t.csv", "--set", "n_neighbors=5").err
     assert not (lowdim.folder / "x.run").exists()
 

@@ -15,6 +15,8 @@ from lowdim.cli.say import print_json, say
 if TYPE_CHECKING:
     from lowdim.jobs.run_folder import SavedRun
 
+MAP_AXES = 2  # that a map shows
+
 
 @command(
     "One row, one axis, one place or a group of rows of a run.",
@@ -32,7 +34,11 @@ if TYPE_CHECKING:
     help="With --row: put this value into the cell; repeatable.",
 )
 @click.option("--axis", type=int, help="An axis, counted from 1.")
-@click.option("--place", metavar="Z,Z", help="A place of the map, a number for each axis: the row that lives there.")
+@click.option(
+    "--place",
+    metavar="Z,Z",
+    help="A place of the map: the row that lives there. A number for each axis; of two numbers, the other axes are 0.",
+)
 @click.option(
     "--group",
     type=click.Path(exists=True, dir_okay=False),
@@ -119,14 +125,16 @@ def axis_card(run: SavedRun, axis: int) -> Any:
 
 
 def place_card(run: SavedRun, text: str) -> Any:
-    """The row that lives at a place."""
+    """The row that lives at a place; of a map's two numbers, that with 0 on all further axes."""
     from lowdim.jobs.subject import subject
 
     try:
         z = [float(part) for part in text.split(",")]
     except ValueError:
         raise click.BadParameter(f"'{text[:60]}' is not numbers with commas between", param_hint="--place") from None
-    return subject(run).at(z)
+    found = subject(run)
+    more = found.places.z.shape[1] - len(z) if len(z) == MAP_AXES else 0
+    return found.at(z + [0.0] * more)
 
 
 def group_card(run: SavedRun, file: str | None, rows: str | None) -> Any:

@@ -162,4 +162,6 @@ def _check_sizes(method: ModelEntry, dims: int | str, given: ModelOptions) -> No
     if given.clusters is not None and not method.lack("map"):
         raise click.UsageError(f"--clusters does nothing for {method.name}: it has no clusters")
     if dims != "auto" and method.lack("map") and not method.local:
-        raise click.UsageError(f"--dims does nothing for {method.name}: its clusters have no axes of their own")
+        raise click.UsageError(
+            f"--dims does nothing for {method.name}: its clusters have no axes; --clusters says how many"
+        )
