@@ -435,11 +435,11 @@ def _words_ways(group: list[ColumnCells], together: list[ColumnCells], place: Pl
     plain = len(texts) <= MOST_CODES and all(protect_terminal(t) == t and len(t) <= 40 for t in texts)
     rest = [t for t in texts if not LIMIT_TEXT.fullmatch(t)]
     ways = list[tuple[str, Part]]()
+    if plain and len(rest) < len(texts):  # first, for a cell below a limit is known to be low
+        half = propose(below_limit="half", na=rest) if rest else propose(below_limit="half")
+        ways.append(("treat as half the limit", half))
     if plain:
         ways.append(("treat as gaps", propose(na=texts)))
-        if len(rest) < len(texts):
-            half = propose(below_limit="half", na=rest) if rest else propose(below_limit="half")
-            ways.append(("treat as half the limit", half))
     rows = np.flatnonzero(group[0].bad)
     if place.lines[rows[0]] == 1 and len(rows) == 1:
         ways.append(("line 1 holds names", propose(header=True)))
