@@ -241,7 +241,7 @@ def text_column(
     if enough or not units:
         return column_cells, enough, ""
     text = column_cells.text
-    bare, unit = (_bare(text, unit), unit) if unit else without_units(text, column_cells.gap)
+    bare, unit = (bare_numbers(text, unit), unit) if unit else without_units(text, column_cells.gap)
     if not unit:
         return column_cells, enough, ""
     marked = _marked(text, re.escape(unit))
@@ -431,15 +431,15 @@ def without_units(text: Any, gap: Mask) -> tuple[Any, str]:
         marked = _marked(text, re.escape(sign))
         if marked.sum() < UNIT_SHARE * (~gap).sum() or not marked.any() or (numeric & ~gap & ~marked).any():
             continue  # 5 or $5 beside 5 % may mean two things
-        return _bare(text, sign), sign
+        return bare_numbers(text, sign), sign
     return text, ""
 
 
-def _bare(text: Any, unit: str) -> Any:
+def bare_numbers(text: Any, unit: str) -> Any:
     """The text of a column without this unit, which stands in front of a number or behind it and nowhere else.
 
     >>> import pyarrow as pa
-    >>> _bare(pa.array(["1.2e1 e", "<0.5 e", "-5", "7 kg"]), "e").to_pylist()
+    >>> bare_numbers(pa.array(["1.2e1 e", "<0.5 e", "-5", "7 kg"]), "e").to_pylist()
     ['1.2e1', '<0.5', '-5', '7 kg']
     """
     import pyarrow as pa

@@ -16,8 +16,11 @@ from lowdim.text.csv_table import csv_line
 from lowdim.text.escape import in_quotes, protect_cell
 from lowdim.text.format import figures_by_width
 
-# a sign, digits with their marks, an exponent, or dashes alone: nothing that a spreadsheet could run
-HARMLESS = re.compile(r"[+-]?[\d.,' \u00a0\u2009\u202f\u2019]*([eE][+-]?\d+)? ?%?|-+")
+# a sign, digits with their marks, an exponent, a unit of letters, or dashes alone: nothing that a spreadsheet could run
+HARMLESS = re.compile(
+    r"[+-]?[\d.,' \u00a0\u2009\u202f\u2019]*([eE][+-]?\d+)? ?%?|-+"
+    r"|[+-]?[\d.,]*\d([eE][+-]?\d+)? ?[°µμ]?[^\W\d_]+( ?/ ?[°µμ]?[^\W\d_]+)?"
+)
 ROWS_AT_ONCE = 4096  # rows turned into text at once
 LINE_END_BYTES = 2**16  # bytes in which the line ends are looked for
 Texts = dict[int, dict[int, str]]  # column -> row -> text, both from 0 as they stand in the file
@@ -131,19 +134,37 @@ def harmless(sheet: Sheet) -> bool:
     return names and all(safe(text) == text for column in sheet.cells for text in pc.unique(column).to_pylist())
 
 
-def decimal_of(column: Any, usual: str) -> str:
+def around_numbers(column: Any, unit: str) -> tuple[str, str]:
+    """What stands before and behind the numbers of a text column with this unit, as the first cell that has it.
+
+    >>> around_numbers(["", "<0.5", "7.3 mg/L"], "mg/L"), around_numbers(["-$ 5"], "$"), around_numbers(["5"], "")
+    (('', ' mg/L'), ('$ ', ''), ('', ''))
+    """
+    for one in column if unit else ():
+        text = str(one).strip().lstrip("+-")
+        if text.startswith(unit):
+            return text[: len(text) - len(text.removeprefix(unit).lstrip())], ""
+        if text.endswith(unit):
+            return "", text[len(text.removesuffix(unit).rstrip()) :]
+    return "", ""
+
+
+def decimal_of(column: Any, usual: str, unit: str = "") -> str:
     """The decimal sign of a text column: what its own numbers show, else that of the table."""
     text = cell.as_text(column)
+    text = cell.bare_numbers(text, unit) if unit else text
     evidence = cell.decimal_evidence(text, cell.is_code(text, GAP_CODES + NUMBER_GAP_CODES))
     return "," if evidence.comma else "." if evidence.point else usual
 
 
-def fill_texts(values: Array, half: Array, decimal: str) -> list[str]:
-    """Numbers as the file writes them, with the digits that their intervals (half widths) call for.
+def fill_texts(values: Array, half: Array, decimal: str, around: tuple[str, str] = ("", "")) -> list[str]:
+    """Numbers as the file writes them, with the digits that their intervals (half widths) call for, their unit around
+    them.
 
     >>> import numpy as np
     >>> fill_texts(np.array([3.14159265, 1234567.8]), np.array([0.5, 0.5]), ",")
     ['3,14159', '1234567,8']
     """
     pairs = zip(values.tolist(), half.tolist(), strict=True)
-    return [figures_by_width(value, width).replace(".", decimal) for value, width in pairs]
+    before, behind = around
+    return [f"{before}{figures_by_width(value, width).replace('.', decimal)}{behind}" for value, width in pairs]

@@ -114,6 +114,27 @@ def test_every_column_in_its_place_and_every_seen_cell_as_it_stood(lowdim, tmp_p
     assert ends.count("\r\n") == (len(rows) if newline == "\r\n" else 0)
 
 
+@pytest.mark.parametrize(("sep", "decimal"), [(",", "."), (";", ",")])
+def test_fills_have_the_unit_of_their_column_and_can_be_read_again(lowdim, sep, decimal):
+    forms = ("{} mg/L", "{} °C", "$ {}", "{} %", "{}")
+    X = small_table()[:, :5]
+    lines = [sep.join(["x1", "x2", "x3", "x4", "x5"])]
+    for i, row in enumerate(X):
+        cells = [
+            "" if np.isnan(v) else f.format(f"{v:.3f}".replace(".", decimal)) for f, v in zip(forms, row, strict=True)
+        ]
+        lines.append(sep.join("" if (i + j) % 9 == 0 else cell for j, cell in enumerate(cells)))
+    (lowdim.folder / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    before = ld.read(lowdim.folder / "t.csv")
+    assert before.d == 5 and (before.X < 0).any(axis=0).all()
+    assert lowdim("fill", "t.csv", "-o", "out.csv", "--intervals").code == 0
+    old = records(lowdim.folder / "t.csv", sep)
+    middle, low, high = (ld.read(lowdim.folder / f"out{part}.csv").X for part in ("", ".lower", ".upper"))
+    assert not {a for a, _ in changed(old, records(lowdim.folder / "out.csv", sep)).values()} - {""}
+    gap = np.isnan(before.X)
+    assert ((low < middle) & (middle < high))[gap].all() and (middle == before.X)[~gap].all()
+
+
 def test_no_header_in_no_header_out(lowdim, tmp_path):
     rows = mixed(tmp_path, header=False)
     assert lowdim("fill", "t.csv", "-o", "o.csv", "--no-header", "--quiet").code == 0

@@ -219,7 +219,7 @@ def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: 
     """The filled table and what goes with it, each of the same shape as FILE but for the probabilities of labels."""
     numbers = [c for c in to.table.columns if c.role == "number"]
     where = [(k, c) for k, c in enumerate(numbers) if fills.is_filled[:, k].any() and not c.encoded]
-    signs = {c.position: sign_of(to, c) for _, c in where}
+    written = {c.position: as_written(to, c) for _, c in where}
 
     def cells(values: Any, labels: Texts) -> Texts:
         from lowdim.table.write_back import fill_texts
@@ -228,7 +228,7 @@ def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: 
         for k, c in where:
             gap = fills.is_filled[:, k]
             half = (fills.upper[gap, k] - fills.lower[gap, k]) / 2
-            texts = fill_texts(values[gap, k], half, signs[c.position])
+            texts = fill_texts(values[gap, k], half, *written[c.position])
             new[c.position - 1] = dict(zip(to.table.rows[gap].tolist(), texts, strict=True))
         return new
 
@@ -313,11 +313,12 @@ def _tabs(to: Output) -> bool:
     return to.out.suffix.lower() in (".tsv", ".tab") and to.sheet.sep != "\t"
 
 
-def sign_of(to: Output, c: Column) -> str:
-    """The decimal sign in which a column's fills are written: that of its own cells."""
-    from lowdim.table.write_back import decimal_of
+def as_written(to: Output, c: Column) -> tuple[str, tuple[str, str]]:
+    """How a column's fills are written, as its own cells are: their decimal sign, and the unit around them."""
+    from lowdim.table.write_back import around_numbers, decimal_of
 
-    return decimal_of(to.sheet.cells[c.position - 1], to.table.guess.decimal)
+    cells, unit = to.sheet.cells[c.position - 1], dict(to.table.guess.units).get(c.name, "")
+    return decimal_of(cells, to.table.guess.decimal, unit), around_numbers(cells, unit)
 
 
 # words --------------------------------------------------------------------------------------------------
