@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, RobustPPCA
+from lowdim.datasets.oil import oil_flow
 from lowdim.judge.robust import robust_fit
 from lowdim.judge.rows.odd_rows import judge_rows
 from tests.judge.contaminated import CASES, angle, contaminated, hidden_group
@@ -156,3 +157,28 @@ def test_a_quarter_of_a_small_table_that_lies_off_the_plane_is_named(seed):
     found = judge_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows)
     assert fit.choice == "screened" and fit.far_rows[:10].all() and fit.far_rows[10:].sum() <= 1
     assert found.odd[:10].all() and found.odd[10:].sum() <= 2
+
+
+@pytest.mark.parametrize("seed", [101, 103, 105])
+def test_one_of_three_equal_groups_is_neither_held_out_nor_odd(seed):
+    rng = np.random.default_rng(seed)
+    centres, group = 3.0 * rng.standard_normal((3, 8)), rng.integers(0, 3, 300)
+    X = centres[group] + rng.standard_normal((300, 8))
+    fit = robust_fit(X, 2)
+    assert fit.far_rows.sum() <= 3, fit.sentence
+    assert judge_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows).odd.sum() <= 3
+
+
+def test_a_far_group_is_held_out_up_to_a_quarter_of_the_rows_and_scattered_rows_beyond():
+    for kind, share, held in (("cluster", 0.24, True), ("cluster", 0.28, False), ("scattered", 0.3, True)):
+        X, _, far, _ = contaminated(kind, share, 11)
+        fit = robust_fit(X, 2, standardize=False)
+        assert fit.far_rows[far].mean() >= 0.95 if held else not fit.far_rows.any(), (kind, share)
+
+
+def test_a_part_of_the_table_stays_one_when_a_later_fit_finds_a_piece_of_it_far():
+    """The regimes of an oil pipe: a third of the rows lies apart, and half of that third from a fit with it."""
+    X = oil_flow().X
+    hidden = np.random.default_rng(0).random(X.shape) < 0.1
+    fit = robust_fit(np.where(hidden, np.nan, X), 3)
+    assert fit.far_rows.mean() <= 0.02, fit.sentence

@@ -51,6 +51,7 @@ HELD_SHARE = 0.3  # of a row's seen cells that may be held out, the worst first;
 COLUMN_SHARE = 0.2  # of a column's cells: where more contradict their rows, the column is like that
 MOST_LOST = 0.5  # of a column's cells, to rows and cells held out together
 FAR_SHARE = 0.35  # of the rows: more are no far rows but another part of the table
+PART_SHARE = 0.25  # of the rows, where they lie together: more are a part of the table as the others are
 ROUNDS = 3  # of fit and screening; a fourth changed nothing in 200 x 10 (benchmarks/robust.md)
 WIDE_CELL = 6.0  # robust units beyond which a cell is left out of the first fit
 FOLDS = 5
@@ -299,9 +300,10 @@ class _RobustTable(NamedTuple):
         z, seen, measured = self.z, self.seen, ~self.levels
         rng = np.random.default_rng([self.seed, ROBUST_FIT, 1])
         far = far_at_first(z[:, measured], seen[:, measured], rng)
+        part = parts(far, z, seen)
         trusted = self.levels  # columns none of whose cells is held out
         fine = seen & ((np.abs(z) <= WIDE_CELL) | trusted)
-        screen = spared(Screen(at_most(fine, seen), far, np.ones(z.shape[1])), seen)
+        screen = spared(Screen(at_most(fine, seen), far & ~part, np.ones(z.shape[1])), seen)
         for _ in range(ROUNDS):
             inner = np.flatnonzero(~screen.far)
             model = self.cells(self.model("student", self.rows(inner, screen.keep[inner]), SCREEN_TOL))
@@ -312,7 +314,8 @@ class _RobustTable(NamedTuple):
                 trusted = trusted | common
                 keep = held(z, seen, model, np.where(trusted, np.inf, scale))
             far = few(far_by_distance(z, keep & measured, screen.far, model), screen.far)
-            screen = spared(Screen(keep, far, np.where(trusted, np.inf, scale)), seen)
+            part = part | parts(far, z, seen)
+            screen = spared(Screen(keep, far & ~part, np.where(trusted, np.inf, scale)), seen)
         return screen
 
     # choosing ----------------------------------------------------------------------------------------
@@ -440,6 +443,15 @@ def few(far: Mask, before: Mask | None = None) -> Mask:
     if far.mean() <= FAR_SHARE:
         return far
     return np.zeros_like(far) if before is None else before
+
+
+def parts(far: Mask, z: Array, seen: Mask) -> Mask:
+    """So many far rows together that they are a part of the table, like one of three groups."""
+    part, most = np.zeros_like(far), PART_SHARE * len(far)
+    if far.sum() > most:
+        for group in similar_groups(z, seen, np.flatnonzero(far)):
+            part[group] = len(group) > most
+    return part
 
 
 def at_most(keep: Mask, seen: Mask) -> Mask:
