@@ -157,7 +157,8 @@ WHY = {
     "kmeans-20k-1": "passes in which few rows need new distances take 0.8 to 0.95 of the peer's time, those in which "
     "most do 1.7 times",
     "pca-1": "1.26 on 2026-11-15 (below)",
-    "kmeans-20k-2": "measured when ours still divided so short a pass; it is walked on one thread now",
+    "kmeans-20k-2": "so short a pass is walked on one thread: two would wait for each other longer than they work",
+    "ica": "0.96 to 1.04 from run to run: the iteration is scikit-learn's own",
     "kernel-pca-2": "ours takes as long on two threads as on one",
     "isomap-landmarks": "SciPy's walks from 100 rows, Dijkstra's, take 28 ms even in one call; with rows, edges or "
     "landmarks in another order 27 at best",
