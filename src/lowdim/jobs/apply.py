@@ -164,9 +164,10 @@ def place(
     law = law or map.plain_law  # never of the new rows themselves: they may be odd all together
     plain = (message("LD223"),) if calibration is None and np.isnan(X).any() else ()
     told = X if scales is None else scales.outward(X)
-    spread = map.fills(np.full((1, len(names)), np.nan), used).sd[0]  # an empty row is as unsure as a column is wide
-    spread = spread if scales is None else np.where(scales.log, 0.0, spread)
-    moved = rescaled(told, map.middles, spread, names)
+    empty = map.fills(np.full((1, len(names)), np.nan), used)  # as unsure as a column is wide
+    moved = rescaled(
+        told, map.middles, empty.sd[0] if scales is None else np.where(scales.log, 0.0, empty.sd[0]), names
+    )
     middle, low, high = (frame_like(part, names, rows) for part in (fills.filled, fills.lower, fills.upper))
     return PlacedRows(
         rows.row_names,

@@ -80,11 +80,13 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows, group
     defined = odd.Q.dof > 0  # a row with no more cells than dimensions has no Q: an empty cell, not a 0
     off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
     laws = [odd.p, odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
-    numbers = np.column_stack([p.mean, p.std, *laws]).tolist()
-    if groups is None or groups.names is None:
-        return csv_table(header, [[name, *line] for name, line in zip(row_names, numbers, strict=True)])
-    lines = zip(row_names, numbers, (groups.label + 1).tolist(), strict=True)
-    return csv_table([*header, "group"], [[name, *line, group] for name, line, group in lines])
+    lines = [
+        [name, *line] for name, line in zip(row_names, np.column_stack([p.mean, p.std, *laws]).tolist(), strict=True)
+    ]
+    if groups is not None and len(groups.sizes) > 1:
+        header.append("group")
+        lines = [[*line, group] for line, group in zip(lines, (groups.label + 1).tolist(), strict=True)]
+    return csv_table(header, lines)
 
 
 def fills_table(table: Table, f: Fills) -> str:

@@ -205,9 +205,10 @@ class LocallyLinearEmbedding(GraphModel):
     def _earlier_neighbours(self, graph: NeighbourGraph) -> tuple[Indices, Mask]:
         """The k nearest of the rows before each."""
         index, used = np.zeros((graph.m, graph.k), dtype=np.intp), np.zeros((graph.m, graph.k), dtype=bool)
+        G = None if self.order == "rows" else both_ways(graph.edges(), graph.m)
         for part in graph.map_rows():
             P = graph.points[np.ix_(part, part)] if self._of_pairs() else graph.points[part]
-            order = np.arange(len(part)) if self.order == "rows" else self._along_paths(graph, part, P)
+            order = np.arange(len(part)) if G is None else self._along_paths(G, part, P)
             D = P[np.ix_(order, order)] if self._of_pairs() else exact_distances(P[order])
             before = np.tri(len(part), k=-1, dtype=bool)
             neighbours = nearest_known(np.where(before, D, np.inf), min(graph.k, len(part)))
@@ -216,9 +217,8 @@ class LocallyLinearEmbedding(GraphModel):
             used[part[order], :width] = np.isfinite(neighbours.distance)
         return index, used
 
-    def _along_paths(self, graph: NeighbourGraph, part: Indices, P: Array) -> Indices:
+    def _along_paths(self, G: Any, part: Indices, P: Array) -> Indices:
         """Rows by path length from the row farthest from the middle one."""
-        G = both_ways(graph.edges(), graph.m)
         square = (P**2).sum(axis=1) if self._of_pairs() else ((P - P.mean(axis=0)) ** 2).sum(axis=1)
         far = np.argmax(path_lengths(G, part[[int(np.argmin(square))]])[0, part])
         return np.argsort(path_lengths(G, part[[int(far)]])[0, part], kind="stable")
