@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.fills.calibration import MapCalibration
+from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.mixed.answer_map import table_map
 from lowdim.judge.mixed.mixed_cells import GapAnswers
 from lowdim.judge.rows.null_law import RowLaw
@@ -164,10 +165,7 @@ def place(
     law = law or map.plain_law  # never of the new rows themselves: they may be odd all together
     plain = (message("LD223"),) if calibration is None and np.isnan(X).any() else ()
     told = X if scales is None else scales.outward(X)
-    empty = map.fills(np.full((1, len(names)), np.nan), used)  # as unsure as a column is wide
-    moved = rescaled(
-        told, map.middles, empty.sd[0] if scales is None else np.where(scales.log, 0.0, empty.sd[0]), names
-    )
+    moved = rescaled(told, map.middles, _spreads(map, used, scales, len(names)), names)
     middle, low, high = (frame_like(part, names, rows) for part in (fills.filled, fills.lower, fills.upper))
     return PlacedRows(
         rows.row_names,
@@ -186,6 +184,12 @@ def place(
         rows,
         map.gap_answers(X),
     )
+
+
+def _spreads(map: TableMap, used: MapCalibration, scales: ColumnScales | None, d: int) -> Array:
+    """How wide each column is, by a row of which nothing is known; 0 of logarithms, whose middle is never near 0."""
+    sd = map.fills(np.full((1, d), np.nan), used).sd[0]
+    return sd if scales is None else np.where(scales.log, 0.0, sd)
 
 
 def said_of(rows: NewTableRows, aside: Collection[str] = ()) -> tuple[Message, ...]:
