@@ -71,7 +71,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from itertools import combinations, count
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,10 +111,10 @@ MIXED = ("votes", "vnf", "bfi", "biopsy", "titanic", "TitanicNA", "penguins", "s
 LONG_MICE = ("bfi", "biopsy", "colic")  # tables on which mice takes minutes
 PATTERNS = ("mcar 10 %", "mcar 30 %", "mar 20 %")
 DRAWS = 5
-PEER_HIDINGS, FOREST_HIDINGS = 10, 3  # of the slow peers; miceforest has fewer, of the first pattern only
+HIDINGS, FOREST_HIDINGS = 10, 3  # of each table and pattern; miceforest has fewer, of the first pattern only
 COMPARED_HIDINGS = 3  # that another method must have to be compared in a line
 QUICK, SLOW = ("straight", "ridge", "trees", "knn"), ("mice", "bpca", "miceforest")
-MIXED_QUICK, MIXED_SLOW = ("ridge", "trees", "knn"), ("mice",)
+MIXED_QUICK, MIXED_SLOW = ("ridge", "trees", "knn", "famd"), ("mice",)
 
 
 def number(text: str) -> float:
@@ -312,6 +312,7 @@ QUICK_ANSWERS: Answers = {
     "ridge": lambda t, k: mixed.of_codes(t, k, scaled(chained())),
     "trees": lambda t, k: mixed.of_codes(t, k, scaled(with_trees())),
     "knn": lambda t, k: mixed.of_codes(t, k, scaled(KNNImputer(keep_empty_features=True))),
+    "famd": mixed.by_famd,
 }
 SLOW_ANSWERS: Answers = {"mice": lambda t, k: mixed.by_mice(t, k, np.mean)}
 MIXED_SCORES = {"log loss": "log loss", "wrong": "wrong", "error": "RMSE / spread", "whole": "the same, rounded"}
@@ -386,8 +387,8 @@ def nearest(told: np.ndarray, own: np.ndarray) -> np.ndarray:
 
 # running ----------------------------------------------------------------------------------------------------
 def tasks(names: list[str]) -> Iterator[tuple[str, str, int]]:
-    """Hidings round by round, without end."""
-    for turn in count():
+    """Hidings round by round."""
+    for turn in range(HIDINGS):
         yield from ((name, pattern, turn) for pattern in PATTERNS for name in names)
 
 
@@ -406,7 +407,7 @@ def run(path: str, minutes: float, *names: str) -> None:
 def peer_tasks(names: list[str]) -> Iterator[tuple[str, str, int, str]]:
     """Hidings of the slow peers, round by round, a pattern after the other."""
     for pattern in PATTERNS:
-        for turn in range(PEER_HIDINGS):
+        for turn in range(HIDINGS):
             yield from ((name, pattern, turn, "mice") for name in names if name not in LONG_MICE)
             yield from ((name, pattern, turn, "bpca") for name in names if name not in MIXED)
             if pattern == PATTERNS[0] and turn < FOREST_HIDINGS:

@@ -6,13 +6,12 @@ A tenth of the seen cells is hidden, in the same places for all; `SPLITS` times,
 the minutes are over. Scores: log loss and errors of labels and yes/no, mean absolute error in levels and log loss of
 ordinal ones, error of real ones in units of their spread. Differences are paired by cell; in their errors all hidden
 cells of a row, of all hidings, count as one draw. `MixedFactorAnalysis` gets the kinds of columns, but finds by itself
-which labels of words are markers; its dimensions are those of `read`, or, as a contestant of its own, those of
-`DIMENSIONS` that predict a tenth of the cells it is given best, or those of at most `MOST_DIMENSIONS` that its own
-relevance determination keeps. Factor analysis and IterativeImputer work on zeros and
-ones, one column for each label but the last, and their fills, clipped and normalised, are their probabilities. `fill`
-is `lowdim.fill(frame)`, which finds kinds and dimensions by itself. R's mice runs where Rscript and mice are
-installed: 10 imputations, their shares are its probabilities; it takes levels as ordered factors where a table has at
-most FEW_LEVELS of them, else as numbers (predictive mean matching).
+which labels of words are markers; its dimensions are those of `read`, or, as a contestant of its own, those of at most
+`MOST_DIMENSIONS` that its own relevance determination keeps. Factor analysis and IterativeImputer work on zeros and
+ones, one column for each label but the last, and their fills, clipped and normalised, are their probabilities. FAMD is
+that of benchmarks/famd.py. R's mice runs where Rscript and mice are installed: 10 imputations, their shares are its
+probabilities; it takes levels as ordered factors where a table has at most FEW_LEVELS of them, else as numbers
+(predictive mean matching), and leaves out the tables of NO_MICE, on which it takes minutes a hiding.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import famd
 import numpy as np
 import pandas as pd
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -39,11 +39,11 @@ from lowdim.text.messages import LowdimWarning
 DATA = Path(os.environ.get("LOWDIM_DATA", "../shared/data"))
 SPLITS, HIDDEN, IMPUTATIONS = 10, 0.1, 10
 LEAST = 0.01  # of a probability, for all
-OURS, CHOSEN, RELEVANT = "MixedFactorAnalysis", "dimensions by hidden cells", "dimensions by relevance"
-PEERS = ("IterativeImputer of codes", "mice")
-DIMENSIONS = (1, 2, 3, 4, 5, 6, 8)
+OURS, RELEVANT = "MixedFactorAnalysis", "dimensions by relevance"
+PEERS = ("IterativeImputer of codes", "FAMD", "mice")
 MOST_DIMENSIONS, FEW_DIMENSIONS = 8, 3  # where relevance decides; the second for tables of fewer than 8 columns
 FEW_LEVELS = 20  # polr of more takes minutes a hiding
+NO_MICE = ("bfi", "colic", "biopsy")
 
 
 def read(name: str) -> tuple[pd.DataFrame, dict[str, str], int]:
@@ -143,23 +143,6 @@ def ours(table, kinds, q, **options):
     return shares, levels, filled, model.n_iter_
 
 
-def chosen(table, kinds):
-    """The dimensions that predict a tenth of the given cells best, by log loss; numbers by the log of their errors."""
-    hidden = hide(table, 1000)
-    found = {}
-    for q in DIMENSIONS:
-        if q > sum(2 if kind in ("real", "positive") else 1 for kind in kinds.values()) // 2 + 1:
-            break
-        each = losses(table, hidden, kinds, *ours(table.mask(hidden), kinds, q)[:3])
-        found[q] = sum(
-            loss.sum() if "log loss" in score else 0.5 * len(loss) * np.log((loss**power).mean())
-            for (_, score), (_, loss) in each.items()
-            if len(loss) and score not in ("wrong", "ordinal MAE")
-            for power in [1 if score == "squared error" else 2]
-        )
-    return ours(table, kinds, min(found, key=found.get))
-
-
 def relevant(table, kinds):
     """The dimensions that the model's own relevance determination keeps."""
     return ours(table, kinds, MOST_DIMENSIONS if len(kinds) >= MOST_DIMENSIONS else FEW_DIMENSIONS, ard=True)
@@ -173,10 +156,31 @@ def hide(frame, split):
 
 def of_codes(table, kinds, fill):
     coded = Coded(table, kinds)
-    filled = fill(coded.X)
+    return answers_of(coded, fill(coded.X))
+
+
+def answers_of(coded, filled):
+    """Probabilities of labels and values of numbers by a filled table of codes."""
+    kinds = coded.kinds
     shares = {name: coded.shares(filled, name) for name, kind in kinds.items() if kind in ("label", "yes/no")}
     values = {name: filled[:, coded.slices[name]][:, 0] for name in kinds if name not in shares}
     return shares, coded.levels, values, 0
+
+
+def by_famd(table, kinds):
+    """Regularised iterative FAMD, as missMDA's imputeFAMD: fills of indicators are its probabilities."""
+    coded = Coded(table, kinds)
+    parts, owner, is_label = [], [], []
+    for j, (name, kind) in enumerate(kinds.items()):
+        part, label = coded.X[:, coded.slices[name]], kind in ("label", "yes/no")
+        part = np.column_stack([part, 1.0 - part.sum(axis=1)]) if label else part
+        parts.append(part)
+        owner += [j] * part.shape[1]
+        is_label += [label] * part.shape[1]
+    owner, is_label = np.array(owner), np.array(is_label)
+    filled = famd.imputed(np.concatenate(parts, axis=1), owner, is_label)
+    last = np.array([label and (j + 1 == len(owner) or owner[j + 1] != owner[j]) for j, label in enumerate(is_label)])
+    return answers_of(coded, filled[:, ~last])
 
 
 def as_word(value) -> str:
@@ -260,7 +264,7 @@ def has_mice() -> bool:
     return shutil.which("Rscript") is not None and subprocess.run(words, capture_output=True).returncode == 0
 
 
-def contestants(q):
+def contestants(name, q):
     def factors(X):
         return FactorAnalysis(min(q, X.shape[1] // 2 - 1), max_iter=300).fit(X).impute(X)
 
@@ -269,13 +273,12 @@ def contestants(q):
 
     found: dict[str, Callable] = {
         OURS: lambda table, kinds: ours(table, kinds, q),
-        CHOSEN: chosen,
         RELEVANT: relevant,
-        "fill": filled,
         "FactorAnalysis of codes": lambda table, kinds: of_codes(table, kinds, factors),
         "IterativeImputer of codes": lambda table, kinds: of_codes(table, kinds, chained),
+        "FAMD": by_famd,
     }
-    return found | ({"mice": by_mice} if has_mice() else {})
+    return found | ({"mice": by_mice} if has_mice() and name not in NO_MICE else {})
 
 
 def cpu() -> float:
@@ -297,7 +300,7 @@ class Tally:
         frame, kinds = self.frame, self.kinds
         hidden = hide(frame, split)
         table = frame.mask(hidden)
-        for who, answer in contestants(self.q).items():
+        for who, answer in contestants(self.name, self.q).items():
             begin = cpu()
             try:
                 with warnings.catch_warnings():
@@ -328,7 +331,7 @@ class Tally:
             if not peers:
                 continue
             best = min(peers, key=lambda who: np.concatenate(self.cells[score, who])[:, 1].mean())
-            told = (self.gap(score, who, best) for who in (OURS, CHOSEN, RELEVANT))
+            told = (self.gap(score, who, best) for who in (OURS, RELEVANT))
             words = " | ".join(f"{gap:+.4f} ± {error:.4f} ({gap / max(error, 1e-12):+.1f})" for gap, error in told)
             lines.append(f"| {self.name} | {score} | {best} | {words} |")
         return lines
@@ -346,9 +349,7 @@ class Tally:
                     continue
                 own = np.concatenate(self.cells[score, who])[:, 1]
                 mean = np.sqrt(own.mean()) if score == "squared error" else own.mean()
-                pair = (
-                    "" if who in (OURS, CHOSEN, RELEVANT) else " ({:+.3f} ± {:.3f})".format(*self.gap(score, OURS, who))
-                )
+                pair = "" if who in (OURS, RELEVANT) else " ({:+.3f} ± {:.3f})".format(*self.gap(score, OURS, who))
                 line.append(f"{mean:.3f}{pair}")
             lines.append("| " + " | ".join(line) + " |")
         spent = (f"{s / max(self.hidings, 1):.2f}" for s in self.seconds.values())

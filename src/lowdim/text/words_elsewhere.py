@@ -11,7 +11,7 @@ LINES = "fit(X, run=ld.Run(verbose=1)) prints a line a pass"
 START = "init=centres starts from an array of means"
 NEIGHBOURS = "leave it out: neighbours are exact, found by a tree or by brute force, whichever is quicker"
 PAIRS = "metric='precomputed', and the distances themselves as the table"
-MIXED = "ld.MixedFactorAnalysis(n_components, likelihoods=...{}), of which this is the case of real columns"
+UNITS = "leave it out: real columns are always in units of their spread"
 
 # A word of scikit-learn (or of another package, where the page docs/coming_from.md says so) -> what to write.
 EVERYWHERE: dict[str, str] = {
@@ -41,10 +41,8 @@ OF_MODEL: dict[str, dict[str, str]] = {
         "svd_solver": "solver='qr' for 'full', 'covariance' for 'covariance_eigh', 'krylov' for the others",
         "batch_size": "leave it out: fit reads files and streams block by block, partial_fit takes what comes",
     },
-    "ProbabilisticPCA": {"likelihoods": MIXED.format(", noise='one'")},
-    "BayesianPCA": {"likelihoods": MIXED.format(", noise='one', ard=True")},
+    "MixedFactorAnalysis": {"standardize": UNITS},
     "FactorAnalysis": {
-        "likelihoods": MIXED.format(""),
         "svd_method": "leave it out: Newton's method on the likelihood, to its optimum",
         "noise_variance_init": "leave it out: the optimum does not follow the start",
     },

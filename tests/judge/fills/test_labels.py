@@ -10,7 +10,6 @@ import pytest
 import lowdim as ld
 from lowdim.judge.fills.labels import FREQUENCIES, fill_labels, label_sentence
 from lowdim.judge.fills.mixed_engine import MIXED_ENGINE, beside_numbers
-from lowdim.judge.mixed.label_regressions import POOLED
 from lowdim.judge.mixed_table import mixed_table
 
 TOWNS = np.array(["Aachen", "Bonn", "Celle"])
@@ -49,7 +48,9 @@ def test_words_are_filled_by_what_was_learned_and_by_frequencies_where_nothing_w
     whole, frame, fills = found
     by = {c.column: c for c in fills.labels}
     assert list(by) == ["owner", "town", "colour"]
-    assert by["owner"].engine == by["town"].engine == POOLED and by["colour"].engine == FREQUENCIES
+    assert (
+        by["owner"].engine == by["town"].engine == "latent model and regressions" and by["colour"].engine == FREQUENCIES
+    )
     for name, c in by.items():
         gap = np.flatnonzero(frame[name].isna())
         assert np.array_equal(c.rows, gap) and c.shares.sum(axis=1) == pytest.approx(1.0)

@@ -1,4 +1,4 @@
-"""Regressions of labels beside the latent model: what the pool is, that it knows more, and that its draws have it."""
+"""Regressions of labels beside the latent model: what the pool is, and that it knows more."""
 
 from __future__ import annotations
 
@@ -73,17 +73,3 @@ def test_tables_too_large_for_regressions_go_without(fitted):
     assert ground._replace(quick=True).regressions(model, V) is None
     wide = ground._replace(sizes=(0, 900, 900, 900))
     assert wide.regression_seconds == 0.0 and wide.seconds(8) < ground.seconds(8) * 100
-
-
-def test_draws_have_the_pooled_probabilities_given_all_others(fitted):
-    """Rows that miss the last answer alone: their draws have its shares. Rows that miss two: the two still agree."""
-    _, model, regressions = fitted
-    rows = np.tile([0.4, 2.0, 1.0, np.nan], (3000, 1))
-    drawn = np.nan_to_num(rows)
-    share = regressions.pooled(rows[:1], label_shares(model, SIZES, [3], rows[:1]))[3][0, 1]
-    again = regressions.redrawn(rows, drawn, np.random.default_rng(0))
-    assert again[:, 3].mean() == pytest.approx(share, abs=0.03) and np.array_equal(again[:, :3], drawn[:, :3])
-    both = np.tile([0.0, 1.0, np.nan, np.nan], (3000, 1))
-    first = np.random.default_rng(1).integers(2, size=(3000, 2))
-    again = regressions.redrawn(both, np.column_stack([both[:, :2], first]), np.random.default_rng(2))
-    assert (again[:, 2] == again[:, 3]).mean() > 0.6  # 0.8 in the rows, 0.5 by chance

@@ -54,14 +54,20 @@ def test_relevance_keeps_the_axes_of_bayesian_pca():
     ("linear", "options"),
     [(ProbabilisticPCA, {"noise": "one"}), (FactorAnalysis, {}), (BayesianPCA, {"noise": "one", "ard": True})],
 )
-def test_linear_models_name_the_class_that_takes_likelihoods(linear, options):
-    written = "".join(f", {name}={value!r}" for name, value in options.items())
+def test_linear_models_with_likelihoods_are_cases_of_the_mixed_one(linear, options):
+    made = linear(3, likelihoods="auto")
+    assert type(made) is MixedFactorAnalysis
+    assert made.get_params() == MixedFactorAnalysis(3, **options).get_params()
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0] * 10, "b": ["x", "y", "y", None] * 10, "c": [1, 0, 0, 1] * 10})
+    some = linear(n_components=1, likelihoods={"c": "yes/no"}, tol=1e-4).fit(frame)
+    assert some.likelihoods_ == ("ordinal", "yes/no", "yes/no") and some.tol == 1e-4
+    assert some.impute(frame)["b"].isin(["x", "y"]).all()
+    assert linear(likelihoods="auto").n_components == {"FactorAnalysis": 1, "BayesianPCA": 8}.get(linear.__name__, 2)
     with pytest.raises(LowdimError, match="LD219") as refused:
-        linear(2, likelihoods="auto")
-    assert f"ld.MixedFactorAnalysis(n_components, likelihoods=...{written})" in str(refused.value)
-    labels = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": ["x", "y", "x"]})
+        linear(2, likelihoods="auto", standardize=True)
+    assert "leave it out" in str(refused.value)
     with pytest.raises(LowdimError, match="LD104") as refused:
-        linear(1).fit(labels)
+        linear(1).fit(frame)
     assert "'b'" in str(refused.value) and "ld.MixedFactorAnalysis" in str(refused.value)
 
 

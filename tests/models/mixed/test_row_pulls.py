@@ -51,7 +51,7 @@ def test_resampled_maps_scatter_as_refits_do():
 
 def test_a_row_is_missed_as_a_fit_without_it_misses_it():
     truth = mixed_table(5, n=60, q=1, gaps=0.0, sizes=(0, 5, 3, 0, 0))
-    how = {"likelihoods": truth.kinds, "tol": 1e-8}
+    how = {"likelihoods": truth.kinds, "tol": 1e-8, "alpha": 0.3}
     model = MixedFactorAnalysis(1, **how).fit(truth.X)
     pulls = row_pulls(model, truth.X)
     i = int(np.argmax(pulls.turns[:, 0]))

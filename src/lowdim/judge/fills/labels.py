@@ -5,7 +5,7 @@ each column says how likely each label of a hidden cell is, given the rest of it
 of the column's frequencies, paired, with rows as clusters: where it is not less, gaps are filled by the most frequent
 label, with the frequencies as probabilities; where not by two standard errors, nothing is said to be learned about the
 column. Regressions on the other columns have a say where that makes the log loss less
-(judge/mixed/label_regressions.py).
+(judge/mixed/label_regressions.py), and so have the rows that agree in all that a row shows (judge/mixed/rows_alike.py).
 """
 
 from __future__ import annotations
@@ -29,13 +29,9 @@ from lowdim.judge.fills.mixed_engine import (
 from lowdim.judge.fills.models import draw_seed
 from lowdim.judge.fills.trials import HIDDEN_PARTS, PairedScore, folds_for, heats_for, paired, row_folds
 from lowdim.judge.hidden_cells import dealt
-from lowdim.judge.mixed.label_regressions import (
-    POOLED,
-    WordRegressions,
-    drawn_labels,
-    label_shares,
-    word_regressions,
-)
+from lowdim.judge.mixed.label_regressions import WordRegressions, drawn_labels, label_shares, word_regressions
+from lowdim.judge.mixed.rows_alike import RowsAlike, rows_alike, with_rows_alike
+from lowdim.judge.mixed.word_opinions import WordOpinions
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.math.streams import FILL_DRAWS, FILL_TRIALS
@@ -207,25 +203,35 @@ class LabelGround(NamedTuple):
             return None
         return word_regressions(model, self.kinds, self.sizes, self.wanted, V[evenly_spread(len(V), FITTED_ROWS)])
 
+    def alike(self, V: Array) -> RowsAlike:
+        """The rows that those with gaps may agree with."""
+        return rows_alike(V, self.kinds, self.sizes)
+
     def tried(self, shape: MixedShape, which: Sequence[int]) -> LabelTrials:
         """Fit without the rows of each of these folds and predict their hidden words."""
         return _joined([_hidden_words(self, shape, k) for k in which])
 
 
 class JudgedWords(NamedTuple):
-    """The best model: how it did on hidden words, and its fit to all rows; regressions where they have a say."""
+    """The best model: how it did on hidden words, and what it and others that have a say tell, fitted to all rows."""
 
     found: LabelTrials
-    model: MixedFactorAnalysis
-    regressions: WordRegressions | None
+    opinions: WordOpinions
 
 
 class ModelWords(NamedTuple):
     """What a model fitted to all rows says of the columns of words: probabilities, and draws of the whole table."""
 
-    engine: str
+    opinions: WordOpinions
     shares: dict[int, Array]
+    alike: dict[int, Array]  # how many rows agree and have each label
     drawn: Callable[[int, int], Array]
+
+    def engine(self, j: int, rows: NDArray[np.intp]) -> str:
+        """The name of what fills column j in these rows."""
+        others = {"regressions": self.opinions.regressions is not None, "rows alike": bool(self.alike[j][rows].any())}
+        told = [name for name, has_a_say in others.items() if has_a_say]
+        return f"latent model and {', '.join(told)}" if told else MIXED_ENGINE
 
 
 def fill_labels(
@@ -264,7 +270,7 @@ def fill_labels(
     if tried is None:
         found, told = _joined([_frequent_only(ground, k) for k in range(fits)]), None
     else:
-        found, told = tried.found, _model_words(tried, ground, np.concatenate([V, mixed.left]))
+        found, told = tried.found, _model_words(tried.opinions, ground, np.concatenate([V, mixed.left]))
     return tuple(_filled(mixed, ground, j, found, told) for j in wanted), seconds if told else 0.0
 
 
@@ -278,17 +284,16 @@ def _judged(ground: LabelGround, fits: int) -> JudgedWords | None:
         model = quiet_fit(ground.V, ground.kinds, shape, tol=FINAL_TOL, max_iter=FINAL_PASSES)
     except LowdimError:
         return None
+    alike = ground.alike(ground.V)
     if found.pool_is_better:
-        return JudgedWords(found.pooled, model, ground.regressions(model, ground.V))
-    return JudgedWords(found, model, None)
+        return JudgedWords(found.pooled, WordOpinions(model, ground.regressions(model, ground.V), alike))
+    return JudgedWords(found, WordOpinions(model, None, alike))
 
 
-def _model_words(judged: JudgedWords, ground: LabelGround, rows: Array) -> ModelWords:
-    shares, regressions = label_shares(judged.model, ground.sizes, ground.wanted, rows), judged.regressions
-    drawn = _table_draw(judged, rows)
-    if regressions is None:
-        return ModelWords(MIXED_ENGINE, shares, drawn)
-    return ModelWords(POOLED, regressions.pooled(rows, shares), drawn)
+def _model_words(opinions: WordOpinions, ground: LabelGround, rows: Array) -> ModelWords:
+    alike = opinions.alike.counts(rows, ground.wanted)
+    shares = with_rows_alike(opinions.modelled(rows, ground.wanted), alike)
+    return ModelWords(opinions, shares, alike, _table_draw(opinions, ground.wanted, rows))
 
 
 def _filled(mixed: MixedTable, ground: LabelGround, j: int, found: LabelTrials, told: ModelWords | None) -> LabelFill:
@@ -300,7 +305,7 @@ def _filled(mixed: MixedTable, ground: LabelGround, j: int, found: LabelTrials, 
     shares = np.tile(_frequencies(ground.V[:, j], ground.sizes[j]), (len(every), 1))
     draw: LabelDraw = partial(_frequent_labels, shares, j)
     if model is not None:
-        shares, engine = model.shares[j][every], model.engine
+        shares, engine = model.shares[j][every], model.engine(j, every)
         draw = partial(_drawn_labels, model.drawn, every, j)
     known = (column.name, column.position, column.coded.labels, rows, shares[: len(rows)])
     fill = LabelFill(*known, engine, draw, column.numbers, left=left, left_shares=shares[len(rows) :])
@@ -329,16 +334,14 @@ def _frequencies(codes: Array, size: int) -> Array:
     return np.asarray((np.bincount(seen, minlength=size) + 1.0 / size) / (len(seen) + 1.0), dtype=np.float64)
 
 
-def _table_draw(judged: JudgedWords, V: Array) -> Callable[[int, int], Array]:
+def _table_draw(opinions: WordOpinions, wanted: Sequence[int], V: Array) -> Callable[[int, int], Array]:
     """A table drawn as a whole, kept until another one is asked for: all its columns of words come from one draw."""
 
     @lru_cache(maxsize=1)
     def drawn(seed: int, number: int) -> Array:
         with no_warnings():
-            table = np.asarray(judged.model.impute(V, draws=1, random_state=draw_seed(seed, number))[0])
-        if judged.regressions is None:
-            return table
-        return judged.regressions.redrawn(V, table, np.random.default_rng([seed, FILL_DRAWS, number]))
+            table = np.asarray(opinions.model.impute(V, draws=1, random_state=draw_seed(seed, number))[0])
+        return opinions.redrawn(V, table, wanted, np.random.default_rng([seed, FILL_DRAWS, number]))
 
     return drawn
 
@@ -358,7 +361,7 @@ def _hidden_words(ground: LabelGround, shape: MixedShape, k: int) -> LabelTrials
     """The words of the rows of fold k, hidden part by part: each row stands in the table once a part."""
     fitted = ground.V[ground.fold != k]
     model = quiet_fit(fitted, ground.kinds, shape)
-    regressions = ground.regressions(model, fitted)
+    regressions, alike = ground.regressions(model, fitted), ground.alike(fitted)
     rows, part = _parts(ground, k)
     parts: list[LabelTrials] = []
     for p in range(HIDDEN_PARTS):
@@ -367,8 +370,10 @@ def _hidden_words(ground: LabelGround, shape: MixedShape, k: int) -> LabelTrials
         if not len(some):
             continue
         left = np.where(hidden, np.nan, ground.V[rows])[some]
-        shares = label_shares(model, ground.sizes, ground.wanted, left)
-        pooled = shares if regressions is None else regressions.pooled(left, shares)
+        modelled, counts = label_shares(model, ground.sizes, ground.wanted, left), alike.counts(left, ground.wanted)
+        shares = pooled = with_rows_alike(modelled, counts)
+        if regressions is not None:
+            pooled = with_rows_alike(regressions.pooled(left, modelled), counts)
         for j in ground.wanted:
             at = hidden[some, j]
             parts.append(_scored(ground, k, j, rows[some[at]], shares[j][at], pooled[j][at]))
@@ -416,12 +421,12 @@ def _joined(parts: Sequence[LabelTrials]) -> LabelTrials:
 def label_lines(labels: Sequence[LabelFill]) -> list[str]:
     """What each column's fills are worth as lines of text, the best first."""
     listed = sorted(labels, key=lambda c: -c.skill)
-    wide = max([6, *(len(c.column) for c in listed)])
-    lines = [f"  {'column':<{wide}}  gaps  skill*  right        most frequent  filled by{' ' * 22}advice"]
+    wide, long = max([6, *(len(c.column) for c in listed)]), max([9, *(len(c.engine) for c in listed)])
+    lines = [f"  {'column':<{wide}}  gaps  skill*  right        most frequent  {'filled by':<{long}}  advice"]
     for c in listed:
         right, usual = f"{c.right} of {c.tried}", f"{c.usual:>13}"
         head = f"  {c.column:<{wide}}  {c.gaps:>4,}  {c.skill:>6.2f}  {right:<11}  {usual}"
-        lines.append(f"{head}  {c.engine:<29}  {c.advice}")
+        lines.append(f"{head}  {c.engine:<{long}}  {c.advice}")
     note = "  * share of the log loss of the column's frequencies that is explained in cells hidden on purpose."
     return [*lines, note]
 

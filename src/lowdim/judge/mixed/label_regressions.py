@@ -23,7 +23,6 @@ from lowdim.math.linalg import Array
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.text.quiet import no_warnings
 
-POOLED = "latent model and regressions"
 PRIOR = 0.3  # scikit-learn's C: weights of columns in units of their spread have a prior of this variance
 LEAST_POOLED = 1e-4  # that either opinion gives a label at the least
 STEPS = 100  # of a regression
@@ -53,17 +52,6 @@ class WordRegressions(NamedTuple):
             product = np.maximum(shares[j], LEAST_POOLED) ** (1.0 - a) * np.maximum(p, LEAST_POOLED) ** a
             told[j] = product / product.sum(axis=1, keepdims=True)
         return told
-
-    def redrawn(self, V: Array, drawn: Array, rng: np.random.Generator) -> Array:
-        """A table drawn by the model with its words drawn anew, one column after the other, each given all others."""
-        drawn = drawn.copy()
-        for j in [j for j in self.fitted if np.isnan(V[:, j]).any()]:
-            gap = np.isnan(V[:, j])
-            rows = drawn[gap]
-            rows[:, j] = np.nan
-            share = self.pooled(rows, label_shares(self.model, self.sizes, [j], rows))[j]
-            drawn[gap, j] = drawn_labels(share, rng)
-        return drawn
 
 
 def word_regressions(

@@ -71,12 +71,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     certificate_: Certificate
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
-        """Refuse an option that the class does not have, with the word to use: other packages have other words."""
-        own = cls._get_param_names()
-        for word in options.keys() - set(own):
-            from lowdim.text.words_elsewhere import instead_of
+        """An option that the class does not have belongs to another model, or is refused with the word to use."""
+        for word in options.keys() - set(own := cls._get_param_names()):
+            from lowdim.models.other_words import with_other_word
 
-            raise error("LD219", model=cls.__name__, option=word, instead=instead_of(word, cls.__name__, own))
+            return with_other_word(cls.__name__, word, own, args, options)  # type: ignore[no-any-return]
         made: Self = super().__new__(cls)
         return made
 

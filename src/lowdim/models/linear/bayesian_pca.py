@@ -85,7 +85,8 @@ class BayesianPCA(LinearGaussian):
     W, mu and z and a gamma one of tau, alpha at its best value: `objective_` is the evidence lower bound (up to the
     flat priors' constants), intervals include the doubt about W, mu and tau, and a column is kept only if the bound
     is higher with it than without (the death test). `method="laplace"` is Bishop's first treatment,
-    alpha_i = d / w_i'w_i; its `objective_` is the log-likelihood, which pruning may lower.
+    alpha_i = d / w_i'w_i; its `objective_` is the log-likelihood, which pruning may lower. With `likelihoods` (for
+    yes/no, levels, counts, labels) it is made as a `MixedFactorAnalysis` that finds its dimensions.
 
     Parameters
     ----------

@@ -33,7 +33,8 @@ class FactorAnalysis(LinearGaussian):
     x = mu + W z + e,  z ~ N(0, I_q),  e_j ~ N(0, psi_j).  Complete tables and Moments: the exact
     optimum by Newton's method in log psi on the correlation matrix, uniquenesses in [0.005, 1] as in
     R's factanal. Gaps: EM. `rotation` turns the factors; `scores` are posterior means ("regression")
-    or Bartlett's unbiased ones.
+    or Bartlett's unbiased ones. With `likelihoods` (for yes/no, levels, counts, labels) it is made as a
+    `MixedFactorAnalysis`.
 
     Parameters
     ----------

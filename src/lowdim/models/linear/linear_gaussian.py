@@ -13,9 +13,9 @@ from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import USUAL_PASSES, Cost
 from lowdim.engine.statistics import Moments
 from lowdim.math.gaussian import Sums
-from lowdim.math.linalg import Array, lower, orthogonality
+from lowdim.math.linalg import Array, orthogonality
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
 from lowdim.models.base.survey import TableSurvey, columns_of, is_wide, standardized, survey_for_fit
 from lowdim.models.linear.parameters import (
     FLOOR,
@@ -88,9 +88,7 @@ class LinearGaussian(LatentModel):
         return draw_parameters(params, rng)
 
     def _prior(self, params: LinearGaussianParams, n: int) -> Posterior:
-        q = params.W.shape[1]
-        i, j = lower(q)
-        return Posterior(np.zeros((n, q)), np.tile((i == j).astype(float), (n, 1)), np.zeros(n))
+        return standard(n, params.W.shape[1])
 
     def _axes(self, params: LinearGaussianParams) -> Array:
         return params.T

@@ -33,7 +33,8 @@ class ProbabilisticPCA(LinearGaussian):
 
     x = mu + W z + e,  z ~ N(0, I_q),  e ~ N(0, s2 I_d).  Complete tables are solved in closed form:
     W = U (Lambda - s2)^(1/2), s2 = mean of the d - q discarded eigenvalues; tables with gaps by
-    parameter-expanded EM with Anderson extrapolation, every row's posterior exact.
+    parameter-expanded EM with Anderson extrapolation, every row's posterior exact. With `likelihoods` (for yes/no,
+    levels, counts, labels) it is made as a `MixedFactorAnalysis` with one noise variance.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class MixedFactorAnalysis(LatentModel):
     rotation : {None, "varimax", "quartimax"}, default None
         Turns the axes so that each column loads on few of them; positions stay N(0, I), and every fill, bound and
         probability as it is.
-    alpha : float, default 0.3
+    alpha : float, default 0.1
         Prior precision of the weights of columns that are not real. It keeps them finite where a column can be told
         from others without error; with `ard` it is found.
     tol : float, default 1e-5
@@ -168,7 +168,7 @@ class MixedFactorAnalysis(LatentModel):
         noise: str = "columns",
         ard: bool = False,
         rotation: str | None = None,
-        alpha: float = 0.3,
+        alpha: float = 0.1,
         tol: float = 1e-5,
         max_iter: int = 500,
         random_state: Any = 0,
