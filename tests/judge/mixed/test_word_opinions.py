@@ -101,6 +101,13 @@ def test_draws_have_the_pooled_probabilities_given_all_others(opinions):
     assert (again[:, 2] == again[:, 3]).mean() > 0.6  # 0.8 in the rows, 0.5 by chance
 
 
+def test_a_model_that_is_alone_keeps_its_draws(opinions):
+    rows = np.tile([0.4, 2.0, 1.0, np.nan], (5, 1))
+    drawn = np.nan_to_num(rows)
+    alone = opinions._replace(regressions=None)
+    assert alone.redrawn(rows, drawn, (1, 2, 3), np.random.default_rng(0)) is drawn
+
+
 def test_rows_that_show_answers_alone_are_told_by_rows_alike(opinions):
     """No real number is seen: the frequencies of the rows that agree pull the model's probabilities towards them."""
     row = np.array([[np.nan, np.nan, 1.0, np.nan]])

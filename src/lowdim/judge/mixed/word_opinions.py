@@ -31,6 +31,8 @@ class WordOpinions(NamedTuple):
 
     def redrawn(self, V: Array, drawn: Array, columns: Sequence[int], rng: np.random.Generator) -> Array:
         """A table drawn by the model with its words drawn anew, one column after the other, each given all others."""
+        if self.regressions is None and not self.alike.discrete.all():
+            return drawn  # whole rows show a real number, so none has rows alike: the model is alone
         drawn = drawn.copy()
         for j in [j for j in columns if np.isnan(V[:, j]).any()]:
             gap = np.isnan(V[:, j])
