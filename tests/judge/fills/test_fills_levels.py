@@ -6,6 +6,7 @@ import csv
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -201,3 +202,17 @@ def test_a_wide_table_is_calibrated_by_one_factor_and_thinned_rows():
     tall = map_calibration(PPCA(1), None, surprises=rng.standard_normal((40_000, 200)))  # type: ignore[arg-type]
     half = np.array(tall.half)  # 1,250 cells a column: the standard error of such a quantile is 0.041
     assert half.mean() == pytest.approx(1.645, abs=0.02) and np.abs(half - 1.645).max() < 5 * 0.041
+
+
+def test_intervals_of_levels_hold_what_they_claim():
+    """Ends are levels inside the calibrated ones: rounded outwards they held 99 % and were mostly the whole scale."""
+    rng = np.random.default_rng(3)
+    eta = rng.standard_normal((400, 2)) @ rng.standard_normal((2, 10)) + rng.standard_normal((400, 10))
+    whole = 1.0 + (eta[..., None] > [-1.5, -0.5, 0.5, 1.5]).sum(axis=2)
+    gap = rng.random(whole.shape) < 0.15
+    frame = pd.DataFrame(np.where(gap, np.nan, whole), columns=[f"q{j}" for j in range(10)])
+    fills = fill(frame)
+    held = (fills.lower <= whole) & (whole <= fills.upper)
+    assert 0.87 <= held[gap].mean() <= 0.95, held[gap].mean()
+    assert (fills.lower <= fills.filled).all() and (fills.filled <= fills.upper).all()
+    assert set(np.unique(np.concatenate([fills.lower, fills.upper]))) <= {1.0, 2.0, 3.0, 4.0, 5.0}

@@ -94,10 +94,12 @@ class Fills(NamedTuple):
         spread[self.is_filled] = half / normal_half_width(level)
         if self.scales is not None:
             spread = np.where(self.is_filled, self.scales.spread(modelled, spread), 0.0)
+            # A value that the column can have is between the ends just where it is between the values inside them.
             lower, upper = (
                 np.where(self.is_filled, self.scales.possible(self.scales.outward(ends), rounding), self.filled)
-                for ends, rounding in ((lower, "down"), (upper, "up"))
+                for ends, rounding in ((lower, "up"), (upper, "down"))
             )
+            lower, upper = np.minimum(lower, self.filled), np.maximum(upper, self.filled)
         for word in self.labels:  # its zeros and ones: the values that together are likely enough
             p = word.one_shares
             lower[word.cells], upper[word.cells], spread[word.cells] = p >= level, p > 1.0 - level, word.one_sd

@@ -323,6 +323,8 @@ def is_count(levels: Array, times: NDArray[np.intp]) -> bool:
 
     >>> is_count(np.array([0.0, 1, 2, 3, 4, 5, 8]), np.array([608, 209, 28, 16, 18, 5, 7]))
     True
+    >>> is_count(np.arange(10.0), np.array([119, 119, 87, 59, 35, 39, 8, 16, 9, 8]))
+    True
     >>> is_count(np.array([1.0, 2, 3]), np.array([216, 184, 491]))
     False
     """
@@ -334,5 +336,5 @@ def is_count(levels: Array, times: NDArray[np.intp]) -> bool:
     ):  # of a few rows one number may be missing
         return False
     after = times[top:].astype(float)
-    falls = np.diff(after) <= 1.5 * np.sqrt(after[1:] + after[:-1])  # or rises no more than chance may
+    falls = np.diff(after) <= 1.8 * np.sqrt(after[1:] + after[:-1])  # or rises no more than chance may
     return bool(levels[top] - levels[0] <= (levels[-1] - levels[0]) / 4 and falls.all() and after[-1] <= 0.1 * after[0])
