@@ -6,7 +6,7 @@ is. Here they are one column again. Numbers keep the kind that reading gave them
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +70,10 @@ class MixedTable(NamedTuple):
         """The columns of words that have gaps."""
         return tuple(j for j, c in enumerate(self.columns) if c.words and (len(c.gaps) or len(self.left_gaps(j))))
 
+    def ranked(self, orders: Mapping[int, Sequence[str]]) -> MixedTable:
+        """With columns of words whose order is declared, by their position, as levels in that order."""
+        return MixedTable(tuple(_in_order(c, orders.get(c.position, ())) for c in self.columns))
+
     @property
     def source(self) -> CodedSource:
         return CodedSource([c.coded for c in self.columns], self.names)
@@ -113,6 +117,16 @@ def mixed_table(table: Table, *, spared: Collection[str] = ()) -> MixedTable:
         elif c.name not in spared and is_label(c):
             found.append(_words(c.name, c.values, c.position))
     return MixedTable(tuple(c._replace(left=_left_codes(c, table)) for c in found))
+
+
+def _in_order(c: MixedColumn, order: Sequence[str]) -> MixedColumn:
+    """A column of three words or more by their ranks; as it is where the order does not have them all."""
+    labels = tuple(label for label in order if label in c.coded.labels)
+    if not c.words or len(labels) < 3 or len(labels) < len(c.coded.labels):
+        return c
+    rank = np.array([labels.index(label) for label in c.coded.labels] + [np.nan])  # the last is a gap's
+    values, left = (rank[np.where(np.isnan(x), -1, x).astype(np.intp)] for x in (c.coded.values, c.left))
+    return c._replace(kind="ordinal", coded=CodedColumn(values, labels, True), left=left)
 
 
 def _left_codes(column: MixedColumn, table: Table) -> Array:

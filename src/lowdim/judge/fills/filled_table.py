@@ -345,6 +345,12 @@ def filled_frame(came: Any, table: Table, filled: Array, labels: tuple[LabelFill
     return in_kind(rows, values, tuple(by_column), tuple(own for _, own in by_column.values()))
 
 
+def declared_orders(came: Any) -> dict[int, tuple[str, ...]]:
+    """The labels of a frame's ordered categories, in their order, by the position of the column, from 1."""
+    types = enumerate(getattr(came, "dtypes", ()))
+    return {j + 1: tuple(map(str, t.categories)) for j, t in types if getattr(t, "ordered", False)}
+
+
 def _own_words(codes: Array, column: list[Any], fill: LabelFill) -> tuple[Array, Labels]:
     """Codes, and what each stands for in the frame's own type: the first cell that has it."""
     gap = set(fill.rows.tolist())

@@ -31,7 +31,7 @@ from lowdim.judge.fills.contest import (
 )
 from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.engines import Engine, Rung, engines_for
-from lowdim.judge.fills.filled_table import Fills, RawFills
+from lowdim.judge.fills.filled_table import Fills, RawFills, declared_orders
 from lowdim.judge.fills.labels import LabelFill, fill_labels
 from lowdim.judge.fills.mixed_engine import BesideNumbers, beside_numbers, beside_ones, mixed_engine, on_numbers
 from lowdim.judge.fills.models import TRIAL_TOL, FillModel, by_model, candidates, no_gaps, within_reach
@@ -144,7 +144,8 @@ def fill(
     check_fillable(mask, source.columns)
     X, unit = _in_units(np.where(mask, values, np.nan))
     asked = model is not None or n_components is not None
-    labels, spent = _words(read_table, words, random_state, seconds)
+    came = table if read_table is not None and not isinstance(table, str | PathLike | Table) else None
+    labels, spent = _words(read_table, words, random_state, seconds, came)
     only_words = {j for c in labels for j in c.numbers} >= set(np.flatnonzero(~mask.all(axis=0)).tolist())
     rivals = engines == "all" and standardize and not asked and not only_words
     beside = beside_numbers(read_table) if rivals else None
@@ -153,7 +154,6 @@ def fill(
     several = len(models) > 1 or beside is not None or mask.size > SMALL_CELLS or not standardize
     how = "as asked" if asked else CHOSEN_BEST if several else "as many as it finds use for"
     rows = X if beside is None else np.concatenate([X, beside.codes], axis=1)
-    came = table if read_table is not None and not isinstance(table, str | PathLike | Table) else None
     return _filled(GappedNumbers(values, mask, source.columns, X, unit), best, rows, how, labels, read_table, came).at(
         level
     )
@@ -215,14 +215,15 @@ def possible_fills(filled: Array, mask: Mask, scales: ColumnScales | None, label
     return filled
 
 
-def _words(table: Table | None, words: str, seed: int, budget: float) -> tuple[tuple[LabelFill, ...], float]:
+def _words(table: Table | None, words: str, seed: int, budget: float, came: Any) -> tuple[tuple[LabelFill, ...], float]:
     """The gaps of columns of words filled, of all or of those that were taken as measured; and the seconds of that."""
     if table is None or table.holds != "measurements":
         return (), 0.0
     if words == "measured" and not any(c.encoded for c in table.columns):
         return (), 0.0
     mixed = mixed_table(table)
-    found, seconds = fill_labels(mixed, random_state=seed, budget=budget, quick=words == "measured")
+    quick, orders = words == "measured", declared_orders(came)
+    found, seconds = fill_labels(mixed, random_state=seed, budget=budget, quick=quick, orders=orders)
     if words == "all":
         return found, seconds
     on_map = (c for c in found if c.numbers and len(c.rows))  # where rows without a number are not

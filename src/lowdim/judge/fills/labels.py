@@ -10,8 +10,9 @@ column. Regressions on the other columns have a say where that makes the log los
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +72,7 @@ class LabelFill(NamedTuple):
     difference_error: float = 0.0  # its standard error, rows as clusters
     left: NDArray[np.intp] = np.zeros(0, dtype=np.intp)  # gaps among the rows left out for having no number
     left_shares: Array = np.zeros((0, 0))  # the probability of each label there
+    order: tuple[int, ...] = ()  # of labels that are levels: their numbers, the lowest first
 
     @property
     def gaps(self) -> int:
@@ -103,24 +105,37 @@ class LabelFill(NamedTuple):
 
     @property
     def best(self) -> NDArray[np.intp]:
-        """The most likely label of each gap, by its number."""
-        return np.asarray(self.shares.argmax(axis=1))
+        """The most likely label of each gap, by its number; of levels the middle one."""
+        return self._best(self.shares)
+
+    def _best(self, shares: Array) -> NDArray[np.intp]:
+        if not self.order:
+            return np.asarray(shares.argmax(axis=1))
+        order = np.array(self.order)
+        return np.asarray(order[(np.cumsum(shares[:, order], axis=1)[:, :-1] < 0.5).sum(axis=1)])
 
     @property
     def every_best(self) -> list[int]:
-        """The most likely label of each gap, and then of each in the rows left out."""
-        left = self.left_shares.argmax(axis=1).tolist() if len(self.left) else []
+        """What fills each gap, and then of each in the rows left out."""
+        left = self._best(self.left_shares).tolist() if len(self.left) else []
         return [*self.best.tolist(), *left]
 
     @property
     def fills(self) -> list[str]:
-        """The most likely label of each gap."""
+        """What fills each gap."""
         return [self.labels[k] for k in self.best]
 
     @property
     def probability(self) -> Array:
         """Of each fill."""
-        return np.asarray(self.shares.max(axis=1))
+        return np.asarray(self.shares[np.arange(len(self.shares)), self.best])
+
+    def relabelled(self, labels: tuple[str, ...]) -> LabelFill:
+        """The same, of levels in their order, with their labels in another order."""
+        at, to = ([b.index(label) for label in a] for a, b in ((labels, self.labels), (self.labels, labels)))
+        left = self.left_shares[:, at] if len(self.left) else self.left_shares
+        drawn = partial(_renumbered, self.drawn, np.array(to))
+        return self._replace(labels=labels, shares=self.shares[:, at], left_shares=left, drawn=drawn, order=tuple(to))
 
     @property
     def skill(self) -> float:
@@ -235,7 +250,12 @@ class ModelWords(NamedTuple):
 
 
 def fill_labels(
-    mixed: MixedTable, *, random_state: int = 0, budget: float = np.inf, quick: bool = False
+    mixed: MixedTable,
+    *,
+    random_state: int = 0,
+    budget: float = np.inf,
+    quick: bool = False,
+    orders: Mapping[int, Sequence[str]] = MappingProxyType({}),
 ) -> tuple[tuple[LabelFill, ...], float]:
     """Fill the gaps of a table's columns of words.
 
@@ -249,6 +269,8 @@ def fill_labels(
         Seconds of one core, forecast; where it does not suffice columns are filled by their frequencies.
     quick : bool, default False
         Try only the smallest model.
+    orders : mapping of int to labels
+        The labels of columns that are levels, in their order, by the position of the column.
 
     Returns
     -------
@@ -257,9 +279,10 @@ def fill_labels(
     seconds : float
         Of the budget, by the forecast.
     """
-    wanted = mixed.words_with_gaps
+    wanted, named = mixed.words_with_gaps, mixed
     if not wanted:
         return (), 0.0
+    mixed = mixed.ranked(orders)
     V = mixed.source.values
     number, fits = folds_for(~np.isnan(V))
     sizes = tuple(len(c.coded.labels) for c in mixed.columns)
@@ -271,7 +294,12 @@ def fill_labels(
         found, told = _joined([_frequent_only(ground, k) for k in range(fits)]), None
     else:
         found, told = tried.found, _model_words(tried.opinions, ground, np.concatenate([V, mixed.left]))
-    return tuple(_filled(mixed, ground, j, found, told) for j in wanted), seconds if told else 0.0
+    fills = tuple(_filled(mixed, ground, j, found, told) for j in wanted)
+    levels = {
+        c.position: c.coded.labels for c, ranked in zip(named.columns, mixed.columns, strict=True) if ranked is not c
+    }
+    fills = tuple(c.relabelled(levels[c.position]) if c.position in levels else c for c in fills)
+    return fills, seconds if told else 0.0
 
 
 def _judged(ground: LabelGround, fits: int) -> JudgedWords | None:
@@ -350,6 +378,10 @@ def _drawn_labels(
     table: Callable[[int, int], Array], rows: NDArray[np.intp], j: int, seed: int, number: int
 ) -> NDArray[np.intp]:
     return np.asarray(table(seed, number)[rows, j], dtype=np.intp)
+
+
+def _renumbered(drawn: LabelDraw, to: NDArray[np.intp], seed: int, number: int) -> NDArray[np.intp]:
+    return np.asarray(to[drawn(seed, number)])
 
 
 def _frequent_labels(shares: Array, j: int, seed: int, number: int) -> NDArray[np.intp]:
