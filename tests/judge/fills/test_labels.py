@@ -81,6 +81,20 @@ def test_what_is_said_of_a_column_is_what_its_hidden_cells_did(found):
     assert "labels filled" in fills.sentence and "town" in fills.text() and "probability" in fills.text()
 
 
+def test_frames_have_numbers_and_words_drawn_together(found):
+    _, frame, fills = found
+    drawn = fills.frames(3, random_state=4)
+    seen, numbers = frame.notna(), fills.multiple(3, random_state=4)
+    for k, table in enumerate(drawn):
+        assert table.dtypes.equals(frame.dtypes) and not table.isna().any().any()
+        assert (table.where(seen) == frame.where(seen))[seen].fillna(True).all().all()
+        assert np.array_equal(table["income"], numbers[k][:, list(fills.table.names).index("income")])
+        for c in fills.labels:
+            words = np.array(c.labels)[c.drawn(4, k)]
+            assert table[c.column].to_numpy()[c.rows].tolist() == words.tolist()
+    assert (drawn[0] != drawn[1]).any().sum() > 2
+
+
 @pytest.mark.slow
 def test_draws_have_the_shares_of_their_labels_and_are_made_together():
     """The same town told twice, both missing: a draw has the same town in both, most of the time."""

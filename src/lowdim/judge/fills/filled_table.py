@@ -182,6 +182,14 @@ class Fills(NamedTuple):
             return frame_like(self.filled, self.table.names, self.table)
         return filled_frame(self.came, self.table, self.filled, self.labels)
 
+    def frames(self, m: int = 20, *, random_state: Any = 0) -> list[Any]:
+        """m tables as `frame` is one, numbers and words drawn jointly: for statistics that count the doubt of fills."""
+        seed, numbers = seed_of(random_state), self.multiple(m, random_state=random_state)
+        return [
+            self._replace(filled=table, labels=tuple(c.drawn_once(seed, k) for c in self.labels)).frame
+            for k, table in enumerate(numbers)
+        ]
+
     @property
     def outside(self) -> NDArray[np.int8]:
         """-1 where a fill is below every value its column has, 1 where above, 0 elsewhere."""

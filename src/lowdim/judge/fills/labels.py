@@ -137,6 +137,11 @@ class LabelFill(NamedTuple):
         drawn = partial(_renumbered, self.drawn, np.array(to))
         return self._replace(labels=labels, shares=self.shares[:, at], left_shares=left, drawn=drawn, order=tuple(to))
 
+    def drawn_once(self, seed: int, number: int) -> LabelFill:
+        """The same with labels that were drawn, each for certain."""
+        drawn, certain = self.drawn(seed, number)[: len(self.rows)], np.eye(len(self.labels))
+        return self._replace(shares=certain[drawn])
+
     @property
     def skill(self) -> float:
         """The share of the frequencies' log loss that is explained; 0 = no better than them."""
