@@ -118,8 +118,8 @@ def fill(
     Fills
         `.filled`, `.lower`, `.upper` and `.sd` are n x d, `.frame` is a frame if a frame came in; `.columns` say what
         each column's fills are worth, `.labels` the same of columns of words, with the probability of each label;
-        `.at(0.8)` gives other intervals, `.multiple(20)` the numbers of tables drawn jointly, `.frames(20)` whole frames,
-        words too.
+        `.at(0.8)` gives other intervals, `.multiple(20)` the numbers of tables drawn jointly, `.frames(20)` these as
+        frames, words too.
 
     References
     ----------
