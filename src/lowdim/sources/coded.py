@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource, as_source, check_weight
 from lowdim.sources.data_frames import GAP_TYPES, objects_as_numbers
 from lowdim.sources.source import Source
 from lowdim.text.format import listing
+from lowdim.text.labels import are_numbers, as_spelt, label_places
 from lowdim.text.messages import error, warn
 
 TRUTHS = (False, True)
@@ -85,8 +86,7 @@ def _recoded(column: CodedColumn, labels: Labels, name: str) -> CodedColumn:
         codes = np.full(len(column.values), np.nan)
         codes[~np.isnan(column.values)] = at
         column, own = column._replace(values=codes), tuple(levels.tolist())
-    place = {label: k for k, label in enumerate(labels)}
-    new = np.array([place.get(label, np.nan) for label in own], dtype=np.float64)
+    new = np.array([np.nan if k is None else k for k in label_places(own, labels)], dtype=np.float64)
     seen = ~np.isnan(column.values)
     codes = np.full(len(seen), np.nan)
     codes[seen] = new[column.values[seen].astype(np.intp)] if len(own) else np.nan
@@ -228,11 +228,57 @@ def _pandas_filled(column: Any, values: Array, labels: Labels, gaps_only: bool) 
         return column
     if str(column.dtype).startswith("Sparse"):  # which takes no cells
         column = column.sparse.to_dense()
+    if labels:
+        return _pandas_labels(column, gaps, values[gaps], labels)
     kind, letter = column.dtype, getattr(column.dtype, "kind", "O")
-    cells = decoded(values[gaps], labels) if labels else np.round(values[gaps]) if letter in "iu" else values[gaps]
+    cells = np.round(values[gaps]) if letter in "iu" else values[gaps]
     filled = column.copy()
     filled[gaps] = type(column)(cells, index=column.index[gaps]).astype(kind)
     return filled
+
+
+def _pandas_labels(column: Any, gaps: Mask, codes: Array, labels: Labels) -> Any:
+    """A column with labels in some cells: in its own type, or in that of the labels where that cannot hold them."""
+    letter = getattr(column.dtype, "kind", "O")
+    if str(column.dtype) == "category":
+        own = column.cat.categories.tolist()
+        cells = decoded(codes, as_spelt(own, labels))
+        wider, in_order = with_labels(own, cells, labels)
+        filled = column.cat.set_categories(wider, ordered=bool(column.cat.ordered and in_order))
+    elif letter not in "biuf":
+        filled, cells = column.copy(), decoded(codes, as_spelt(column.dropna().unique(), labels))
+    elif column.isna().all() or not _holds(labels, letter):  # an empty column of a file comes as numbers
+        filled = column.astype(object)
+        filled[gaps] = decoded(codes, labels)
+        return filled.infer_objects()
+    else:
+        filled, cells = column.copy(), decoded(codes, tuple(float(label) for label in labels))
+    filled[gaps] = type(column)(cells, dtype=object).astype(filled.dtype).array
+    return filled
+
+
+def _holds(labels: Labels, letter: str) -> bool:
+    """Whether truth values (b), whole numbers (i, u) or numbers (f) can hold these labels."""
+    if letter == "b" or not are_numbers(labels):
+        return all(isinstance(label, bool) for label in labels)
+    return letter == "f" or all(float(label).is_integer() for label in labels)
+
+
+def with_labels(own: list[Any], cells: Iterable[Any], labels: Labels) -> tuple[list[Any], bool]:
+    """Categories and those that cells need beside them, in the order of the labels; and whether there is such an order.
+
+    >>> with_labels(["low", "high"], ["middle"], ("low", "middle", "high"))
+    (['low', 'middle', 'high'], True)
+    """
+    order = {label: k for k, label in enumerate(as_spelt(own, labels))}
+    known, here = [order[label] for label in own if label in order], set(own)
+    more = sorted({cell for cell in cells if cell not in here}, key=order.__getitem__)
+    in_order = known == sorted(known) and bool(known or not own)
+    wider = list(own)
+    for label in more:
+        above = (k for k, one in enumerate(wider) if order.get(one, -1) > order[label])
+        wider.insert(next(above, len(wider)) if in_order else len(wider), label)
+    return wider, in_order or not more
 
 
 def _arrow_filled(X: Any, columns: dict[str, tuple[Array, Labels]], gaps_only: bool) -> Any:
@@ -240,38 +286,56 @@ def _arrow_filled(X: Any, columns: dict[str, tuple[Array, Labels]], gaps_only: b
     import pyarrow as pa
 
     table, polars = pa.table(X), sys.modules.get("polars")
-    cells = {
-        field.name: _cells(table.column(j), *columns[field.name], gaps_only)
-        for j, field in enumerate(table.schema)
-        if field.name in columns
-    }
-    if polars is not None and isinstance(X, polars.DataFrame):
-        return X.with_columns([polars.Series(name, own, dtype=X.schema[name]) for name, own in cells.items()])
+    in_polars = polars is not None and isinstance(X, polars.DataFrame)
     for j, field in enumerate(table.schema):
-        if field.name in cells:
-            table = table.set_column(j, field, _arrow_array(cells[field.name], table.column(j)))
-    return table
+        if field.name not in columns:
+            continue
+        cells, same_type = _cells(table.column(j), *columns[field.name], gaps_only)
+        labels = columns[field.name][1]
+        if in_polars:
+            X = X.with_columns(_polars_series(X[field.name], cells, labels, same_type))
+        else:
+            column = _arrow_array(cells, table.column(j), labels) if same_type else pa.array(cells)
+            table = table.set_column(j, field.with_type(column.type), column)
+    return X if in_polars else table
 
 
-def _cells(column: Any, values: Array, labels: Labels, gaps_only: bool) -> list[Any]:
-    """The cells of an Arrow column as Python has them, gaps filled."""
+def _cells(column: Any, values: Array, labels: Labels, gaps_only: bool) -> tuple[list[Any], bool]:
+    """The cells of an Arrow column as Python has them, gaps filled; and whether its type can hold them."""
     import pyarrow.types as t
 
+    kind, old = column.type, column.to_pylist()
+    letter = "b" if t.is_boolean(kind) else "i" if t.is_integer(kind) else "f" if t.is_floating(kind) else "O"
+    seen = [cell for cell in old if not _is_gap(cell)]
+    same_type = not labels or (bool(seen) and _holds(labels, letter) if letter != "O" else not t.is_null(kind))
+    if labels and same_type:
+        labels = as_spelt(dict.fromkeys(seen), labels) if letter in "Ob" else tuple(float(label) for label in labels)
     new = decoded(values, labels).tolist() if labels else values.tolist()
-    if t.is_integer(column.type):
+    if letter == "i" and same_type:
         new = [round(cell) for cell in new]
-    old = column.to_pylist()
-    return [fill if not gaps_only or _is_gap(cell) else cell for cell, fill in zip(old, new, strict=True)]
+    cells = [fill if not gaps_only or _is_gap(cell) else cell for cell, fill in zip(old, new, strict=True)]
+    mixed = not same_type and gaps_only and seen
+    return ([str(cell) for cell in cells] if mixed else cells), same_type
 
 
-def _arrow_array(cells: list[Any], like: Any) -> Any:
+def _polars_series(like: Any, cells: list[Any], labels: Labels, same_type: bool) -> Any:
+    """Cells in the type of a polars column; an Enum gets the labels it lacks."""
+    dtype: Any = like.dtype if same_type else None
+    if type(dtype).__name__ == "Enum":
+        dtype = type(dtype)(with_labels(dtype.categories.to_list(), cells, labels)[0])
+    return type(like)(like.name, cells, dtype=dtype)
+
+
+def _arrow_array(cells: list[Any], like: Any, labels: Labels) -> Any:
     """Cells in the type of an Arrow column, categories in its order."""
     import pyarrow as pa
 
     kind = like.type
     if not pa.types.is_dictionary(kind):
         return pa.array(cells, type=kind)
-    dictionary = like.unify_dictionaries().chunk(0).dictionary
-    place = {label: k for k, label in enumerate(dictionary.to_pylist())}
+    dictionary = like.unify_dictionaries().combine_chunks().dictionary
+    wider, in_order = with_labels(dictionary.to_pylist(), cells, labels)
+    place = {label: k for k, label in enumerate(wider)}
     codes = pa.array([place[cell] for cell in cells], type=kind.index_type)
-    return pa.DictionaryArray.from_arrays(codes, dictionary, ordered=kind.ordered)
+    ordered = kind.ordered and in_order
+    return pa.DictionaryArray.from_arrays(codes, pa.array(wider, type=dictionary.type), ordered=ordered)

@@ -339,6 +339,19 @@ def test_labels_and_values_never_seen_are_gaps_with_a_warning():
     assert np.array_equal(odd, counts.transform([[np.nan, 1.0, 3.0]]))
 
 
+@pytest.mark.filterwarnings("error")
+def test_new_rows_whose_labels_are_of_another_type_come_back_filled():
+    """An empty column of a file is one of numbers, and a small batch has categories of its own."""
+    frame, _ = people()
+    model = MixedFactorAnalysis(1, likelihoods=KINDS).fit(frame)
+    few, known = frame.head(6).copy(), set(frame["town"].dropna())
+    few["town"] = np.nan
+    assert set(model.impute(few)["town"]) <= known
+    few["town"] = pd.Series([None] * 6, dtype="category", index=few.index)
+    for filled in (model.impute(few), *model.impute(few, draws=2), model.reconstruct(few)):
+        assert set(filled["town"]) <= known and filled["town"].dtype == "category"
+
+
 @pytest.mark.parametrize(
     ("column", "kind", "code"),
     [

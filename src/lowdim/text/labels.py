@@ -1,0 +1,55 @@
+"""Labels of new rows beside those of a fit: which are the same, and which are only nearly so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from numbers import Integral
+from typing import Any
+
+PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")  # not 01 or 1e3, which may well be names
+
+
+def label_number(label: Any) -> Decimal | None:
+    """The number that a label is, exactly; None where it is none, or one that is not plainly written.
+
+    >>> label_number("1.0") == label_number(1) == label_number(True), label_number("01")
+    (True, None)
+    """
+    if isinstance(label, str):
+        return Decimal(label) if PLAIN_NUMBER.fullmatch(label) else None
+    if isinstance(label, float):
+        return Decimal(repr(float(label)))
+    return Decimal(int(label)) if isinstance(label, Integral) else None
+
+
+def label_places(own: Iterable[Any], labels: Sequence[Any]) -> list[int | None]:
+    """Where each of some labels is among those of a fit; where these are all numbers, equal numbers are one label.
+
+    >>> label_places(["1.0", "0.0", "01", "yes"], ("0", "1")), label_places([1.0, 2.0], ("1", "II"))
+    ([1, 0, None, None], [None, None])
+    """
+    place = {label: k for k, label in enumerate(labels)}
+    numbers = {label_number(label): k for k, label in enumerate(labels)}
+    if None in numbers or len(numbers) < len(labels):
+        return [place.get(label) for label in own]
+    return [place.get(label, numbers.get(label_number(label))) for label in own]
+
+
+def are_numbers(labels: Iterable[Any]) -> bool:
+    """Whether all of them are plain numbers."""
+    return all(label_number(label) is not None for label in labels)
+
+
+def as_spelt(own: Iterable[Any], labels: Sequence[Any]) -> tuple[Any, ...]:
+    """The labels of a fit, those that a later table has as it writes them.
+
+    >>> as_spelt(["1.0"], ("0", "1"))
+    ('0', '1.0')
+    """
+    own, spelt = list(own), list(labels)
+    for label, k in zip(own, label_places(own, labels), strict=True):
+        if k is not None:
+            spelt[k] = label
+    return tuple(spelt)
