@@ -35,6 +35,7 @@ from lowdim.table.text_file import read_text, separator_word
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, choices, propose
 from lowdim.text.format import count, listing
+from lowdim.text.labels import label_places
 from lowdim.text.messages import error, message
 
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
@@ -497,10 +498,14 @@ def _levels(columns: list[Column], encode: tuple[str, ...], wanted: tuple[str, .
     """The model's columns of zeros and ones from the labels of these rows, whichever of them occur here."""
     more = []
     for c in columns:
-        for name in wanted if c.name in encode else ():
-            if name.startswith(f"{c.name}="):
-                cells = [np.nan if v is None else float(protect_terminal(f"{c.name}={v}") == name) for v in c.values]
-                more.append(Column(name, "number", np.array(cells), c.position))
+        begin = f"{c.name}="
+        names = [name for name in wanted if c.name in encode and name.startswith(begin)]
+        words = list(dict.fromkeys(v for v in c.values if v is not None)) if names else []
+        shown = [protect_terminal(f"{begin}{word}").removeprefix(begin) for word in words]
+        place = dict(zip(words, label_places(shown, [name.removeprefix(begin) for name in names]), strict=True))
+        for k, name in enumerate(names):
+            cells = [np.nan if v is None else float(place[v] == k) for v in c.values]
+            more.append(Column(name, "number", np.array(cells), c.position))
     return more
 
 
