@@ -2,7 +2,7 @@
 
 import pytest
 
-from lowdim.text.labels import are_numbers, as_spelt, label_places
+from lowdim.text.labels import are_numbers, as_spelt, label_places, unseen_labels
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,13 @@ def test_equal_numbers_are_one_label_where_all_labels_are_numbers(own, labels, p
 def test_fills_are_spelt_as_the_table_spells_them():
     assert as_spelt(["1.0", "x"], ("0", "1")) == ("0", "1.0")
     assert are_numbers(("0", 1.5)) and not are_numbers(("0", "yes"))
+
+
+def test_labels_that_were_not_there_are_named_with_rows_and_what_they_may_mean():
+    note = unseen_labels("owner", {"YES": [2, 5, 6, 9], "maybe": ["A1"]}, ("no", "yes"))
+    assert "'YES' (rows 2, 5, 6 and 1 more), 'maybe' (row A1)" in note.what
+    assert "'YES' as 'yes'" in str(note.fix) and "maybe" not in str(note.fix)
+    many = unseen_labels("town", {f"town {k}": [k] for k in range(9)}, ("Bonn",))
+    assert "and 4 more" in many.what and str(many.fix) == "fit with rows that have these labels"
+    two = unseen_labels("owner", {"YES": [1]}, ("Yes", "yes"))  # which of them is meant?
+    assert "as" not in str(two.fix).split()

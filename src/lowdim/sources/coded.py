@@ -13,8 +13,7 @@ from lowdim.math.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource, as_source, check_weight
 from lowdim.sources.data_frames import GAP_TYPES, objects_as_numbers
 from lowdim.sources.source import Source
-from lowdim.text.format import listing
-from lowdim.text.labels import are_numbers, as_spelt, label_places
+from lowdim.text.labels import are_numbers, as_spelt, label_places, unseen_labels
 from lowdim.text.messages import error, warn
 
 TRUTHS = (False, True)
@@ -92,7 +91,8 @@ def _recoded(column: CodedColumn, labels: Labels, name: str) -> CodedColumn:
     codes[seen] = new[column.values[seen].astype(np.intp)] if len(own) else np.nan
     strange = np.unique(column.values[seen & np.isnan(codes)]).astype(np.intp)
     if len(strange):
-        warn("LD504", column=name, labels=listing([str(own[k]) for k in strange], 5))
+        found = {own[k]: (np.flatnonzero(column.values == k) + 1).tolist() for k in strange}
+        warn(unseen_labels(name, found, labels))
     return CodedColumn(codes, labels, column.ordered)
 
 

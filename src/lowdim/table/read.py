@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -425,6 +427,7 @@ class NewTableRows(NamedTuple):
     messages: Messages
     index: Any = None  # of a frame
     guess: Guess = Guess("array")  # how the table was read
+    labels: Mapping[str, Sequence[str | None]] = MappingProxyType({})  # of the columns that were to be encoded
 
 
 def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewTableRows:
@@ -477,7 +480,7 @@ def new_rows_of(raw: Raw, wanted: tuple[str, ...], reading: ReadingOptions) -> N
     plain = named is None or type(named).__name__ == "RangeIndex"
     rows = tuple(str(k + 1) if plain or named[k] is None else str(named[k]) for k in range(len(raw.lines)))
     return _placed([*numbers, *_levels(columns, encode, wanted)], wanted, rows, messages)._replace(
-        index=raw.index, guess=raw.guess
+        index=raw.index, guess=raw.guess, labels={c.name: list(c.values) for c in columns if c.name in encode}
     )
 
 
