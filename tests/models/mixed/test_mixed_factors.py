@@ -383,8 +383,9 @@ def test_one_level_and_empty_levels_are_said():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.standard_normal(50), "y": rng.standard_normal(50), "one": ["a"] * 50})
     frame.loc[3, "one"] = None
-    with pytest.warns(LowdimWarning, match="LD130"):
+    with pytest.warns(LowdimWarning, match="LD130") as said:
         model = MixedFactorAnalysis(1).fit(frame)
+    assert not [word for word in ("scale", "standardize") if word in str(said[0].message)]  # it has neither
     assert model.impute(frame)["one"].tolist() == ["a"] * 50 and model.probabilities(frame)["one"].min() == 1.0
     frame["size"] = pd.Categorical(rng.choice(["S", "L", "XL"], 50), categories=["S", "M", "L", "XL"], ordered=True)
     with pytest.warns(LowdimWarning, match="LD503"):

@@ -10,7 +10,7 @@ import numpy as np
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import BlockSurvey, columns, pairs
 from lowdim.math.linalg import Array, largest
-from lowdim.models.base.survey import LARGE_ORDER, survey_table
+from lowdim.models.base.survey import LARGE_ORDER, standardized, survey_table
 from lowdim.models.mixed.columns import ColumnLook, MixedColumns, choose_kind, describe, look_at, start_table
 from lowdim.models.mixed.skew import LogRange, curves
 from lowdim.models.mixed.steps import MixedParams
@@ -47,7 +47,8 @@ def survey_mixed(source: Source, run: Run, likelihoods: Any) -> MixedSurvey:
     """A pass each: scales of the columns, their values, curves of positive ones, and correlations of their sites."""
     names, (labels, ordered) = source.columns, labels_of(source)
     asked = asked_kinds(likelihoods, names)
-    survey = survey_table(source, run, standardize=True, wide=True, each=True)
+    survey = survey_table(source, run, standardize=False, wide=True, each=True)
+    survey = standardized(survey, source, note="LD130.columns")  # labels have no scale that could be said to be 1
     look = fold(look_at, source, run)
     kinds = tuple(choose_kind(names[j], asked[j], look, j, labels[j], ordered[j]) for j in range(source.d))
     described = describe(names, kinds, look, labels)
