@@ -120,3 +120,32 @@ def test_polars_enums_get_the_labels_they_lack(gaps_only):
     assert in_kind(empty, fills, ("city",), (CITIES,), gaps_only)["city"].to_list() == list(CITIES)
     strange = polars.DataFrame({"city": [7.0, None, None]})
     assert in_kind(strange, fills, ("city",), (CITIES,))["city"].to_list() == ["7.0", "Oslo", "Rome"]
+
+
+def test_blank_cells_of_labels_are_gaps():
+    """Of text, of categories, of Arrow and of objects: none is a label, and all are filled."""
+    cells = ["no", "", "yes", " "]
+    frame = pd.DataFrame(
+        {
+            "text": cells,
+            "kind": pd.Categorical(cells, categories=["yes", "", "no", " "]),
+            "object": pd.Series(cells, dtype=object),
+            "empty": ["", "", " ", None],
+        }
+    )
+    coded = coded_source(frame)
+    assert labels_of(coded)[0] == (("no", "yes"), ("yes", "no"), ("no", "yes"), ())
+    gap = np.nan
+    values = np.array([[0, 1, 0, gap], [gap] * 4, [1, 0, 1, gap], [gap] * 4])
+    assert np.array_equal(coded.read(slice(0, 4))[0], values, equal_nan=True)
+    labels = (*labels_of(coded)[0][:3], ("no", "yes"))
+    filled = in_kind(frame, np.ones((4, 4)), tuple(frame.columns), labels)
+    assert filled["text"].tolist() == filled["object"].tolist() == ["no", "yes", "yes", "yes"]
+    assert filled["kind"].tolist() == ["no", "no", "yes", "no"] and filled["empty"].tolist() == ["yes"] * 4
+    text = pa.array(cells)
+    table = pa.table({"text": text, "kind": text.dictionary_encode()})
+    labels = labels_of(coded_source(table))[0]
+    assert labels == (("no", "yes"), ("no", "yes"))
+    assert in_kind(table, np.ones((4, 2)), ("text", "kind"), labels).to_pydict()["kind"] == ["no", "yes", "yes", "yes"]
+    objects = np.array([["p", 1.0], ["", 2.0]], dtype=object)
+    assert in_kind(objects, np.zeros((2, 2)), ("c1", "c2"), (("p",), ()))[1, 0] == "p"

@@ -130,7 +130,7 @@ def _pandas_column(column: Any, name: str) -> CodedColumn:
     if kind == "category":
         codes = column.cat.codes.to_numpy().astype(np.float64)
         labels = _checked(column.cat.categories.tolist(), name)
-        return CodedColumn(np.where(codes < 0, np.nan, codes), labels, bool(column.cat.ordered))
+        return _without_blanks(np.where(codes < 0, np.nan, codes), labels, bool(column.cat.ordered))
     if letter == "b":
         return CodedColumn(column.to_numpy(dtype=np.float64, na_value=np.nan), TRUTHS)
     if letter in "iuf":
@@ -148,7 +148,7 @@ def _arrow_column(column: Any, name: str) -> CodedColumn:
     if t.is_dictionary(kind):
         column = column.unify_dictionaries().combine_chunks()
         codes = column.indices.cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
-        return CodedColumn(np.array(codes), _checked(column.dictionary.to_pylist(), name), bool(kind.ordered))
+        return _without_blanks(np.array(codes), _checked(column.dictionary.to_pylist(), name), bool(kind.ordered))
     if t.is_boolean(kind):
         return CodedColumn(column.cast(pa.uint8()).cast(pa.float64()).fill_null(np.nan).to_numpy(), TRUTHS)
     if t.is_floating(kind) or t.is_integer(kind) or t.is_null(kind) or t.is_decimal(kind):
@@ -165,7 +165,7 @@ def _object_column(values: NDArray[Any], name: str) -> CodedColumn:
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return CodedColumn(np.where(gaps, np.nan, np.where(gaps, False, values).astype(np.float64)), TRUTHS)
     if not kinds or not any(issubclass(kind, str) for kind in kinds):
-        return CodedColumn(objects_as_numbers(values, name))
+        return CodedColumn(objects_as_numbers(np.where(gaps, None, values), name))
     if not all(issubclass(kind, str) for kind in kinds):
         first = next(k for k in np.flatnonzero(~gaps) if not isinstance(values[k], str))
         raise error("LD505", column=name, row=int(first) + 1, value=str(values[first])[:40])
@@ -176,7 +176,23 @@ def _object_column(values: NDArray[Any], name: str) -> CodedColumn:
 
 
 def _is_gap(cell: Any) -> bool:
-    return type(cell).__name__ in GAP_TYPES or (isinstance(cell, float) and np.isnan(cell))
+    return type(cell).__name__ in GAP_TYPES or (isinstance(cell, float) and np.isnan(cell)) or _is_blank(cell)
+
+
+def _is_blank(label: Any) -> bool:
+    """Whether a label is no word but an empty cell."""
+    return isinstance(label, str) and not label.strip()
+
+
+def _without_blanks(codes: Array, labels: Labels, ordered: bool) -> CodedColumn:
+    """A column of categories; an empty one is none of them, its cells are gaps."""
+    kept = [k for k, label in enumerate(labels) if not _is_blank(label)]
+    if len(kept) == len(labels):
+        return CodedColumn(codes, labels, ordered)
+    place = np.full(len(labels) + 1, np.nan)
+    place[kept] = np.arange(len(kept))
+    at = np.where(np.isnan(codes), len(labels), codes).astype(np.intp)
+    return CodedColumn(place[at], tuple(labels[k] for k in kept), ordered)
 
 
 def _checked(labels: Iterable[Any], name: str) -> Labels:
@@ -223,7 +239,7 @@ def decoded(values: Array, labels: Labels) -> NDArray[Any]:
 
 
 def _pandas_filled(column: Any, values: Array, labels: Labels, gaps_only: bool) -> Any:
-    gaps = column.isna().to_numpy(dtype=bool) | (not gaps_only)
+    gaps = _pandas_gaps(column) | (not gaps_only)
     if not gaps.any():
         return column
     if str(column.dtype).startswith("Sparse"):  # which takes no cells
@@ -237,6 +253,15 @@ def _pandas_filled(column: Any, values: Array, labels: Labels, gaps_only: bool) 
     return filled
 
 
+def _pandas_gaps(column: Any) -> Mask:
+    gaps: Mask = column.isna().to_numpy(dtype=bool)
+    if getattr(column.dtype, "kind", "O") in "biuf":
+        return gaps
+    cells = column.cat.categories if str(column.dtype) == "category" else column.unique()
+    blank = [cell for cell in cells if _is_blank(cell)]
+    return gaps | column.isin(blank).to_numpy(dtype=bool) if blank else gaps
+
+
 def _pandas_labels(column: Any, gaps: Mask, codes: Array, labels: Labels) -> Any:
     """A column with labels in some cells: in its own type, or in that of the labels where that cannot hold them."""
     letter = getattr(column.dtype, "kind", "O")
@@ -246,7 +271,7 @@ def _pandas_labels(column: Any, gaps: Mask, codes: Array, labels: Labels) -> Any
         wider, in_order = with_labels(own, cells, labels)
         filled = column.cat.set_categories(wider, ordered=bool(column.cat.ordered and in_order))
     elif letter not in "biuf":
-        filled, cells = column.copy(), decoded(codes, as_spelt(column.dropna().unique(), labels))
+        filled, cells = column.copy(), decoded(codes, as_spelt(column[~gaps].unique(), labels))
     elif column.isna().all() or not _holds(labels, letter):  # an empty column of a file comes as numbers
         filled = column.astype(object)
         filled[gaps] = decoded(codes, labels)

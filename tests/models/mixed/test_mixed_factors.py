@@ -352,6 +352,14 @@ def test_new_rows_whose_labels_are_of_another_type_come_back_filled():
         assert set(filled["town"]) <= known and filled["town"].dtype == "category"
 
 
+def test_empty_cells_of_labels_are_gaps():
+    frame, _ = people()
+    blank = frame.assign(town=frame["town"].astype(object).where(frame["town"].notna(), ""))
+    one, two = (MixedFactorAnalysis(1, likelihoods=KINDS).fit(table) for table in (frame, blank))
+    assert set(two.levels_[2]) == set(one.levels_[2]) and two.objective_ == pytest.approx(one.objective_)
+    assert two.impute(blank)["town"].tolist() == one.impute(frame)["town"].tolist()
+
+
 @pytest.mark.parametrize(
     ("column", "kind", "code"),
     [
