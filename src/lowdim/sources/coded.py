@@ -26,6 +26,7 @@ class CodedColumn(NamedTuple):
     values: Array
     labels: Labels = ()
     ordered: bool = False
+    whole: bool = False  # of a type that holds whole numbers only
 
 
 class CodedSource(ArraySource):
@@ -37,6 +38,7 @@ class CodedSource(ArraySource):
         super().__init__(values, columns=names)
         self.labels = tuple(c.labels for c in columns)
         self.ordered = tuple(c.ordered for c in columns)
+        self.whole = tuple(c.whole for c in columns)
 
 
 def coded_source(X: Any, weight: Any = None, known: dict[str, Labels] | None = None) -> Source:
@@ -71,6 +73,15 @@ def labels_of(source: Source) -> tuple[tuple[Labels, ...], tuple[bool, ...]]:
     by_name = dict(zip(leaf.columns, zip(leaf.labels, leaf.ordered, strict=True), strict=True))
     labels, ordered = zip(*(by_name[name] for name in source.columns), strict=True)
     return tuple(labels), tuple(ordered)
+
+
+def whole_columns(source: Source) -> tuple[bool, ...]:
+    """Which columns of such a source are of a type that holds whole numbers only."""
+    leaf = source.leaf
+    if not isinstance(leaf, CodedSource):
+        return (False,) * source.d
+    by_name = dict(zip(leaf.columns, leaf.whole, strict=True))
+    return tuple(by_name[name] for name in source.columns)
 
 
 def _recoded(column: CodedColumn, labels: Labels, name: str) -> CodedColumn:
@@ -134,7 +145,7 @@ def _pandas_column(column: Any, name: str) -> CodedColumn:
     if letter == "b":
         return CodedColumn(column.to_numpy(dtype=np.float64, na_value=np.nan), TRUTHS)
     if letter in "iuf":
-        return CodedColumn(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        return CodedColumn(column.to_numpy(dtype=np.float64, na_value=np.nan), whole=letter in "iu")
     if kind in ("object", "str") or kind.startswith(("string", "large_string")):
         return _object_column(column.to_numpy(dtype=object), name)
     raise error("LD104", column=name, type=kind, python="")
@@ -152,7 +163,8 @@ def _arrow_column(column: Any, name: str) -> CodedColumn:
     if t.is_boolean(kind):
         return CodedColumn(column.cast(pa.uint8()).cast(pa.float64()).fill_null(np.nan).to_numpy(), TRUTHS)
     if t.is_floating(kind) or t.is_integer(kind) or t.is_null(kind) or t.is_decimal(kind):
-        return CodedColumn(column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy())
+        values = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+        return CodedColumn(values, whole=t.is_integer(kind))
     if t.is_string(kind) or t.is_large_string(kind) or str(kind) == "string_view":
         return _object_column(np.array(column.to_pylist(), dtype=object), name)
     raise error("LD104", column=name, type=str(kind), python="")
@@ -165,7 +177,9 @@ def _object_column(values: NDArray[Any], name: str) -> CodedColumn:
     if kinds and all(issubclass(kind, bool | np.bool_) for kind in kinds):
         return CodedColumn(np.where(gaps, np.nan, np.where(gaps, False, values).astype(np.float64)), TRUTHS)
     if not kinds or not any(issubclass(kind, str) for kind in kinds):
-        return CodedColumn(objects_as_numbers(np.where(gaps, None, values), name))
+        plain = values.copy()
+        plain[gaps] = None
+        return CodedColumn(objects_as_numbers(plain, name))
     if not all(issubclass(kind, str) for kind in kinds):
         first = next(k for k in np.flatnonzero(~gaps) if not isinstance(values[k], str))
         raise error("LD505", column=name, row=int(first) + 1, value=str(values[first])[:40])
@@ -229,10 +243,10 @@ def in_kind(X: Any, values: Array, names: tuple[str, ...], labels: tuple[Labels,
     return values
 
 
-def decoded(values: Array, labels: Labels) -> NDArray[Any]:
-    """Numbers as what they stand for."""
+def decoded(values: Array, labels: Labels, whole: bool = False) -> NDArray[Any]:
+    """Numbers as what they stand for; those of a column of whole numbers rounded."""
     if not labels:
-        return values.astype(object)
+        return np.array([round(v) for v in values.tolist()], dtype=object) if whole else values.astype(object)
     out = np.empty(len(values), dtype=object)
     out[:] = [labels[int(k)] for k in values]
     return out

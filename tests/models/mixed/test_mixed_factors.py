@@ -352,6 +352,17 @@ def test_new_rows_whose_labels_are_of_another_type_come_back_filled():
         assert set(filled["town"]) <= known and filled["town"].dtype == "category"
 
 
+def test_columns_of_whole_numbers_are_whole_in_new_rows_too(tmp_path):
+    frame, _ = people()
+    rng = np.random.default_rng(0)
+    frame["years"] = pd.array(rng.integers(20, 80, len(frame)), dtype="Int64")
+    model = MixedFactorAnalysis(1, likelihoods={"years": "real"}).fit(frame)
+    model.save(tmp_path / "m.lowdim")
+    for own in (model, lowdim.load(tmp_path / "m.lowdim")):
+        for rows in (own.sample(5), own.inverse_transform([[0.3], [1.0]])):
+            assert all(type(cell) is int for cell in rows[:, -1]) and type(rows[0, 0]) is float
+
+
 def test_empty_cells_of_labels_are_gaps():
     frame, _ = people()
     blank = frame.assign(town=frame["town"].astype(object).where(frame["town"].notna(), ""))

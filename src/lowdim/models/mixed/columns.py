@@ -100,6 +100,7 @@ class MixedColumns(NamedTuple):
     centre: Array  # a number for each Gaussian site: its mean before it is standardised,
     spread: Array  # and its standard deviation
     curves: tuple[Array, ...] = ()  # of each column; none of columns that are not positive, and of plain logarithms
+    whole: tuple[bool, ...] = ()  # of each column, whether its type holds whole numbers only; none where no type says
 
     def curve(self, j: int) -> Array:
         """What makes normal scores of the logarithms of column j (`skew.py`)."""

@@ -405,10 +405,11 @@ class MixedFactorAnalysis(LatentModel):
         return self._labelled(super().sample(n, random_state=random_state))
 
     def _labelled(self, values: Array) -> Any:
-        labels = self.params_.columns.labels
+        labels, whole = self.params_.columns.labels, self.params_.columns.whole
         if not any(labels):
             return values
-        return np.column_stack([decoded(x, own) for x, own in zip(values.T, labels, strict=True)])
+        whole = whole or (False,) * len(labels)
+        return np.column_stack([decoded(*parts) for parts in zip(values.T, labels, whole, strict=True)])
 
     def probabilities(
         self, X: Any, *, columns: Collection[str] | None = None, run: Run | None = None
