@@ -149,3 +149,19 @@ def test_blank_cells_of_labels_are_gaps():
     assert in_kind(table, np.ones((4, 2)), ("text", "kind"), labels).to_pydict()["kind"] == ["no", "yes", "yes", "yes"]
     objects = np.array([["p", 1.0], ["", 2.0]], dtype=object)
     assert in_kind(objects, np.zeros((2, 2)), ("c1", "c2"), (("p",), ()))[1, 0] == "p"
+
+
+def test_labels_that_are_numbers_are_filled_as_the_column_writes_them():
+    labels, fills = (("0", "1"),), np.array([[0.0], [1.0]])
+
+    def filled(column, gaps_only=True):
+        return in_kind(pd.DataFrame({"k": column}), fills, ("k",), labels, gaps_only)["k"]
+
+    truths = filled(pd.array([False, None], dtype="boolean"))
+    assert truths.tolist() == [False, True] and truths.dtype == "boolean"
+    numbers = filled(pd.Categorical([0, None]))
+    assert numbers.tolist() == [0, 1] and numbers.cat.categories.tolist() == [0, 1]
+    assert filled(["0.0", "1.0"], False).tolist() == ["0.0", "1.0"]
+    table = pa.table({"k": pa.array([0, None]).dictionary_encode()})
+    assert in_kind(table, fills, ("k",), labels).to_pydict() == {"k": [0, 1]}
+    assert in_kind(table, fills, ("k",), (CITIES,)).to_pydict() == {"k": ["0", "Oslo"]}

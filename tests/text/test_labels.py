@@ -1,5 +1,6 @@
 """Which labels of new rows are those of a fit."""
 
+import numpy as np
 import pytest
 
 from lowdim.text.labels import are_numbers, as_spelt, label_places, unseen_labels
@@ -9,6 +10,7 @@ from lowdim.text.labels import are_numbers, as_spelt, label_places, unseen_label
     ("own", "labels", "places"),
     [
         (["1.0", "0.0", 1, 0.0, True], ("0", "1"), [1, 0, 1, 0, 1]),
+        ([np.bool_(True), np.int8(0), np.float32(1), np.str_("1")], ("0", "1"), [1, 0, 1, 1]),
         (["1", "2.50"], (1.0, 2.5), [0, 1]),
         (["01", "1e0", " 1", "+1", "yes", None], ("0", "1"), [None] * 6),
         (["1", "1.0"], ("01", "02"), [None, None]),  # which are names

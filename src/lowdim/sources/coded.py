@@ -280,27 +280,35 @@ def _pandas_labels(column: Any, gaps: Mask, codes: Array, labels: Labels) -> Any
     """A column with labels in some cells: in its own type, or in that of the labels where that cannot hold them."""
     letter = getattr(column.dtype, "kind", "O")
     if str(column.dtype) == "category":
-        own = column.cat.categories.tolist()
-        cells = decoded(codes, as_spelt(own, labels))
+        own, of_numbers = column.cat.categories.tolist(), column.cat.categories.dtype.kind
+        same = of_numbers in "biuf" and _holds(labels, of_numbers)
+        cells = decoded(codes, _in_numbers(labels, of_numbers) if same else as_spelt(own, labels))
         wider, in_order = with_labels(own, cells, labels)
         filled = column.cat.set_categories(wider, ordered=bool(column.cat.ordered and in_order))
     elif letter not in "biuf":
-        filled, cells = column.copy(), decoded(codes, as_spelt(column[~gaps].unique(), labels))
+        filled, cells = column.copy(), decoded(codes, as_spelt(column.dropna().unique(), labels))
     elif column.isna().all() or not _holds(labels, letter):  # an empty column of a file comes as numbers
         filled = column.astype(object)
         filled[gaps] = decoded(codes, labels)
         return filled.infer_objects()
     else:
-        filled, cells = column.copy(), decoded(codes, tuple(float(label) for label in labels))
+        filled, cells = column.copy(), decoded(codes, _in_numbers(labels, letter))
     filled[gaps] = type(column)(cells, dtype=object).astype(filled.dtype).array
     return filled
 
 
 def _holds(labels: Labels, letter: str) -> bool:
     """Whether truth values (b), whole numbers (i, u) or numbers (f) can hold these labels."""
-    if letter == "b" or not are_numbers(labels):
-        return all(isinstance(label, bool) for label in labels)
-    return letter == "f" or all(float(label).is_integer() for label in labels)
+    if not are_numbers(labels):
+        return False
+    numbers = [float(label) for label in labels]
+    return letter == "f" or all(v in TRUTHS if letter == "b" else v.is_integer() for v in numbers)
+
+
+def _in_numbers(labels: Labels, letter: str) -> Labels:
+    """Labels that are numbers as cells of such a type."""
+    kind: Any = {"b": bool, "f": float}.get(letter, int)
+    return tuple(kind(float(label)) for label in labels)
 
 
 def with_labels(own: list[Any], cells: Iterable[Any], labels: Labels) -> tuple[list[Any], bool]:
@@ -309,9 +317,10 @@ def with_labels(own: list[Any], cells: Iterable[Any], labels: Labels) -> tuple[l
     >>> with_labels(["low", "high"], ["middle"], ("low", "middle", "high"))
     (['low', 'middle', 'high'], True)
     """
-    order = {label: k for k, label in enumerate(as_spelt(own, labels))}
-    known, here = [order[label] for label in own if label in order], set(own)
-    more = sorted({cell for cell in cells if cell not in here}, key=order.__getitem__)
+    every = list(dict.fromkeys([*own, *cells]))
+    order = {label: k for label, k in zip(every, label_places(every, labels), strict=True) if k is not None}
+    known = [order[label] for label in own if label in order]
+    more = sorted(every[len(own) :], key=order.__getitem__)
     in_order = known == sorted(known) and bool(known or not own)
     wider = list(own)
     for label in more:
@@ -343,12 +352,13 @@ def _cells(column: Any, values: Array, labels: Labels, gaps_only: bool) -> tuple
     """The cells of an Arrow column as Python has them, gaps filled; and whether its type can hold them."""
     import pyarrow.types as t
 
-    kind, old = column.type, column.to_pylist()
+    old = column.to_pylist()
+    kind = column.type.value_type if t.is_dictionary(column.type) else column.type
     letter = "b" if t.is_boolean(kind) else "i" if t.is_integer(kind) else "f" if t.is_floating(kind) else "O"
     seen = [cell for cell in old if not _is_gap(cell)]
     same_type = not labels or (bool(seen) and _holds(labels, letter) if letter != "O" else not t.is_null(kind))
     if labels and same_type:
-        labels = as_spelt(dict.fromkeys(seen), labels) if letter in "Ob" else tuple(float(label) for label in labels)
+        labels = as_spelt(dict.fromkeys(seen), labels) if letter == "O" else _in_numbers(labels, letter)
     new = decoded(values, labels).tolist() if labels else values.tolist()
     if letter == "i" and same_type:
         new = [round(cell) for cell in new]

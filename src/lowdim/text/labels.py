@@ -21,6 +21,8 @@ def label_number(label: Any) -> Decimal | None:
     >>> label_number("1.0") == label_number(1) == label_number(True), label_number("01")
     (True, None)
     """
+    if type(label).__module__ == "numpy":
+        label = label.item()
     if isinstance(label, str):
         return Decimal(label) if PLAIN_NUMBER.fullmatch(label) else None
     if isinstance(label, float):
