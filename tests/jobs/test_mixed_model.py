@@ -12,6 +12,7 @@ import lowdim as ld
 from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
 from lowdim.jobs.run_folder import load_run
 from lowdim.judge.mixed_table import mixed_table
+from lowdim.table.read import read_rows
 
 
 def survey(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -82,6 +83,25 @@ def test_new_rows_are_read_by_their_labels(fitted, tmp_path):
     strange = frame.head(3).assign(town=["Dorsten", "Bonn", "Bonn"])
     strange.to_csv(tmp_path / "strange.csv", index=False)
     _, placed, said = place_fitted(run, str(tmp_path / "strange.csv"))
-    assert np.isfinite(placed.z).all() and [m.code for m in said] == ["LD504"] and "town" in said[0].what
+    assert np.isfinite(placed.z).all() and [m.code for m in said] == ["LD504"]
+    assert "'town'" in said[0].what and "'Dorsten' (row 1)" in said[0].what
     _, _, said = place_fitted(run, frame[["height", "owner"]].head(2))
     assert "income, town" in "".join(m.what for m in said if m.code == "LD220")
+
+
+def test_labels_that_are_numbers_are_read_however_they_are_written(tmp_path):
+    """What pandas writes once a column of 0 and 1 has gaps: 1.0; by both kinds of runs, and in both directions."""
+    frame = survey()[0].assign(owner=lambda t: (t["owner"] == "yes").astype(int).astype(str))
+    floats = frame.assign(owner=frame["owner"] + ".0")
+    for own, other in ((frame, floats), (floats, frame)):
+        run = load_run(save_fitted(fit_method(own, "mixed", dims=1), tmp_path / own["owner"][0]))
+        one, two = (_placed(run, rows.head(9), tmp_path) for rows in (own, other))
+        assert one[1].z == pytest.approx(two[1].z, abs=1e-9) and not two[2]
+    names = ("height", "owner=1")
+    read = [read_rows(rows.head(9), names, encode=["owner"]).X for rows in (frame, floats)]
+    assert np.array_equal(*read) and set(read[0][:, 1]) == {0.0, 1.0}
+
+
+def _placed(run, frame, folder):
+    frame.to_csv(folder / "rows.csv", index=False)
+    return place_fitted(run, str(folder / "rows.csv"))

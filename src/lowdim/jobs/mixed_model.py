@@ -14,7 +14,8 @@ from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import Table
 from lowdim.text.csv_table import csv_table
 from lowdim.text.escape import protect_terminal
-from lowdim.text.messages import Message, message
+from lowdim.text.labels import unseen_labels
+from lowdim.text.messages import Message
 
 
 class MixedRows(NamedTuple):
@@ -81,11 +82,19 @@ def read_mixed_rows(model: Any, new: Any, **options: Any) -> MixedRows:
             continue
         codes, strange = codes_of_ones(part)
         coded.append(CodedColumn(codes, own))
-        many = len(strange)
-        if many:
-            notes.append(message("LD504", column=name, labels=f"in {many} cell{'s' * (many > 1)}"))
+        if len(strange):
+            notes.append(unseen_labels(name, _rows_by_label(rows, name, strange.tolist()), own))
     absent = tuple(dict.fromkeys(_column(name, labels) for name in rows.absent))
     return MixedRows(CodedSource(coded, tuple(labels)), rows._replace(absent=absent), tuple(notes))
+
+
+def _rows_by_label(rows: NewTableRows, name: str, some: list[int]) -> dict[str, list[str]]:
+    """The names of some rows, by the label that each has."""
+    found: dict[str, list[str]] = {}
+    words = rows.labels.get(name)
+    for i in some:  # a table that was read before has kept its zeros and ones only
+        found.setdefault("another" if words is None else str(words[i]), []).append(rows.row_names[i])
+    return found
 
 
 def _column(name: str, labels: dict[str, tuple[Any, ...]]) -> str:

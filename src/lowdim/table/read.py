@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +37,7 @@ from lowdim.table.text_file import read_text, separator_word
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, choices, propose
 from lowdim.text.format import count, listing
+from lowdim.text.labels import label_places
 from lowdim.text.messages import error, message
 
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
@@ -424,6 +427,7 @@ class NewTableRows(NamedTuple):
     messages: Messages
     index: Any = None  # of a frame
     guess: Guess = Guess("array")  # how the table was read
+    labels: Mapping[str, Sequence[str | None]] = MappingProxyType({})  # of the columns that were to be encoded
 
 
 def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewTableRows:
@@ -476,7 +480,7 @@ def new_rows_of(raw: Raw, wanted: tuple[str, ...], reading: ReadingOptions) -> N
     plain = named is None or type(named).__name__ == "RangeIndex"
     rows = tuple(str(k + 1) if plain or named[k] is None else str(named[k]) for k in range(len(raw.lines)))
     return _placed([*numbers, *_levels(columns, encode, wanted)], wanted, rows, messages)._replace(
-        index=raw.index, guess=raw.guess
+        index=raw.index, guess=raw.guess, labels={c.name: list(c.values) for c in columns if c.name in encode}
     )
 
 
@@ -497,10 +501,14 @@ def _levels(columns: list[Column], encode: tuple[str, ...], wanted: tuple[str, .
     """The model's columns of zeros and ones from the labels of these rows, whichever of them occur here."""
     more = []
     for c in columns:
-        for name in wanted if c.name in encode else ():
-            if name.startswith(f"{c.name}="):
-                cells = [np.nan if v is None else float(protect_terminal(f"{c.name}={v}") == name) for v in c.values]
-                more.append(Column(name, "number", np.array(cells), c.position))
+        begin = f"{c.name}="
+        names = [name for name in wanted if c.name in encode and name.startswith(begin)]
+        words = list(dict.fromkeys(v for v in c.values if v is not None)) if names else []
+        shown = [protect_terminal(f"{begin}{word}").removeprefix(begin) for word in words]
+        place = dict(zip(words, label_places(shown, [name.removeprefix(begin) for name in names]), strict=True))
+        for k, name in enumerate(names):
+            cells = [np.nan if v is None else float(place[v] == k) for v in c.values]
+            more.append(Column(name, "number", np.array(cells), c.position))
     return more
 
 

@@ -441,6 +441,10 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "Column '{column}' has labels that were not there in the fit: {labels}",
         "nothing is known of them: these cells are taken as gaps, and stay as they are",
         "fit with rows that have these labels",
+        cases={
+            "nearly the same": "write {near}, which differs only by case or spaces; for others, fit with rows that "
+            "have them"
+        },
     ),
     "LD505": Entry(
         TableTypeError,
@@ -450,7 +454,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
     ),
     "LD506": Entry(
         TableWarning,
-        "Values that these columns did not have in the fit are taken as gaps: {columns}",
+        "Values that these columns did not have in the fit are taken as gaps: {cells}",
         "of a yes/no, ordinal, label, count or positive column the model knows the values it may have",
         "fit with rows that have these values",
     ),

@@ -88,6 +88,12 @@ SOURCE_MESSAGES: dict[str, Entry] = {
         "dividing by a spread of zero is not possible",
         "leave the column out, or standardize=False",
     ),
+    "LD130.columns": Entry(
+        TableWarning,
+        "Column '{column}' never changes",
+        "it says nothing about any row: gaps in it get its one value, and the other columns do not gain by it",
+        "leave the column out",
+    ),
     "LD131": Entry(
         TableError,
         "Column '{column}' never changes",

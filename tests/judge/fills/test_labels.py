@@ -151,6 +151,16 @@ def test_frames_come_back_whole_and_in_their_own_types():
     assert other["town"].cast(pl.String).to_list() == back["town"].tolist()
 
 
+@pytest.mark.parametrize("kind", ["str", object, "category"])
+def test_empty_cells_of_words_are_filled_as_gaps_are(kind):
+    rng = np.random.default_rng(0)
+    towns = pd.Series(rng.choice(["Bonn", "Celle"], 40), dtype=object)
+    frame = pd.DataFrame({"x": rng.standard_normal(40), "y": rng.standard_normal(40), "town": towns})
+    frame.loc[:3, "town"] = ["", " ", None, ""]
+    filled = ld.fill(frame.astype({"town": kind}), budget=1).frame["town"]
+    assert set(filled) == {"Bonn", "Celle"} and filled.dtype == kind and filled[4:].tolist() == towns[4:].tolist()
+
+
 @pytest.mark.slow
 def test_labels_help_to_fill_numbers():
     """Three groups that only their label tells: the models that see it beat those that do not."""

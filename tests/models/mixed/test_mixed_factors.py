@@ -334,9 +334,41 @@ def test_labels_and_values_never_seen_are_gaps_with_a_warning():
     counts = MixedFactorAnalysis(1, likelihoods=["ordinal", "yes/no", "real"]).fit(
         np.column_stack([np.arange(60) % 4, np.arange(60) % 2, np.arange(60.0)])
     )
-    with pytest.warns(LowdimWarning, match="LD506"):
+    with pytest.warns(LowdimWarning, match=r"LD506(.|\n)*: 7 \(row 1\)"):
         odd = counts.transform([[7.0, 1.0, 3.0]])
     assert np.array_equal(odd, counts.transform([[np.nan, 1.0, 3.0]]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_new_rows_whose_labels_are_of_another_type_come_back_filled():
+    """An empty column of a file is one of numbers, and a small batch has categories of its own."""
+    frame, _ = people()
+    model = MixedFactorAnalysis(1, likelihoods=KINDS).fit(frame)
+    few, known = frame.head(6).copy(), set(frame["town"].dropna())
+    few["town"] = np.nan
+    assert set(model.impute(few)["town"]) <= known
+    few["town"] = pd.Series([None] * 6, dtype="category", index=few.index)
+    for filled in (model.impute(few), *model.impute(few, draws=2), model.reconstruct(few)):
+        assert set(filled["town"]) <= known and filled["town"].dtype == "category"
+
+
+def test_columns_of_whole_numbers_are_whole_in_new_rows_too(tmp_path):
+    frame, _ = people()
+    rng = np.random.default_rng(0)
+    frame["years"] = pd.array(rng.integers(20, 80, len(frame)), dtype="Int64")
+    model = MixedFactorAnalysis(1, likelihoods={"years": "real"}).fit(frame)
+    model.save(tmp_path / "m.lowdim")
+    for own in (model, lowdim.load(tmp_path / "m.lowdim")):
+        for rows in (own.sample(5), own.inverse_transform([[0.3], [1.0]])):
+            assert all(type(cell) is int for cell in rows[:, -1]) and type(rows[0, 0]) is float
+
+
+def test_empty_cells_of_labels_are_gaps():
+    frame, _ = people()
+    blank = frame.assign(town=frame["town"].astype(object).where(frame["town"].notna(), ""))
+    one, two = (MixedFactorAnalysis(1, likelihoods=KINDS).fit(table) for table in (frame, blank))
+    assert set(two.levels_[2]) == set(one.levels_[2]) and two.objective_ == pytest.approx(one.objective_)
+    assert two.impute(blank)["town"].tolist() == one.impute(frame)["town"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -370,8 +402,9 @@ def test_one_level_and_empty_levels_are_said():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.standard_normal(50), "y": rng.standard_normal(50), "one": ["a"] * 50})
     frame.loc[3, "one"] = None
-    with pytest.warns(LowdimWarning, match="LD130"):
+    with pytest.warns(LowdimWarning, match="LD130") as said:
         model = MixedFactorAnalysis(1).fit(frame)
+    assert not [word for word in ("scale", "standardize") if word in str(said[0].message)]  # it has neither
     assert model.impute(frame)["one"].tolist() == ["a"] * 50 and model.probabilities(frame)["one"].min() == 1.0
     frame["size"] = pd.Categorical(rng.choice(["S", "L", "XL"], 50), categories=["S", "M", "L", "XL"], ordered=True)
     with pytest.warns(LowdimWarning, match="LD503"):

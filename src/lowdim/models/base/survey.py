@@ -172,7 +172,7 @@ def check_columns(source: Source, cols: Columns, frame: Frame) -> None:
         warn("LD153", column=names[j], digits=max(0, int(-np.log10(share[j]))))
 
 
-def standardized(survey: TableSurvey, source: Source, ddof: int = 1) -> TableSurvey:
+def standardized(survey: TableSurvey, source: Source, ddof: int = 1, note: str = "LD130") -> TableSurvey:
     """The same survey in units of each column's spread (divisor n - ddof), with no second pass."""
     cols, names = survey.columns, survey.names
     n = np.maximum(cols.seen, 2.0)
@@ -180,7 +180,7 @@ def standardized(survey: TableSurvey, source: Source, ddof: int = 1) -> TableSur
     floor = 16 * EPS * np.abs(survey.frame.shift * survey.frame.scale + cols.mean)  # rounding, not spread
     constant = sd <= floor
     for j in np.flatnonzero(constant)[:5]:
-        warn("LD130", column=names[j])
+        warn(note, column=names[j])
     sd = np.where(constant, 1.0, sd)
     small = np.flatnonzero(sd < survey.frame.scale / LARGEST)
     if len(small):

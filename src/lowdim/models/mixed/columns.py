@@ -17,6 +17,8 @@ from lowdim.math.distances import moderate_unit
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.mixed.skew import scored
 from lowdim.sources.source import Block
+from lowdim.text.format import all_digits, clip, listing
+from lowdim.text.labels import named_rows
 from lowdim.text.messages import error, warn
 
 KINDS = ("real", "positive", "yes/no", "ordinal", "count", "label", "marker")
@@ -24,6 +26,7 @@ LEVELLED = ("yes/no", "ordinal", "label", "marker")  # kinds whose cells have on
 MOST_LEVELS = 100  # labels of a column: each costs a weight vector
 MOST_COUNT = 1000.0  # beyond it 1.6e-5 nats for each unit add up, and a logarithm does as well
 AUTO_LEVELS, ROWS_A_LEVEL = 10, 5  # whole numbers with so few values, each so often on average, are levels
+LISTED_VALUES = 3  # of each column that a message names
 ZERO_ADDED = 0.1  # of the mean, added before a logarithm where a column has zeros
 
 
@@ -97,6 +100,7 @@ class MixedColumns(NamedTuple):
     centre: Array  # a number for each Gaussian site: its mean before it is standardised,
     spread: Array  # and its standard deviation
     curves: tuple[Array, ...] = ()  # of each column; none of columns that are not positive, and of plain logarithms
+    whole: tuple[bool, ...] = ()  # of each column, whether its type holds whole numbers only; none where no type says
 
     def curve(self, j: int) -> Array:
         """What makes normal scores of the logarithms of column j (`skew.py`)."""
@@ -196,6 +200,23 @@ def sites_of(columns: MixedColumns, block: Block) -> tuple[Sites, NDArray[np.int
             y[:, s] = c[:, s] * (code[:, j] == t)
     ordinal = columns.ordinal
     return Sites(x, seen, y, c, code[:, ordinal], known[:, ordinal].astype(np.float64), log_unit), strange
+
+
+def strange_values(columns: MixedColumns, block: Block, strange: NDArray[np.intp]) -> str:
+    """The columns that have values never seen before; with values and rows in the first block only, for many blocks
+    of a large table are not to say as many things."""
+    if block.start:
+        return listing([columns.names[j] for j in strange])
+    mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
+    unknown = mask & ~level_codes(columns, block.x, mask)[1]
+    words = []
+    for j in strange:
+        values, labels = block.x[:, j], columns.labels[j]
+        found = {v: np.flatnonzero(unknown[:, j] & (values == v)) + 1 for v in np.unique(values[unknown[:, j]])}
+        called = {v: str(labels[int(v)]) if labels else all_digits(v) for v in found}
+        cells = [f"{clip(called[v])} ({named_rows(rows.tolist())})" for v, rows in found.items()]
+        words.append(f"{columns.names[j]}: {listing(cells, LISTED_VALUES)}")
+    return listing(words, join="; ")
 
 
 def level_codes(columns: MixedColumns, x: Array, mask: Mask) -> tuple[NDArray[np.intp], Mask]:

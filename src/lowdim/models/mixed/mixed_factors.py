@@ -20,7 +20,7 @@ from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, TURN, WHOLE, Ab
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
 from lowdim.models.mixed.cells import draw, expected, fills, probabilities
-from lowdim.models.mixed.columns import KINDS, sites_of
+from lowdim.models.mixed.columns import KINDS, sites_of, strange_values
 from lowdim.models.mixed.markers import marked_kinds
 from lowdim.models.mixed.start import LOGISTIC, LOWEST, MixedSurvey, asked_kinds, start, survey_mixed
 from lowdim.models.mixed.steps import (
@@ -40,7 +40,6 @@ from lowdim.models.mixed.steps import (
 from lowdim.sources.coded import coded_source, decoded, in_kind
 from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
-from lowdim.text.format import listing
 from lowdim.text.messages import warn
 
 OUTER_ROUNDS, OUTER_PASSES = 20, 8  # of relevance: how often it is estimated, and passes of EM in between
@@ -220,7 +219,7 @@ class MixedFactorAnalysis(LatentModel):
     def _posterior(self, params: MixedParams, block: Block) -> Posterior:
         sites, strange = sites_of(params.columns, block)
         if len(strange):
-            warn("LD506", columns=listing([params.columns.names[j] for j in strange], 5))
+            warn("LD506", cells=strange_values(params.columns, block, strange))
         rows = beliefs_of_rows(params, sites)
         return Posterior(rows.mean, np.ascontiguousarray(rows.cov.T), rows.bound)
 
@@ -406,10 +405,11 @@ class MixedFactorAnalysis(LatentModel):
         return self._labelled(super().sample(n, random_state=random_state))
 
     def _labelled(self, values: Array) -> Any:
-        labels = self.params_.columns.labels
+        labels, whole = self.params_.columns.labels, self.params_.columns.whole
         if not any(labels):
             return values
-        return np.column_stack([decoded(x, own) for x, own in zip(values.T, labels, strict=True)])
+        whole = whole or (False,) * len(labels)
+        return np.column_stack([decoded(*parts) for parts in zip(values.T, labels, whole, strict=True)])
 
     def probabilities(
         self, X: Any, *, columns: Collection[str] | None = None, run: Run | None = None
