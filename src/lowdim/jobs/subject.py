@@ -18,6 +18,7 @@ from lowdim.jobs.mixed_model import measured_and_labels
 from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.judge.mixed.mixed_map import MixedMap
+from lowdim.judge.mixed.named_map import NamedMap, named_map
 from lowdim.judge.rows.bulk import model_law
 from lowdim.judge.rows.contrast import GroupCard, set_apart
 from lowdim.judge.rows.null_law import RowLaw
@@ -26,6 +27,7 @@ from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
 from lowdim.math.linalg import Array
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.registry import METHODS, ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
@@ -78,7 +80,20 @@ class Subject:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns whose cells a row's card has: the table's numbers, or of a mixed map the file's columns."""
-        return self.table.names if self.mixed is None else self.mixed.columns
+        mixed = self.mixed if self.named is None else self.named.map
+        return self.table.names if mixed is None else mixed.columns
+
+    @property
+    def worded(self) -> bool:
+        """Whether cells may be words: those of a mixed map."""
+        return self.mixed is not None or self.named is not None
+
+    @cached_property
+    def named(self) -> NamedMap | None:
+        """The map of a mixed model that was named, in which labels take part; None of any other."""
+        if self.analysis is not None or not isinstance(self.model, MixedFactorAnalysis):
+            return None
+        return named_map(self.model, measured_and_labels(self.table), self.table)
 
     @cached_property
     def places(self) -> RowPlaces:
@@ -139,6 +154,8 @@ class Subject:
             raise error("LD210", option="place", value=place, allowed=f"{count(q, 'number')}, one for each axis")
         if self.analysis is not None:
             return self.analysis.map.at(z, self.rows)
+        if self.named is not None:
+            return self.named.map.at(z, MappedRows(self.named.X, self.places.z, self.table.row_names))
         return explain_place(self.model, z, self.rows, self.table.names, self.table.scales, self.unit)
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:

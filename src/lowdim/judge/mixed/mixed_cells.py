@@ -129,7 +129,13 @@ def told_numbers(map: MixedMap, cells: Cells, shares: Mapping[str, Array], half:
         for j, values in zip(own, parts, strict=True):
             for part, new in zip(out, values, strict=True):
                 part[:, j] = new
-    return out
+    return out if map.scales is None else _reached(out, map.scales)
+
+
+def _reached(fills: NumberFills, scales: ColumnScales) -> NumberFills:
+    """Intervals of logarithms that end where their columns do: log(x + a) goes on below x = 0, counts do not."""
+    low, high = (np.where(scales.log, scales.reached(part), part) for part in (fills.lower, fills.upper))
+    return fills._replace(lower=low, upper=high)
 
 
 def explain_mixed_place(map: MixedMap, place: Array, rows: MappedRows) -> PlaceCard:
