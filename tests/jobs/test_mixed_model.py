@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 import lowdim as ld
+from lowdim.jobs.mixed_model import place_mixed
 from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
 from lowdim.jobs.run_folder import load_run
+from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.mixed_table import mixed_table
 
 
@@ -85,3 +87,25 @@ def test_new_rows_are_read_by_their_labels(fitted, tmp_path):
     assert np.isfinite(placed.z).all() and [m.code for m in said] == ["LD504"] and "town" in said[0].what
     _, _, said = place_fitted(run, frame[["height", "owner"]].head(2))
     assert "income, town" in "".join(m.what for m in said if m.code == "LD220")
+
+
+def test_gaps_of_new_rows_are_filled_as_those_of_the_fit(fitted, tmp_path):
+    """Labels by labels and numbers with calibrated intervals; a label that was not there in the fit is no gap."""
+    frame, found = fitted
+    run = load_run(save_fitted(found, tmp_path / "t.mixed.run"))
+    placed = place_mixed(run, frame)
+    with open(run.folder / "fills.csv", newline="") as lines:
+        own = {(f["row"], f["column"]): f for f in csv.DictReader(lines)}
+    new = {(f["row"], f["column"]): f for f in csv.DictReader(placed_fills(placed, placed.columns).splitlines(True))}
+    assert new.keys() == own.keys() and placed.calibrated and not placed.messages
+    for key, fill in new.items():
+        if key[1] in ("owner", "town"):
+            assert fill["fill"] == own[key]["fill"] and fill["lower"] == ""
+            assert float(fill["probability"]) == pytest.approx(float(own[key]["probability"]), abs=1e-9)
+        else:
+            assert float(fill["lower"]) < float(fill["fill"]) < float(fill["upper"]) and fill["probability"] == ""
+    strange = frame.head(3).assign(owner=["maybe", None, "no"], town=["Dorsten", "Bonn", "Bonn"])
+    again = place_mixed(run, strange)
+    assert [(i, name) for i, name in zip(again.answers.row, again.answers.column, strict=True)] == [(1, "owner")]
+    assert [m.code for m in again.messages] == ["LD504", "LD504"]
+    assert not np.isnan(again.X[0, 2:]).any()

@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run
+from lowdim.jobs.apply import PlacedRows, place_read
+from lowdim.jobs.run_folder import SavedRun, stored_calibration
+from lowdim.judge.mixed.mixed_cells import GapAnswers
+from lowdim.judge.mixed.mixed_map import numbers_of_columns
+from lowdim.judge.mixed.named_map import number_names, number_scales, numbers_of_codes
 from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.sources.coded import CodedColumn, CodedSource
+from lowdim.sources.coded import CodedColumn
+from lowdim.storage.model_file import load
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import Table
 from lowdim.text.csv_table import csv_table
@@ -20,9 +27,10 @@ from lowdim.text.messages import Message, message
 class MixedRows(NamedTuple):
     """New rows as a mixed model takes them."""
 
-    source: CodedSource
+    coded: tuple[CodedColumn, ...]
     rows: NewTableRows
     messages: tuple[Message, ...]  # about labels that the model has never seen
+    strange: tuple[NDArray[np.intp], ...]  # of each column: the rows that have such a label
 
 
 def measured_and_labels(t: Table) -> MixedTable:
@@ -73,19 +81,47 @@ def read_mixed_rows(model: Any, new: Any, **options: Any) -> MixedRows:
     encode = tuple(name for name, own in labels.items() if own)
     rows = read_rows(new, tuple(wanted), **{**options, "encode": encode})
     coded, notes, at = list[CodedColumn](), list[Message](), 0
+    unseen = list[NDArray[np.intp]]()
     for name, own in labels.items():
         part = rows.X[:, at : at + max(len(own), 1)]
         at += part.shape[1]
         if not own:
             coded.append(CodedColumn(part[:, 0]))
+            unseen.append(np.zeros(0, dtype=np.intp))
             continue
         codes, strange = codes_of_ones(part)
+        unseen.append(strange)
         coded.append(CodedColumn(codes, own))
         many = len(strange)
         if many:
             notes.append(message("LD504", column=name, labels=f"in {many} cell{'s' * (many > 1)}"))
     absent = tuple(dict.fromkeys(_column(name, labels) for name in rows.absent))
-    return MixedRows(CodedSource(coded, tuple(labels)), rows._replace(absent=absent), tuple(notes))
+    return MixedRows(tuple(coded), rows._replace(absent=absent), tuple(notes), tuple(unseen))
+
+
+def place_mixed(run: SavedRun, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
+    """New rows on the map of a run of a mixed model: positions, distances, and fills of labels by labels."""
+    model = load(run.model_file)
+    assert isinstance(model, MixedFactorAnalysis)
+    read, names = read_mixed_rows(model, new, **options), number_names(model)
+    rows = read.rows._replace(X=numbers_of_codes(read.coded, read.strange))
+    known: dict[str, Any] = {"calibration": stored_calibration(run.facts, len(names)), "law": run.law_of_new_rows}
+    known |= {"scales": number_scales(names, run.names, run.scales), "aside": run.aside, "odd_level": odd_level}
+    found = place_read(model, names, rows, **known)
+    return _without_strange(found, read, model)._replace(messages=(*found.messages, *read.messages))
+
+
+def _without_strange(found: PlacedRows, read: MixedRows, model: MixedFactorAnalysis) -> PlacedRows:
+    """The same without fills of labels that the model has never seen: they are no gaps, and stay as they are."""
+    own = numbers_of_columns(model, found.columns)
+    strange = {(int(i), name) for name, at in zip(model.feature_names_in_, read.strange, strict=True) for i in at}
+    if not strange or found.answers is None:
+        return found
+    X, lines = found.X.copy(), zip(*found.answers, strict=True)
+    for js, at in zip(own, read.strange, strict=True):
+        X[np.ix_(at, js)] = 0.0
+    kept = [line for line in lines if (line[0], line[1]) not in strange]
+    return found._replace(X=X, answers=GapAnswers(*([line[k] for line in kept] for k in range(5))))
 
 
 def _column(name: str, labels: dict[str, tuple[Any, ...]]) -> str:

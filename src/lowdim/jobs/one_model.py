@@ -27,10 +27,21 @@ from lowdim.jobs.asked_models import (
     told_apart,
     view_source,
 )
-from lowdim.jobs.mixed_model import fills_of_mixed, fit_mixed, read_mixed_rows
-from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, staged, write
+from lowdim.jobs.mixed_model import fills_of_mixed, fit_mixed, place_mixed
+from lowdim.jobs.run_folder import (
+    MODEL,
+    ONE_MODEL,
+    SavedRun,
+    facts_of_apply,
+    run_facts,
+    save_facts,
+    staged,
+    write,
+)
 from lowdim.judge.dimensions.jury import choose_dimension
+from lowdim.judge.mixed.named_map import named_map
 from lowdim.judge.mixed_table import MixedTable
+from lowdim.judge.rows.bulk import law_of_later_rows
 from lowdim.judge.table_input import read
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
@@ -380,6 +391,9 @@ def save_fitted(
     with staged(folder) as stage:
         write(stage / "scores.csv", fitted.places.lines(t.row_names))
         if fitted.mixed is not None:
+            map = named_map(fitted.model, fitted.mixed, t)
+            law, calibration = law_of_later_rows(map.law), map.calibration(fitted.settings.level)
+            facts["apply"] = facts_of_apply(law, calibration)
             write(stage / "fills.csv", fills_of_mixed(fitted.model, fitted.mixed, t.row_names))
         fitted.model.save(stage / MODEL)
         save_facts(stage, facts)
@@ -390,10 +404,9 @@ def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ..
     """New rows as the model of such a run sees them: their names, their places, and what is to be said of them."""
     method = METHODS[run.facts["method"]]
     if method.kinds:
-        model = load(run.model_file)
-        mixed = read_mixed_rows(model, new, **options)
-        said = (*mixed.rows.messages, *mixed.messages, *said_of(mixed.rows, run.aside))
-        return mixed.rows.row_names, place_rows(model, method, mixed.source), said
+        found = place_mixed(run, new, **options)
+        p = found.posterior
+        return found.row_names, RowPlaces(p.mean, p.std, None, p.log_density), found.messages
     rows = read_rows(new, run.names, **options)
     X = ArraySource(rows.X / np.asarray(run.facts["unit"], dtype=np.float64), columns=run.names)
     _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")

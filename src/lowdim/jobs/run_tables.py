@@ -36,9 +36,9 @@ def tables(analysis: Analysis | Partial) -> dict[str, str]:
     return texts
 
 
-def placed_table(rows: PlacedRows) -> str:
-    """New rows: positions and distances."""
-    return position_table(rows.row_names, rows.posterior, rows.odd)
+def placed_table(rows: PlacedRows, *, density: bool = False) -> str:
+    """New rows: positions and distances, and their log densities where they are asked for."""
+    return position_table(rows.row_names, rows.posterior, rows.odd, density=density)
 
 
 def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
@@ -62,7 +62,9 @@ def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
     return csv_table([*header, "probability"], [line for _, line in sorted(told, key=lambda pair: pair[0])])
 
 
-def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows, groups: RowGroups | None = None) -> str:
+def position_table(
+    row_names: tuple[str, ...], p: Posterior, odd: OddRows, groups: RowGroups | None = None, *, density: bool = False
+) -> str:
     """One line a row: position, standard deviations, the p of the row, the distances each with its own, its group."""
     q = p.mean.shape[1]
     header = [
@@ -80,6 +82,8 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows, group
     defined = odd.Q.dof > 0  # a row with no more cells than dimensions has no Q: an empty cell, not a 0
     off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
     laws = [odd.p, odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
+    if density:
+        header, laws = [*header, "log_density"], [*laws, p.log_density]
     lines = [
         [name, *line] for name, line in zip(row_names, np.column_stack([p.mean, p.std, *laws]).tolist(), strict=True)
     ]

@@ -6,10 +6,12 @@ has numbers of its own: each column as it is, a label of two as 0 or 1, and one 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowdim.judge.axes import AxisCard
 from lowdim.judge.fills.calibration import MapCalibration, map_calibration
@@ -20,6 +22,7 @@ from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+from lowdim.sources.coded import CodedColumn
 from lowdim.table.kinds.scales import ColumnScales, limit_lists, log_scales
 from lowdim.table.table import Table
 from lowdim.text.escape import protect_terminal
@@ -67,7 +70,8 @@ def named_map(model: MixedFactorAnalysis, mixed: MixedTable, table: Table) -> Na
     names = number_names(model)
     map = table_map(model, names, number_scales(names, table.names, table.scales))
     assert isinstance(map, AnswerMap)
-    return NamedMap(map, table, _numbers(mixed))
+    X = numbers_of_codes([c.coded for c in mixed.columns], [c.strange for c in mixed.columns])
+    return NamedMap(map, table, X)
 
 
 def number_names(model: MixedFactorAnalysis) -> tuple[str, ...]:
@@ -95,15 +99,18 @@ def _told(labels: tuple[str, ...]) -> tuple[str, ...]:
     return labels[1:] if len(labels) == 2 else labels
 
 
-def _numbers(mixed: MixedTable) -> Array:
-    """The rows of a mixed table as the numbers of its map; a label without a code is none of the others."""
+def numbers_of_codes(columns: Sequence[CodedColumn], strange: Sequence[NDArray[np.intp]]) -> Array:
+    """Columns of codes as the numbers of a map; of several labels one without a code (`strange` rows) is none of them.
+
+    >>> numbers_of_codes([CodedColumn(np.array([1.0, np.nan]), ("a", "b", "c"))], [np.array([1])]).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
     parts = []
-    for c in mixed.columns:
-        codes = c.coded.values
-        if len(c.coded.labels) <= 2:
-            parts.append(codes[:, None])
+    for c, rows in zip(columns, strange, strict=True):
+        if len(c.labels) <= 2:
+            parts.append(c.values[:, None])
             continue
-        ones = np.where(np.isnan(codes)[:, None], np.nan, codes[:, None] == np.arange(len(c.coded.labels)))
-        ones[c.strange] = 0.0
+        ones = np.where(np.isnan(c.values)[:, None], np.nan, c.values[:, None] == np.arange(len(c.labels)))
+        ones[rows] = 0.0
         parts.append(ones)
     return np.column_stack(parts)
