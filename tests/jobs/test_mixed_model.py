@@ -109,3 +109,14 @@ def test_gaps_of_new_rows_are_filled_as_those_of_the_fit(fitted, tmp_path):
     assert [(i, name) for i, name in zip(again.answers.row, again.answers.column, strict=True)] == [(1, "owner")]
     assert [m.code for m in again.messages] == ["LD504", "LD504"]
     assert not np.isnan(again.X[0, 2:]).any()
+
+
+def test_fills_of_logarithms_are_in_the_units_of_the_table(tmp_path):
+    frame = survey()[1]
+    frame["income"] = np.exp(frame["income"] / 5)
+    fitted = fit_method(ld.read(frame, log=["income"]), "mixed", dims=1)
+    with open(save_fitted(fitted, tmp_path / "t.mixed.run") / "fills.csv", newline="") as lines:
+        found = [f for f in csv.DictReader(lines) if f["column"] == "income"]
+    usual = np.median([float(f["fill"]) for f in found]) / frame["income"].median()
+    assert 0.5 < usual < 2 and frame["income"].median() > 100
+    assert all(0 < float(f["lower"]) < float(f["fill"]) < float(f["upper"]) for f in found)

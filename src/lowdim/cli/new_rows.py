@@ -12,15 +12,7 @@ from lowdim.cli.say import show_messages
 if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows
     from lowdim.jobs.run_folder import SavedRun
-    from lowdim.sources.arrays import ArraySource
     from lowdim.table.table import Table
-
-
-def source_of(run: SavedRun) -> ArraySource:
-    """The rows of a run as its model takes them."""
-    from lowdim.sources.arrays import ArraySource
-
-    return ArraySource(run.table.X, columns=run.names)
 
 
 MIXED = "mixed"  # the one method by name whose map is asked as that of the main job

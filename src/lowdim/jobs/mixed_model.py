@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run
 from lowdim.jobs.apply import PlacedRows, place_read
-from lowdim.jobs.run_folder import SavedRun, stored_calibration
+from lowdim.jobs.run_folder import SavedRun, facts_of_apply, stored_calibration
+from lowdim.jobs.run_tables import gap_table
 from lowdim.judge.mixed.mixed_cells import GapAnswers
 from lowdim.judge.mixed.mixed_map import numbers_of_columns
-from lowdim.judge.mixed.named_map import number_names, number_scales, numbers_of_codes
+from lowdim.judge.mixed.named_map import named_map, number_names, number_scales, numbers_of_codes
 from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table
+from lowdim.judge.rows.bulk import law_of_later_rows
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.coded import CodedColumn
 from lowdim.storage.model_file import load
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import Table
-from lowdim.text.csv_table import csv_table
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import Message, message
 
@@ -54,20 +55,12 @@ def fit_mixed(t: Table, most: int, dims: int | str, seed: int, run: Run | None) 
     return mixed, model
 
 
-def fills_of_mixed(model: Any, mixed: MixedTable, row_names: tuple[str, ...]) -> str:
-    """One line a gap, as CSV: its fill, of a column of levels the probability of that fill, of a number its sd."""
-    source = mixed.source
-    filled, sd = (np.asarray(part) for part in model.impute(source, return_std=True))
-    shares = model.probabilities(source)
-    lines: list[list[Any]] = []
-    for j, (c, levels) in enumerate(zip(mixed.columns, model.levels_, strict=True)):
-        for i in c.gaps.tolist():
-            own = c.coded.labels[int(filled[i, j])] if c.coded.labels else float(filled[i, j])
-            if c.name in shares:
-                lines.append([row_names[i], c.name, own, float(shares[c.name][i, levels.index(own)]), ""])
-            else:
-                lines.append([row_names[i], c.name, own, "", float(sd[i, j])])
-    return csv_table(["row", "column", "fill", "probability", "sd"], lines)
+def saved_mixed(model: Any, mixed: MixedTable, t: Table, level: float) -> tuple[str, dict[str, Any]]:
+    """The gaps of a table as its mixed model fills them, as CSV; and what new rows need beside the model."""
+    named = named_map(model, mixed, t)
+    calibration, map, X = named.calibration(level), named.map, named.X
+    fills = gap_table(t.row_names, map.names, X, map.fills(X, calibration), map.gap_answers(X))
+    return fills, facts_of_apply(law_of_later_rows(named.law), calibration)
 
 
 def read_mixed_rows(model: Any, new: Any, **options: Any) -> MixedRows:
@@ -117,11 +110,12 @@ def _without_strange(found: PlacedRows, read: MixedRows, model: MixedFactorAnaly
     strange = {(int(i), name) for name, at in zip(model.feature_names_in_, read.strange, strict=True) for i in at}
     if not strange or found.answers is None:
         return found
-    X, lines = found.X.copy(), zip(*found.answers, strict=True)
+    X, parts = found.X.copy(), found.answers._asdict()
     for js, at in zip(own, read.strange, strict=True):
-        X[np.ix_(at, js)] = 0.0
-    kept = [line for line in lines if (line[0], line[1]) not in strange]
-    return found._replace(X=X, answers=GapAnswers(*([line[k] for line in kept] for k in range(5))))
+        X[at[:, None], list(js)] = 0.0
+    cells = zip(parts["row"], parts["column"], strict=True)
+    kept = [k for k, cell in enumerate(cells) if cell not in strange]
+    return found._replace(X=X, answers=GapAnswers(**{name: [own[k] for k in kept] for name, own in parts.items()}))
 
 
 def _column(name: str, labels: dict[str, tuple[Any, ...]]) -> str:

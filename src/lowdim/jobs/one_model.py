@@ -27,21 +27,18 @@ from lowdim.jobs.asked_models import (
     told_apart,
     view_source,
 )
-from lowdim.jobs.mixed_model import fills_of_mixed, fit_mixed, place_mixed
+from lowdim.jobs.mixed_model import fit_mixed, place_mixed, saved_mixed
 from lowdim.jobs.run_folder import (
     MODEL,
     ONE_MODEL,
     SavedRun,
-    facts_of_apply,
     run_facts,
     save_facts,
     staged,
     write,
 )
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.mixed.named_map import named_map
 from lowdim.judge.mixed_table import MixedTable
-from lowdim.judge.rows.bulk import law_of_later_rows
 from lowdim.judge.table_input import read
 from lowdim.math.factor import most_factors
 from lowdim.math.linalg import Array
@@ -391,10 +388,8 @@ def save_fitted(
     with staged(folder) as stage:
         write(stage / "scores.csv", fitted.places.lines(t.row_names))
         if fitted.mixed is not None:
-            map = named_map(fitted.model, fitted.mixed, t)
-            law, calibration = law_of_later_rows(map.law), map.calibration(fitted.settings.level)
-            facts["apply"] = facts_of_apply(law, calibration)
-            write(stage / "fills.csv", fills_of_mixed(fitted.model, fitted.mixed, t.row_names))
+            fills, facts["apply"] = saved_mixed(fitted.model, fitted.mixed, t, fitted.settings.level)
+            write(stage / "fills.csv", fills)
         fitted.model.save(stage / MODEL)
         save_facts(stage, facts)
     return Path(folder)

@@ -113,6 +113,8 @@ class Subject:
         """The law of the rows' distances; None where the model has none."""
         if self.analysis is not None:
             return self.analysis.odd.judged.law
+        if self.named is not None:
+            return self.named.law
         return model_law(self.model) if isinstance(self.model, LinearGaussian) else None
 
     def explain(self, row: int, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None) -> RowCard:
@@ -123,6 +125,9 @@ class Subject:
         if self.analysis is not None:
             card = self.analysis.explain(row, hidden=hidden, edited=edited)
             return card._replace(fills=self._fills(row))
+        if self.named is not None:
+            touched: dict[str, Any] = {"hidden": hidden, "edited": edited}
+            return self.named.map.explain(self.named.X, row, law, row_names=t.row_names, **touched)
         source = ArraySource(t.X, columns=t.names)
         how: dict[str, Any] = {"row_names": t.row_names, "scales": t.scales, "law": law, "unit": self.unit}
         return explain_row(self.model, source, row, **how, hidden=hidden, edited=edited)
@@ -160,6 +165,8 @@ class Subject:
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:
         """What sets some rows (positions from 0) apart from all others."""
+        if self.named is not None:
+            return set_apart(self.named.X, self.named.scale_names, self.places.z, rows)
         scores = self.model.transform(self.source)
         return set_apart(self.table.X, self.table.scale_names, scores, rows)
 

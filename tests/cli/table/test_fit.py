@@ -276,6 +276,11 @@ def test_the_command_fits_applies_and_draws_it(lowdim):
     said = lowdim("fit", "t.csv", "-m", "mixed")
     assert said.code == 0 and "scores.csv fills.csv" in said.out and "LD110" not in said.err
     assert lowdim("apply", "t.mixed.run", "t.csv", "--quiet").code == 0
+    assert "Bonn" in (lowdim.folder / "t.fills.csv").read_text()
+    for words in ("--place=1", "--row=1", "--axis=1", "--rows=1,2,3"):
+        said = lowdim("explain", "t.mixed.run", words)
+        assert said.code == 0 and "town" in said.out and not said.err, words
+    assert "axes are counted from 1 to 1" in lowdim("explain", "t.mixed.run", "--axis=2").err
     said = lowdim("plot", "hinton", "t.mixed.run", "-o", "w.csv", "--quiet")
     assert said.code == 0 and "town=" in (lowdim.folder / "w.csv").read_text()
     assert lowdim("plot", "relevance", "t.mixed.run", "-o", "r.csv", "--quiet").code == 0
