@@ -14,6 +14,7 @@ from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
 from lowdim.jobs.run_folder import load_run
 from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.mixed_table import mixed_table
+from lowdim.text.messages import LowdimError
 
 
 def survey(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -120,3 +121,33 @@ def test_fills_of_logarithms_are_in_the_units_of_the_table(tmp_path):
     usual = np.median([float(f["fill"]) for f in found]) / frame["income"].median()
     assert 0.5 < usual < 2 and frame["income"].median() > 100
     assert all(0 < float(f["lower"]) < float(f["fill"]) < float(f["upper"]) for f in found)
+
+
+def test_likelihoods_are_asked_for_by_name():
+    frame = survey()[1]
+    frame["visits"] = np.random.default_rng(1).poisson(np.exp(0.3 * np.nan_to_num(frame["height"] - 170) / 8 + 1))
+    asked = {"likelihoods": {"visits": "count", "income": "positive", "owner": "label"}, "noise": "one"}
+    found = fit_method(frame, "mixed", dims=1, options=asked)
+    assert found.model.likelihoods_ == ("real", "positive", "yes/no", "label", "count")
+    assert found.model.noise == "one" and "1 positive" in found.text() and "1 count" in found.text()
+    as_typed = fit_method(frame, "mixed", dims=1, options={"likelihoods": ("visits:count", "income:positive")})
+    assert as_typed.model.likelihoods_ == found.model.likelihoods_
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_components": 2}, "--dims"),
+        ({"n_neighbors": 2}, "likelihoods"),
+        ({"likelihoods": "count"}, "COLUMN:KIND"),
+        ({"likelihoods": "vists:count"}, "height"),
+        ({"likelihoods": "town:count"}, "label, marker"),
+        ({"likelihoods": "height:label"}, "positive"),
+        ({"likelihoods": "income:count"}, "the logarithm of income: real"),
+    ],
+)
+def test_what_a_mixed_model_cannot_be_asked_is_refused_with_what_it_can(options, said):
+    table = ld.read(survey()[1], log=["income"])
+    with pytest.raises(LowdimError) as raised:
+        fit_method(table, "mixed", dims=1, options=options)
+    assert said in raised.value.fix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from lowdim.jobs.run_tables import gap_table
 from lowdim.judge.mixed.mixed_cells import GapAnswers
 from lowdim.judge.mixed.mixed_map import numbers_of_columns
 from lowdim.judge.mixed.named_map import named_map, number_names, number_scales, numbers_of_codes
-from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table
+from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table, with_kinds
 from lowdim.judge.rows.bulk import law_of_later_rows
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.coded import CodedColumn
@@ -22,7 +23,7 @@ from lowdim.storage.model_file import load
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import Table
 from lowdim.text.escape import protect_terminal
-from lowdim.text.messages import Message, message
+from lowdim.text.messages import Message, error, message
 
 
 class MixedRows(NamedTuple):
@@ -39,19 +40,43 @@ def measured_and_labels(t: Table) -> MixedTable:
     return mixed_table(t, spared=t.options.get("label") or ())
 
 
-def fit_mixed(t: Table, most: int, dims: int | str, seed: int, run: Run | None) -> tuple[MixedTable, Any]:
-    """A table's measured columns and labels, and their mixed model; "auto" lets relevance decide, `most` at most."""
-    mixed = measured_and_labels(t)
+def parse_likelihoods(given: Any) -> dict[str, str]:
+    """The likelihoods of some columns: {"visits": "count"}, or as a command has them, visits:count,ldh:positive.
+
+    >>> parse_likelihoods(("visits:count", "ldh:positive"))
+    {'visits': 'count', 'ldh': 'positive'}
+    """
+    if isinstance(given, Mapping):
+        return {str(name): str(kind) for name, kind in given.items()}
+    pairs = [str(part).rpartition(":") for part in (given if isinstance(given, tuple | list) else (given,))]
+    if not all(name and kind for name, _, kind in pairs):
+        raise error(
+            "LD210", option="likelihoods", value=given, allowed="COLUMN:KIND, such as visits:count,ldh:positive"
+        )
+    return {name: kind for name, _, kind in pairs}
+
+
+def fit_mixed(
+    t: Table, most: int, dims: int | str, seed: int, run: Run | None, options: Mapping[str, Any]
+) -> tuple[MixedTable, Any]:
+    """A table's measured columns and labels, and their mixed model; "auto" lets relevance decide, `most` at most.
+
+    `options` are those of the model; its likelihoods are asked for by name, all others are found by reading.
+    """
+    mixed, asked = measured_and_labels(t), parse_likelihoods(options.get("likelihoods", {}))
+    mixed = with_kinds(mixed, asked, t.logs)
     weights = sum(max(len(c.coded.labels) - 1, 1) for c in mixed.columns)
     how: dict[str, Any] = {} if run is None else {"run": run}
     how |= {} if t.weight is None else {"sample_weight": t.weight}
-    kinds = tuple("auto" if kind == "label" else kind for kind in mixed.kinds)  # they may mark clusters
-    options: dict[str, Any] = {"likelihoods": kinds, "random_state": seed}
+    kinds = tuple(  # labels may mark clusters
+        "auto" if c.kind == "label" and c.name not in asked else c.kind for c in mixed.columns
+    )
+    own: dict[str, Any] = {"random_state": seed, **options, "likelihoods": kinds}
     if dims != "auto":
-        return mixed, MixedFactorAnalysis(int(dims), **options).fit(mixed.source, **how)
-    model = MixedFactorAnalysis(min(most, max(weights - 1, 1)), ard=True, **options).fit(mixed.source, **how)
+        return mixed, MixedFactorAnalysis(int(dims), **own).fit(mixed.source, **how)
+    model = MixedFactorAnalysis(min(most, max(weights - 1, 1)), **{"ard": True, **own}).fit(mixed.source, **how)
     if model.n_components_ == 0:  # nothing is shared; a map has an axis all the same
-        model = MixedFactorAnalysis(1, **options).fit(mixed.source, **how)
+        model = MixedFactorAnalysis(1, **{**own, "ard": False}).fit(mixed.source, **how)
     return mixed, model
 
 

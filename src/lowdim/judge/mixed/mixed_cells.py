@@ -118,7 +118,7 @@ def told_numbers(map: MixedMap, cells: Cells, shares: Mapping[str, Array], half:
     for k, (name, own) in enumerate(zip(map.columns, map.numbers, strict=True)):
         if name not in shares:
             low, high = (cells.mean[:, k] + side * half[own[0]] * spread[:, k] for side in (-1.0, 1.0))
-            low = np.maximum(low, 0.0) if map.model.likelihoods_[k] == "count" else low
+            low = np.maximum(low, 0.0) if map.model.likelihoods_[k] in ("count", "positive") else low
             parts = [(cells.mean[:, k], spread[:, k], low, high)]
         elif len(own) == 1:
             levels = _numbers_of_levels(map, k)
