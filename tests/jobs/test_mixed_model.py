@@ -9,10 +9,13 @@ import pandas as pd
 import pytest
 
 import lowdim as ld
+from lowdim.jobs.mixed_model import place_mixed
 from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
 from lowdim.jobs.run_folder import load_run
+from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.mixed_table import mixed_table
 from lowdim.table.read import read_rows
+from lowdim.text.messages import LowdimError
 
 
 def survey(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -105,3 +108,66 @@ def test_labels_that_are_numbers_are_read_however_they_are_written(tmp_path):
 def _placed(run, frame, folder):
     frame.to_csv(folder / "rows.csv", index=False)
     return place_fitted(run, str(folder / "rows.csv"))
+
+
+def test_gaps_of_new_rows_are_filled_as_those_of_the_fit(fitted, tmp_path):
+    """Labels by labels and numbers with calibrated intervals; a label that was not there in the fit is no gap."""
+    frame, found = fitted
+    run = load_run(save_fitted(found, tmp_path / "t.mixed.run"))
+    placed = place_mixed(run, frame)
+    with open(run.folder / "fills.csv", newline="") as lines:
+        own = {(f["row"], f["column"]): f for f in csv.DictReader(lines)}
+    new = {(f["row"], f["column"]): f for f in csv.DictReader(placed_fills(placed, placed.columns).splitlines(True))}
+    assert new.keys() == own.keys() and placed.calibrated and not placed.messages
+    for key, fill in new.items():
+        if key[1] in ("owner", "town"):
+            assert fill["fill"] == own[key]["fill"] and fill["lower"] == ""
+            assert float(fill["probability"]) == pytest.approx(float(own[key]["probability"]), abs=1e-9)
+        else:
+            assert float(fill["lower"]) < float(fill["fill"]) < float(fill["upper"]) and fill["probability"] == ""
+    strange = frame.head(3).assign(owner=["maybe", None, "no"], town=["Dorsten", "Bonn", "Bonn"])
+    again = place_mixed(run, strange)
+    assert [(i, name) for i, name in zip(again.answers.row, again.answers.column, strict=True)] == [(1, "owner")]
+    assert [m.code for m in again.messages] == ["LD504", "LD504"]
+    assert not np.isnan(again.X[0, 2:]).any()
+
+
+def test_fills_of_logarithms_are_in_the_units_of_the_table(tmp_path):
+    frame = survey()[1]
+    frame["income"] = np.exp(frame["income"] / 5)
+    fitted = fit_method(ld.read(frame, log=["income"]), "mixed", dims=1)
+    with open(save_fitted(fitted, tmp_path / "t.mixed.run") / "fills.csv", newline="") as lines:
+        found = [f for f in csv.DictReader(lines) if f["column"] == "income"]
+    usual = np.median([float(f["fill"]) for f in found]) / frame["income"].median()
+    assert 0.5 < usual < 2 and frame["income"].median() > 100
+    assert all(0 < float(f["lower"]) < float(f["fill"]) < float(f["upper"]) for f in found)
+
+
+def test_likelihoods_are_asked_for_by_name():
+    frame = survey()[1]
+    frame["visits"] = np.random.default_rng(1).poisson(np.exp(0.3 * np.nan_to_num(frame["height"] - 170) / 8 + 1))
+    asked = {"likelihoods": {"visits": "count", "income": "positive", "owner": "label"}, "noise": "one"}
+    found = fit_method(frame, "mixed", dims=1, options=asked)
+    assert found.model.likelihoods_ == ("real", "positive", "yes/no", "label", "count")
+    assert found.model.noise == "one" and "1 positive" in found.text() and "1 count" in found.text()
+    as_typed = fit_method(frame, "mixed", dims=1, options={"likelihoods": ("visits:count", "income:positive")})
+    assert as_typed.model.likelihoods_ == found.model.likelihoods_
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"n_components": 2}, "--dims"),
+        ({"n_neighbors": 2}, "likelihoods"),
+        ({"likelihoods": "count"}, "COLUMN:KIND"),
+        ({"likelihoods": "vists:count"}, "height"),
+        ({"likelihoods": "town:count"}, "label, marker"),
+        ({"likelihoods": "height:label"}, "positive"),
+        ({"likelihoods": "income:count"}, "the logarithm of income: real"),
+    ],
+)
+def test_what_a_mixed_model_cannot_be_asked_is_refused_with_what_it_can(options, said):
+    table = ld.read(survey()[1], log=["income"])
+    with pytest.raises(LowdimError) as raised:
+        fit_method(table, "mixed", dims=1, options=options)
+    assert said in raised.value.fix

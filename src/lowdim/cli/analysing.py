@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 
-def open_table(path: str, options: dict[str, Any], unsaid: Collection[str] = ()) -> Table:
-    """Read a table, its columns on scales that suit them, and say on stderr what was found, these codes excepted."""
+def open_table(
+    path: str, options: dict[str, Any], unsaid: Collection[str] = (), declared: Collection[str] = ()
+) -> Table:
+    """Read a table, its columns on scales that suit them, and say on stderr what was found, these codes excepted.
+
+    Columns `declared` to be something by themselves stay as they are.
+    """
     from lowdim.judge.scales import on_suitable_scales
     from lowdim.table.read import read
 
-    table = on_suitable_scales(read(path, **options))
+    table = on_suitable_scales(read(path, **options), declared)
     show_messages(m for m in table.messages if m.code not in unsaid)
     return table
 

@@ -12,17 +12,10 @@ from lowdim.cli.say import show_messages
 if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows
     from lowdim.jobs.run_folder import SavedRun
-    from lowdim.sources.arrays import ArraySource
     from lowdim.table.table import Table
 
 
-def source_of(run: SavedRun) -> ArraySource:
-    """The rows of a run as its model takes them."""
-    from lowdim.sources.arrays import ArraySource
-
-    return ArraySource(run.table.X, columns=run.names)
-
-
+MIXED = "mixed"  # the one method by name whose map is asked as that of the main job
 NO_PLACE = "has no measured number and was left out (LD121): it has no place on the map"
 NO_PLACES = "have no measured number and were left out (LD121): they have no place on the map"
 
@@ -50,6 +43,12 @@ def placed(run: str, new: str, flags: dict[str, Any]) -> tuple[SavedRun, PlacedR
 
     opened = load_run(run)
     options = {**read_as(opened), **reading(flags)}
+    if opened.method == MIXED:
+        from lowdim.jobs.mixed_model import place_mixed
+
+        rows = place_mixed(opened, new, **options)
+        show_messages(rows.messages)
+        return opened, rows
     known: dict[str, Any] = {"calibration": opened.calibration, "law": opened.law_of_new_rows, "scales": opened.scales}
     rows = place(opened.model, opened.names, new, aside=opened.aside, **known, **options)
     show_messages(rows.messages)

@@ -61,6 +61,8 @@ def parse_settings(context: click.Context, option: click.Parameter, given: tuple
         name, sign, value = text.partition("=")
         if not sign or not name.isidentifier():
             raise click.BadParameter(f"'{text}' is not NAME=VALUE")
+        if name in found:
+            raise click.BadParameter(f"{name} is given twice; several values have commas between")
         found[name] = read_value(value)
     return found
 
@@ -90,7 +92,8 @@ SETTINGS = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     callback=parse_settings,
-    help="With --method: an option of the model, e.g. n_neighbors=12; may be repeated.",
+    help="With --method: an option of the model, e.g. n_neighbors=12; with -m mixed also "
+    "likelihoods=visits:count,ldh:positive; may be repeated.",
 )
 DIMS = click.option("--dims", default="auto", metavar="K", callback=parse_dims, help="auto, or how many dimensions.")
 LEVEL = click.option("--level", default=0.9, show_default=True, help="Level of the intervals.")

@@ -138,7 +138,7 @@ class Answers:
     def facts(self) -> dict[str, Any]:
         """What the page knows from the start."""
         s, t = self.subject, self.subject.table
-        law = s.law
+        law = None if s.named is not None else s.law  # the page has no cards of labels that were set aside
         names = t.row_names
         numbered = all(name == str(k) for k, name in enumerate(names, 1))
         return {

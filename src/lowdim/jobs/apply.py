@@ -52,6 +52,7 @@ class PlacedRows(NamedTuple):
     fill_dims: int | None  # of the model that filled the old table's own gaps, where it is known
     came: NewTableRows  # the rows as they were read
     answers: GapAnswers | None = None  # of a mixed map: what fills the gaps of its columns, as the file calls them
+    columns: tuple[str, ...] = ()  # what those of X are called
 
     @property
     def scores(self) -> Any:
@@ -157,8 +158,23 @@ def place(
     >>> place(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3"), X[:4]).sentence.split(".")[0]
     '4 rows placed'
     """
-    rows = read_rows(new, names, **options)
     scales = scales or log_scales(names, log_entries(split_names(options.get("log")), names))
+    known: dict[str, Any] = {"calibration": calibration, "law": law, "scales": scales, "aside": aside}
+    return place_read(model, names, read_rows(new, names, **options), odd_level=odd_level, **known)
+
+
+def place_read(
+    model: LinearGaussian | MixedFactorAnalysis,
+    names: tuple[str, ...],
+    rows: NewTableRows,
+    *,
+    odd_level: float = 0.95,
+    calibration: MapCalibration | None,
+    law: RowLaw | None,
+    scales: ColumnScales | None,
+    aside: Collection[str],
+) -> PlacedRows:
+    """`place` of rows that were read already."""
     map, X = table_map(model, names, scales), rows.X
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
     fills = map.fills(X, used)
@@ -183,6 +199,7 @@ def place(
         used.fill_dims,
         rows,
         map.gap_answers(X),
+        names,
     )
 
 

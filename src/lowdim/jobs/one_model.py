@@ -27,8 +27,16 @@ from lowdim.jobs.asked_models import (
     told_apart,
     view_source,
 )
-from lowdim.jobs.mixed_model import fills_of_mixed, fit_mixed, read_mixed_rows
-from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, staged, write
+from lowdim.jobs.mixed_model import fit_mixed, place_mixed, saved_mixed
+from lowdim.jobs.run_folder import (
+    MODEL,
+    ONE_MODEL,
+    SavedRun,
+    run_facts,
+    save_facts,
+    staged,
+    write,
+)
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.table_input import read
@@ -45,7 +53,6 @@ from lowdim.text.format import count
 from lowdim.text.messages import Message, error, warn
 
 AXES_OF_DISTANCES = 2  # of a map of distances, where no other number is asked for
-FIXED_OPTIONS = "mixed columns decide all of theirs by themselves"
 NO_EVIDENCE = "they have no evidence that could choose it"
 OWN_WORDS = {"n_components": "dims (--dims)", "n_clusters": "clusters (--clusters)", "random_state": "--seed"}
 CLUSTERS_TRIED = (1, 10)  # numbers of clusters that are tried where none is named
@@ -161,7 +168,8 @@ def fit_method(
         Of a method that has them; the evidence of Gaussian mixtures decides where it is not given.
     random_state : int, default 0
     options : mapping of str to value, optional
-        Options of the model's class by their names, such as {"n_neighbors": 12}: `lowdim fit --set`.
+        Options of the model's class by their names, such as {"n_neighbors": 12}: `lowdim fit --set`. Of "mixed"
+        {"likelihoods": {"visits": "count"}} names those of some columns; all others are as reading found them.
     label : str, optional
         The column of the classes that "lda" tells apart; the only label column where it is not given.
     views : mapping of str to columns, or str, optional
@@ -182,8 +190,6 @@ def fit_method(
     """
     t = read(table)
     method = find_method(name, FITTED)
-    if options and method.kinds:
-        raise error("LD210", option="options", value=", ".join(options), allowed=f"none here: {FIXED_OPTIONS}")
     if (label is not None and method.asks != "classes") or (views is not None and method.asks != "views"):
         word, able = ("label", "lda") if label is not None else ("views", "cca")
         raise error("LD210", option=word, value=label or views, allowed=f"None for {method.title}: it is for {able}")
@@ -191,7 +197,7 @@ def fit_method(
     if t.holds != "measurements":
         return _fit_pairs(t, method, asked)
     if method.kinds:
-        return _fit_kinds(t, method, dims, random_state, run)
+        return _fit_kinds(t, method, asked, run)
     _check_gaps(method, t.X, "lowdim fill FILE -o FILLED, then fit FILLED")
     if method.slow and t.n > method.most_rows:
         warn("LD492", model=method.title, n=f"{t.n:,}", why=method.slow, most=method.most_rows)
@@ -227,7 +233,13 @@ def _fit_numbers(t: Table, method: ModelEntry, asked: Asked) -> FittedMethod:
 
 
 def with_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) -> Any:
-    """A model, not yet fitted, with these of its options; one that it does not have is refused with those it has."""
+    """A model, not yet fitted, with these of its options."""
+    check_options(method, model, options)
+    return model.set_params(**options)
+
+
+def check_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) -> None:
+    """Refuse options that the model does not have, with those it has, and sizes, which have words of their own."""
     known = model.get_params(deep=False)
     for name, value in options.items():
         if name in OWN_WORDS:
@@ -237,7 +249,6 @@ def with_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) -> 
         if name not in known:
             allowed = f"an option of {type(model).__name__}: {', '.join(sorted(known))}"
             raise error("LD210", option=name, value=value, allowed=allowed)
-    return model.set_params(**options)
 
 
 def _fit_pairs(t: Table, method: ModelEntry, asked: Asked) -> FittedMethod:
@@ -291,11 +302,12 @@ def found_words(method: ModelEntry, model: Any, t: Table) -> str:
     return words[method.name](model, t) if method.name in words else ""
 
 
-def _fit_kinds(t: Table, method: ModelEntry, dims: int | str, random_state: int, run: Run | None) -> FittedMethod:
+def _fit_kinds(t: Table, method: ModelEntry, asked: Asked, run: Run | None) -> FittedMethod:
     """A model whose columns have likelihoods of their own, in the table's units: labels take part."""
-    mixed, model = fit_mixed(t, method.begins or 1, dims, random_state, run)
+    check_options(method, method.make(1, 0, asked.seed), asked.options)
+    mixed, model = fit_mixed(t, method.begins or 1, asked.dims, asked.seed, run, asked.options)
     places = place_rows(model, method, mixed.source)
-    settings = Settings(dims, t.scale, seed=random_state)
+    settings = Settings(asked.dims, t.scale, seed=asked.seed)
     return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, mixed=mixed)
 
 
@@ -380,7 +392,8 @@ def save_fitted(
     with staged(folder) as stage:
         write(stage / "scores.csv", fitted.places.lines(t.row_names))
         if fitted.mixed is not None:
-            write(stage / "fills.csv", fills_of_mixed(fitted.model, fitted.mixed, t.row_names))
+            fills, facts["apply"] = saved_mixed(fitted.model, fitted.mixed, t, fitted.settings.level)
+            write(stage / "fills.csv", fills)
         fitted.model.save(stage / MODEL)
         save_facts(stage, facts)
     return Path(folder)
@@ -390,10 +403,9 @@ def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ..
     """New rows as the model of such a run sees them: their names, their places, and what is to be said of them."""
     method = METHODS[run.facts["method"]]
     if method.kinds:
-        model = load(run.model_file)
-        mixed = read_mixed_rows(model, new, **options)
-        said = (*mixed.rows.messages, *mixed.messages, *said_of(mixed.rows, run.aside))
-        return mixed.rows.row_names, place_rows(model, method, mixed.source), said
+        found = place_mixed(run, new, **options)
+        p = found.posterior
+        return found.row_names, RowPlaces(p.mean, p.std, None, p.log_density), found.messages
     rows = read_rows(new, run.names, **options)
     X = ArraySource(rows.X / np.asarray(run.facts["unit"], dtype=np.float64), columns=run.names)
     _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")

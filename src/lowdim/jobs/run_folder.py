@@ -161,7 +161,7 @@ class SavedRun:
     @property
     def calibration(self) -> MapCalibration | None:
         """The half widths of intervals for fills of new rows; None in a run of an older lowdim."""
-        return _calibration(self.facts, len(self.names))
+        return stored_calibration(self.facts, len(self.names))
 
     @property
     def law_of_new_rows(self) -> RowLaw | None:
@@ -215,8 +215,8 @@ class SavedRun:
         return SavedAnalysis(self)
 
 
-def _calibration(facts: dict[str, Any], d: int) -> MapCalibration | None:
-    """The intervals of fills on this map as run.json has them; None where it is older, or not as it should be."""
+def stored_calibration(facts: dict[str, Any], d: int) -> MapCalibration | None:
+    """The intervals of fills of d columns as run.json has them; None where it is older, or not as it should be."""
     from lowdim.judge.fills.calibration import MapCalibration
 
     try:
@@ -434,7 +434,6 @@ def _apply_facts(analysis: Analysis | Partial, model: MapModel) -> dict[str, Any
     of ordinary rows and cells."""
     from lowdim.judge.fills.calibration import map_calibration
     from lowdim.judge.rows.bulk import law_of_new_rows
-    from lowdim.judge.rows.null_law import facts_of_law
     from lowdim.sources.arrays import ArraySource
 
     t = analysis.table
@@ -447,6 +446,13 @@ def _apply_facts(analysis: Analysis | Partial, model: MapModel) -> dict[str, Any
         dims = None if analysis.fills is None else analysis.fills.n_components
         calibration = map_calibration(model, rows, level=analysis.settings.level, fill_dims=dims)
         law = law_of_new_rows(model, rows, held=held.cell_mask(t.n, t.d), far=held.row_mask(t.n))
+    return facts_of_apply(law, calibration)
+
+
+def facts_of_apply(law: RowLaw, calibration: MapCalibration) -> dict[str, Any]:
+    """The law of ordinary rows and the half widths of fills, as run.json has them."""
+    from lowdim.judge.rows.null_law import facts_of_law
+
     return {
         "law": facts_of_law(law),
         "level": calibration.level,

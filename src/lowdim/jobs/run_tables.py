@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowdim.jobs.analysis_base import Analysis
+from lowdim.judge.maps.table_map import NumberFills
+from lowdim.math.linalg import Array
 from lowdim.table.table import Table
 from lowdim.text.csv_table import csv_table
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.filled_table import Fills
     from lowdim.judge.held_out import HeldOut
     from lowdim.judge.maps.groups import RowGroups
+    from lowdim.judge.mixed.mixed_cells import GapAnswers
     from lowdim.judge.rows.odd_rows import OddRow, OddRows
     from lowdim.models.base.results import Posterior
 
@@ -36,33 +39,41 @@ def tables(analysis: Analysis | Partial) -> dict[str, str]:
     return texts
 
 
-def placed_table(rows: PlacedRows) -> str:
-    """New rows: positions and distances."""
-    return position_table(rows.row_names, rows.posterior, rows.odd)
+def placed_table(rows: PlacedRows, *, density: bool = False) -> str:
+    """New rows: positions and distances, and their log densities where they are asked for."""
+    return position_table(rows.row_names, rows.posterior, rows.odd, density=density)
 
 
 def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
     """New rows: one line a filled cell; its interval is calibrated, the standard deviation is the model's own."""
-    gap = np.isnan(rows.X)
+    parts = NumberFills(*(np.asarray(part) for part in (rows.filled, rows.sd, rows.lower, rows.upper)))
+    return gap_table(rows.row_names, names, rows.X, parts, rows.answers)
+
+
+def gap_table(
+    row_names: tuple[str, ...], names: tuple[str, ...], X: Array, fills: NumberFills, answers: GapAnswers | None
+) -> str:
+    """One line a gap of X: a number with its interval, a level with its probability too, a label with that alone."""
+    gap = np.isnan(X)
     where = np.argwhere(gap).tolist()
-    parts = (rows.filled, rows.lower, rows.upper, rows.sd)
-    cells = np.column_stack([np.asarray(part)[gap] for part in parts]).tolist()
+    parts = (fills.filled, fills.lower, fills.upper, fills.sd)
+    cells = np.column_stack([part[gap] for part in parts]).tolist()
     header, lines = ["row", "column", "fill", "lower", "upper", "sd"], zip(where, cells, strict=True)
-    if rows.answers is None:
-        return csv_table(header, [[rows.row_names[i], names[j], *line] for (i, j), line in lines])
-    a, ones = rows.answers, {j for own in rows.answers.numbers for j in own}
+    if answers is None:
+        return csv_table(header, [[row_names[i], names[j], *line] for (i, j), line in lines])
+    a, ones = answers, {j for own in answers.numbers for j in own}
     chance = dict(zip(zip(a.row, a.column, strict=True), a.probability, strict=True))
     told: list[tuple[int, list[Any]]] = [
-        (i, [rows.row_names[i], names[j], *line, chance.get((i, names[j]), "")])
-        for (i, j), line in lines
-        if j not in ones
+        (i, [row_names[i], names[j], *line, chance.get((i, names[j]), "")]) for (i, j), line in lines if j not in ones
     ]
     words = zip(a.row, a.column, a.fill, a.probability, a.numbers, strict=True)
-    told += [(i, [rows.row_names[i], name, fill, "", "", "", p]) for i, name, fill, p, own in words if own]
+    told += [(i, [row_names[i], name, fill, "", "", "", p]) for i, name, fill, p, own in words if own]
     return csv_table([*header, "probability"], [line for _, line in sorted(told, key=lambda pair: pair[0])])
 
 
-def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows, groups: RowGroups | None = None) -> str:
+def position_table(
+    row_names: tuple[str, ...], p: Posterior, odd: OddRows, groups: RowGroups | None = None, *, density: bool = False
+) -> str:
     """One line a row: position, standard deviations, the p of the row, the distances each with its own, its group."""
     q = p.mean.shape[1]
     header = [
@@ -80,6 +91,8 @@ def position_table(row_names: tuple[str, ...], p: Posterior, odd: OddRows, group
     defined = odd.Q.dof > 0  # a row with no more cells than dimensions has no Q: an empty cell, not a 0
     off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
     laws = [odd.p, odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
+    if density:
+        header, laws = [*header, "log_density"], [*laws, p.log_density]
     lines = [
         [name, *line] for name, line in zip(row_names, np.column_stack([p.mean, p.std, *laws]).tolist(), strict=True)
     ]

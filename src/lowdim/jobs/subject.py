@@ -18,6 +18,7 @@ from lowdim.jobs.mixed_model import measured_and_labels
 from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.judge.mixed.mixed_map import MixedMap
+from lowdim.judge.mixed.named_map import NamedMap, named_map
 from lowdim.judge.rows.bulk import model_law
 from lowdim.judge.rows.contrast import GroupCard, set_apart
 from lowdim.judge.rows.null_law import RowLaw
@@ -26,6 +27,7 @@ from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
 from lowdim.math.linalg import Array
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.registry import METHODS, ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
@@ -78,7 +80,20 @@ class Subject:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns whose cells a row's card has: the table's numbers, or of a mixed map the file's columns."""
-        return self.table.names if self.mixed is None else self.mixed.columns
+        mixed = self.mixed if self.named is None else self.named.map
+        return self.table.names if mixed is None else mixed.columns
+
+    @property
+    def worded(self) -> bool:
+        """Whether cells may be words: those of a mixed map."""
+        return self.mixed is not None or self.named is not None
+
+    @cached_property
+    def named(self) -> NamedMap | None:
+        """The map of a mixed model that was named, in which labels take part; None of any other."""
+        if self.analysis is not None or not isinstance(self.model, MixedFactorAnalysis):
+            return None
+        return named_map(self.model, measured_and_labels(self.table), self.table)
 
     @cached_property
     def places(self) -> RowPlaces:
@@ -98,6 +113,8 @@ class Subject:
         """The law of the rows' distances; None where the model has none."""
         if self.analysis is not None:
             return self.analysis.odd.judged.law
+        if self.named is not None:
+            return self.named.law
         return model_law(self.model) if isinstance(self.model, LinearGaussian) else None
 
     def explain(self, row: int, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None) -> RowCard:
@@ -108,6 +125,9 @@ class Subject:
         if self.analysis is not None:
             card = self.analysis.explain(row, hidden=hidden, edited=edited)
             return card._replace(fills=self._fills(row))
+        if self.named is not None:
+            touched: dict[str, Any] = {"hidden": hidden, "edited": edited}
+            return self.named.map.explain(self.named.X, row, law, row_names=t.row_names, **touched)
         source = ArraySource(t.X, columns=t.names)
         how: dict[str, Any] = {"row_names": t.row_names, "scales": t.scales, "law": law, "unit": self.unit}
         return explain_row(self.model, source, row, **how, hidden=hidden, edited=edited)
@@ -139,10 +159,14 @@ class Subject:
             raise error("LD210", option="place", value=place, allowed=f"{count(q, 'number')}, one for each axis")
         if self.analysis is not None:
             return self.analysis.map.at(z, self.rows)
+        if self.named is not None:
+            return self.named.map.at(z, MappedRows(self.named.X, self.places.z, self.table.row_names))
         return explain_place(self.model, z, self.rows, self.table.names, self.table.scales, self.unit)
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:
         """What sets some rows (positions from 0) apart from all others."""
+        if self.named is not None:
+            return set_apart(self.named.X, self.named.scale_names, self.places.z, rows)
         scores = self.model.transform(self.source)
         return set_apart(self.table.X, self.table.scale_names, scores, rows)
 

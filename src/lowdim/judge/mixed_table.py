@@ -18,17 +18,19 @@ from lowdim.sources.coded import CodedColumn, CodedSource
 from lowdim.table.roles import MOST_LABELS, Column
 from lowdim.table.table import Table
 from lowdim.text.format import listing
+from lowdim.text.messages import error
 
 LABEL_KINDS = ("", "code", "yes/no")  # of columns set aside: words, codes and answers; not dates, places, ranks
 ROWS_A_LABEL = 2  # rows that a label has on average, at least: else a column names its rows
-KIND_WORDS = ("real", "yes/no", "ordinal", "count", "label")
+KIND_WORDS = ("real", "positive", "yes/no", "ordinal", "count", "label", "marker")
+KINDS_OF_NUMBERS, KINDS_OF_WORDS = ("real", "positive", "yes/no", "ordinal", "count"), ("yes/no", "label", "marker")
 
 
 class MixedColumn(NamedTuple):
     """One column of a mixed table: its likelihood, and where it comes from."""
 
     name: str
-    kind: str  # of the likelihood: real, yes/no, ordinal, count or label
+    kind: str  # of the likelihood: real, yes/no, ordinal, count or label; or another that was asked for
     coded: CodedColumn
     position: int  # in the file, from 1
     numbers: tuple[int, ...] = ()  # the columns of the table's numbers it is; none where it was set aside
@@ -127,6 +129,23 @@ def _in_order(c: MixedColumn, order: Sequence[str]) -> MixedColumn:
     rank = np.array([labels.index(label) for label in c.coded.labels] + [np.nan])  # the last is a gap's
     values, left = (rank[np.where(np.isnan(x), -1, x).astype(np.intp)] for x in (c.coded.values, c.left))
     return c._replace(kind="ordinal", coded=CodedColumn(values, labels, True), left=left)
+
+
+def with_kinds(mixed: MixedTable, asked: Mapping[str, str], logs: Collection[str]) -> MixedTable:
+    """The same columns, some of them with the likelihood that is asked for; `logs` are logarithms, which stay real."""
+    for name, kind in asked.items():
+        found = next((c for c in mixed.columns if c.name == name), None)
+        if found is None:
+            raise error("LD103", column=name, option="likelihoods", fix=f"the columns are: {listing(mixed.names, 12)}")
+        allowed = KINDS_OF_WORDS if found.coded.labels else ("real",) if name in logs else KINDS_OF_NUMBERS
+        if kind not in allowed:
+            what = f"words, {name}" if found.coded.labels else f"the logarithm of {name}" if name in logs else name
+            raise error(
+                "LD210", option="likelihoods", value=f"{name}:{kind}", allowed=f"for {what}: {', '.join(allowed)}"
+            )
+    two = {c.name for c in mixed.columns if len(c.coded.labels) == 2 and asked.get(c.name) == "label"}
+    kinds = {**asked, **dict.fromkeys(two, "yes/no")}
+    return MixedTable(tuple(c._replace(kind=kinds.get(c.name, c.kind)) for c in mixed.columns))
 
 
 def _left_codes(column: MixedColumn, table: Table) -> Array:

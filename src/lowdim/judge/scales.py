@@ -13,6 +13,7 @@ Reference: Box and Cox, An analysis of transformations, Journal of the Royal Sta
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import NamedTuple
 
@@ -71,8 +72,10 @@ class HiddenCells(NamedTuple):
     median: Array
 
 
-def on_suitable_scales(table: Table) -> Table:
+def on_suitable_scales(table: Table, declared: Collection[str] = ()) -> Table:
     """The table with its strongly skew columns in logarithms, where hidden cells say so; as it is where it was asked.
+
+    Columns `declared` to be something by themselves stay as they are.
 
     >>> from lowdim.table.read import read
     >>> import pandas as pd
@@ -85,7 +88,7 @@ def on_suitable_scales(table: Table) -> Table:
     asked = table.options.get("no_log") or table.options.get("log")
     if asked or table.logs or table.holds != "measurements" or table.n < LEAST_SCALE_ROWS or not table.names_given:
         return table
-    better = [trial for trial in log_trials(table) if trial.better]
+    better = [trial for trial in log_trials(table) if trial.better and trial.column not in declared]
     if not better:
         return table
     names = [trial.column for trial in better]

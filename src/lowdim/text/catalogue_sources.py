@@ -260,8 +260,8 @@ SOURCE_MESSAGES: dict[str, Entry] = {
     "LD319": Entry(
         FileError,
         "The run '{path}' holds one model ({method}), not the analysis of a table",
-        "odd rows, explanations and reports come from the main job",
-        "lowdim report TABLE; or lowdim apply {path} NEW for new rows",
+        "odd rows, axes with intervals and reports come from the main job",
+        "lowdim report TABLE; or lowdim apply {path} NEW for new rows, lowdim explain {path} --row 1 for one row",
     ),
     "LD312": Entry(
         OptionError,
@@ -325,8 +325,9 @@ SOURCE_MESSAGES: dict[str, Entry] = {
     "LD325": Entry(
         OptionError,
         "{title} has no law of a row's distances: it cannot say which rows are odd",
-        "the distances D2, T2 and Q are those of a linear-Gaussian model",
-        "lowdim fit FILE -m fa, or lowdim report FILE; lowdim explore RUN shows the rows of any map",
+        "the distances D2, T2 and Q are those of linear-Gaussian models and of the mixed one",
+        "lowdim fit FILE -m fa, -m mixed where labels take part, or lowdim report FILE; lowdim explore RUN shows the "
+        "rows of any map",
     ),
     "LD327": Entry(
         EngineError,

@@ -276,8 +276,31 @@ def test_the_command_fits_applies_and_draws_it(lowdim):
     said = lowdim("fit", "t.csv", "-m", "mixed")
     assert said.code == 0 and "scores.csv fills.csv" in said.out and "LD110" not in said.err
     assert lowdim("apply", "t.mixed.run", "t.csv", "--quiet").code == 0
+    assert "Bonn" in (lowdim.folder / "t.fills.csv").read_text()
+    for words in ("--place=1", "--row=1", "--axis=1", "--rows=1,2,3"):
+        said = lowdim("explain", "t.mixed.run", words)
+        assert said.code == 0 and "town" in said.out and not said.err, words
+    assert "axes are counted from 1 to 1" in lowdim("explain", "t.mixed.run", "--axis=2").err
     said = lowdim("plot", "hinton", "t.mixed.run", "-o", "w.csv", "--quiet")
     assert said.code == 0 and "town=" in (lowdim.folder / "w.csv").read_text()
     assert lowdim("plot", "relevance", "t.mixed.run", "-o", "r.csv", "--quiet").code == 0
     said = lowdim("plot", "traverse", "t.mixed.run", "-o", "t.csv", "--quiet")
     assert said.code == 0 and "town=" in (lowdim.folder / "t.csv").read_text()
+
+
+def test_a_column_is_declared_a_count(lowdim):
+    """A skew count would be taken in logarithms; one that is declared is counted, in the fit and in new rows."""
+    frame = survey()[1]
+    frame["visits"] = np.random.default_rng(0).negative_binomial(0.7, 0.02, len(frame))
+    frame.to_csv(lowdim.folder / "t.csv", index=False)
+    said = lowdim("fit", "t.csv", "-m", "mixed", "--set", "likelihoods=visits:count,income:positive")
+    assert said.code == 0 and "1 positive" in said.out and "1 count" in said.out and "LD195" not in said.err
+    model = load_run(lowdim.folder / "t.mixed.run")
+    assert not model.scales.log.any()
+    frame.head(4).assign(visits=None).to_csv(lowdim.folder / "new.csv", index=False)
+    assert lowdim("apply", "t.mixed.run", "new.csv", "--quiet").code == 0
+    lines = [line.split(",") for line in (lowdim.folder / "new.fills.csv").read_text().splitlines()]
+    fills = [float(line[2]) for line in lines if line[1] == "visits"]
+    assert len(fills) == 4 and all(fill == int(fill) >= 0 for fill in fills)
+    twice = lowdim("fit", "t.csv", "-m", "mixed", "--set", "likelihoods=a:count", "--set", "likelihoods=b:count")
+    assert twice.code == 2 and "twice" in twice.err

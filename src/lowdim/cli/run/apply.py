@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.new_rows import placed, read_as
+from lowdim.cli.new_rows import MIXED, placed, read_as
 from lowdim.cli.options import STREAM, reading, stem, table_options
 from lowdim.cli.progress import Stages
 from lowdim.cli.say import message_log, print_json, say, show_messages
@@ -39,17 +39,17 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
     from lowdim.jobs.run_tables import placed_fills, placed_table
 
     opened = load_run(run)
-    if opened.method is not None:
+    if opened.method not in (None, MIXED):
         return apply_one(opened, new, out, flags, as_json=as_json)
-    if stream:
+    if stream and opened.method is None:
         return place_file(run, new, out, streamed(reading(flags), stream), as_json=as_json)
     with or_stream(reading(dict(flags))):
         opened, rows = placed(run, new, flags)
-    path = write(out or f"{stem(new)}.scores.csv", placed_table(rows))
+    path = write(out or f"{stem(new)}.scores.csv", placed_table(rows, density=opened.method == MIXED))
     wrote = [path]
     if (rows.X != rows.X).any():
         name = path.name.removesuffix(".csv").removesuffix(".scores")
-        wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(rows, opened.names)))
+        wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(rows, rows.columns)))
     if as_json:
         print_json(
             sentence=rows.sentence,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.new_rows import positions, source_of
+from lowdim.cli.new_rows import MIXED, positions
 from lowdim.cli.options import common_options
 from lowdim.cli.say import print_json, say
 
@@ -86,7 +86,7 @@ def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) 
     from lowdim.table.options import split_names
 
     position, found = positions(run.table, [row], "--row")[0], subject(run)
-    names, worded = found.columns, found.mixed is not None
+    names, worded = found.columns, found.worded
     hidden, edited = split_names(hide), dict(edit_of(names, text, worded) for text in edits)
     unknown = [name for name in hidden if name not in names]
     if unknown:
@@ -110,18 +110,17 @@ def edit_of(names: tuple[str, ...], text: str, worded: bool = False) -> tuple[st
 
 def axis_card(run: SavedRun, axis: int) -> Any:
     """One axis, with the intervals of the run's own seed and level."""
-    from lowdim.jobs.run_folder import ONE_MODEL
-    from lowdim.judge.axes import axes
+    from lowdim.jobs.subject import subject
 
-    q = int(run.model.n_components_)
+    named = subject(run).named if run.method == MIXED else None
+    q = int((run if named is None else named.map).model.n_components_)
     if not 1 <= axis <= q:
         raise click.BadParameter(
             f"axes are counted from 1 to {q}" if q else "this run has no axis", param_hint="--axis"
         )
-    if run.kind != ONE_MODEL:
-        return run.analysis.axes[axis - 1]  # of the rows and cells that are not held out
-    s = run.settings
-    return axes(run.model, source_of(run), labels=run.table.labels, level=s.level, random_state=s.seed)[axis - 1]
+    if named is not None:
+        return named.axes(run.settings.level, run.settings.seed)[axis - 1]
+    return run.analysis.axes[axis - 1]  # of the rows and cells that are not held out
 
 
 def place_card(run: SavedRun, text: str) -> Any:

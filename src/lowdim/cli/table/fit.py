@@ -29,6 +29,7 @@ from lowdim.cli.say import Done, complain, message_log, print_json, say
 
 if TYPE_CHECKING:
     from lowdim.registry import ModelEntry
+    from lowdim.table.table import Table
 
 ASIDE = ("LD110", "LD182")  # that labels shape no axis, which is not so of a model that takes them
 
@@ -98,7 +99,7 @@ def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -
     _check_sizes(method, request.dims, given)
     out = out or f"{stem(request.file)}.{method.name}.run"
     check_free(out, request.file, method.name)
-    table = open_table(request.file, request.options, ASIDE if method.kinds or method.asks == "classes" else ())
+    table = _open_for(method, request, given)
     with Stages(message_log().quiet) as stages:
         stages.now = method.name
         asked: dict[str, Any] = {"dims": request.dims, "clusters": given.clusters, "views": given.views}
@@ -126,6 +127,15 @@ def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -
     if not fitted.model.certificate_.converged:
         complain("The fit did not converge; the results are saved and marked so.")
         raise Done(130 if fitted.model.certificate_.reason == INTERRUPTED else 5)
+
+
+def _open_for(method: ModelEntry, request: Request, given: ModelOptions) -> Table:
+    """The table as this method takes it: columns whose likelihood is declared are not taken in logarithms."""
+    from lowdim.jobs.mixed_model import parse_likelihoods
+
+    unsaid = ASIDE if method.kinds or method.asks == "classes" else ()
+    declared = parse_likelihoods(given.settings.get("likelihoods", {})) if method.kinds else {}
+    return open_table(request.file, request.options, unsaid, declared)
 
 
 def _say_how_options_are_given(options: Mapping[str, Any]) -> None:

@@ -118,7 +118,7 @@ def told_numbers(map: MixedMap, cells: Cells, shares: Mapping[str, Array], half:
     for k, (name, own) in enumerate(zip(map.columns, map.numbers, strict=True)):
         if name not in shares:
             low, high = (cells.mean[:, k] + side * half[own[0]] * spread[:, k] for side in (-1.0, 1.0))
-            low = np.maximum(low, 0.0) if map.model.likelihoods_[k] == "count" else low
+            low = np.maximum(low, 0.0) if map.model.likelihoods_[k] in ("count", "positive") else low
             parts = [(cells.mean[:, k], spread[:, k], low, high)]
         elif len(own) == 1:
             levels = _numbers_of_levels(map, k)
@@ -129,7 +129,13 @@ def told_numbers(map: MixedMap, cells: Cells, shares: Mapping[str, Array], half:
         for j, values in zip(own, parts, strict=True):
             for part, new in zip(out, values, strict=True):
                 part[:, j] = new
-    return out
+    return out if map.scales is None else _reached(out, map.scales)
+
+
+def _reached(fills: NumberFills, scales: ColumnScales) -> NumberFills:
+    """Intervals of logarithms that end where their columns do: log(x + a) goes on below x = 0, counts do not."""
+    low, high = (np.where(scales.log, scales.reached(part), part) for part in (fills.lower, fills.upper))
+    return fills._replace(lower=low, upper=high)
 
 
 def explain_mixed_place(map: MixedMap, place: Array, rows: MappedRows) -> PlaceCard:

@@ -118,8 +118,7 @@ def judge_mixed_rows(
     Rows that are not those of the fit are judged by a `law` of the fit: they may be odd all together.
     """
     told = map.given_others(X)
-    if law is None:
-        law = law_of_rows(told, levelled(map)) if len(X) >= LEAST_ROWS_OF_LAW else GAUSSIAN_LAW
+    law = _own_law(map, told) if law is None else law
     far, p = mixed_distances(told, law), mixed_cell_p(told, law)
     least = np.where(told.seen, p, 2.0)
     tied = least <= least.min(axis=1, keepdims=True)
@@ -160,6 +159,16 @@ def one_p(map: MixedMap, X: Array, told: GivenOthers, law: RowLaw) -> Array:
     far = mixed_distances(told, law)
     cell = np.zeros(0) if law.cells is None else mixed_cell_p(told, law).min(axis=1)
     return row_p_values(rows_p(map, X, far, law), cell, far.seen)
+
+
+def law_of_map(map: MixedMap, X: Array) -> RowLaw:
+    """What is ordinary of the rows of a mixed map."""
+    return _own_law(map, map.given_others(X))
+
+
+def _own_law(map: MixedMap, told: GivenOthers) -> RowLaw:
+    """The law of a table's own rows; few have the model's."""
+    return law_of_rows(told, levelled(map)) if len(told.off) >= LEAST_ROWS_OF_LAW else GAUSSIAN_LAW
 
 
 def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:

@@ -24,7 +24,7 @@ class CellAnswers(NamedTuple):
         >>> CellAnswers("yes/no", ("n", "y")).told(1.0, 0.0, 0.973)
         ('y', 'n (97%)')
         """
-        if self.kind not in ("yes/no", "label"):
+        if self.kind not in ("yes/no", "label", "marker"):
             return ()
         return self.word(value), f"{self.word(likeliest)} ({100 * chance:.0f}%)"
 

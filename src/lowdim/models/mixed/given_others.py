@@ -195,7 +195,7 @@ def _of_levels(columns: MixedColumns, j: int, code: NDArray[np.intp], share: Arr
     upto = (share * (columns.levels[j] <= columns.levels[j][code][:, None])).sum(axis=1)
     return {
         "p": p,
-        "tail": own if columns.kinds[j] == "label" else np.minimum(upto, 1.0 - upto + own),
+        "tail": own if columns.kinds[j] in ("label", "marker") else np.minimum(upto, 1.0 - upto + own),
         "surprise": _score(p) * sign + 0.0,
         "share": own,
         "excess": -2.0 * np.log(own) - usual,

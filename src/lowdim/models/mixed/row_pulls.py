@@ -57,13 +57,15 @@ def leanings_of(params: MixedParams) -> Array:
     W = params.W / noise_of(params)[:, None]
     at = np.array([j for j, _ in (*columns.gaussian, *columns.single)] + columns.ordinal, dtype=np.intp)
     order = np.argsort(at, kind="stable")
-    if len(at) == len(columns.kinds) and len(np.unique(at)) == len(at) and "label" not in columns.kinds:
+    if len(at) == len(columns.kinds) and len(np.unique(at)) == len(at) and not {"label", "marker"} & {*columns.kinds}:
         return np.asarray(W[order])  # one weight vector each
     lines = []
     for j, kind in enumerate(columns.kinds):
         own = order[at[order] == j]
         if kind == "label" and len(own):
             lines.append(_of_labels(W[own], params.b[own - R])[np.argsort(columns.levels[j])])
+        elif kind == "marker" and len(own):
+            lines.append(_of_marker(params, own)[np.argsort(columns.levels[j])][len(own) == 1 :])
         else:
             lines.append(W[own] if len(own) else np.zeros((1, W.shape[1])))
     return np.concatenate(lines)
@@ -77,6 +79,14 @@ def _of_labels(W: Array, b: Array) -> Array:
     before = np.concatenate([np.zeros((1, W.shape[1])), np.cumsum(stick[:, None] * W, axis=0)])
     own = np.concatenate([(1.0 - stick)[:, None] * W, np.zeros((1, W.shape[1]))])
     return np.asarray((own - before) / (1.0 - share)[:, None])
+
+
+def _of_marker(params: MixedParams, own: NDArray[np.intp]) -> Array:
+    """How the indicator of each label leans; that of the last, which has no weights, is one less all others."""
+    spread = params.columns.spread[own]
+    W, var = params.W[own] * spread[:, None], params.psi[own] * spread**2
+    W, var = np.concatenate([W, -W.sum(axis=0, keepdims=True)]), np.append(var, var.sum())
+    return np.asarray(W / np.sqrt(var)[:, None])
 
 
 class MovedParams(NamedTuple):
