@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.table.kinds.functions import MOST_PARTNERS, alike_pairs, find_functions
+from lowdim.table.kinds.functions import MOST_PARTNERS, CopyOf, Relation, alike_pairs, find_functions
 from lowdim.table.kinds.gap_codes import find_gap_codes
 from lowdim.table.kinds.products import find_products
 from lowdim.table.kinds.scales import log_entries
@@ -44,6 +44,7 @@ class Numbers(NamedTuple):
     columns: list[Column]
     rows: NDArray[np.intp]  # positions in the file, from 0
     aside: tuple[tuple[str, str], ...] = ()  # columns left out for a reason of their own: name and reason
+    copies: tuple[tuple[str, CopyOf], ...] = ()  # those of them that say the same as one other
 
     @property
     def names(self) -> list[str]:
@@ -217,19 +218,21 @@ def _span(X: Array) -> tuple[Array, Array]:
 def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
     """Exact copies of an earlier column are left out."""
     first: dict[bytes, int] = {}
+    found = list[tuple[str, CopyOf]]()
     keep = np.ones(len(work.columns), dtype=bool)
     for j, column in enumerate(work.columns):
         key = (work.X[:, j] + 0.0).tobytes()  # -0 is 0; all gaps are one NaN
         other = first.setdefault(key, j)
         if other != j and not options.keep_copies:
             keep[j] = False
+            found.append((column.name, CopyOf(work.names[other], Relation())))
             notes.add(
                 "LD141",
                 f"columns {column.position} and {work.columns[other].position}",
                 column=column.name,
                 other=work.names[other],
             )
-    return work.keep(keep) if not keep.all() else work
+    return work.keep(keep)._replace(copies=tuple(found)) if found else work
 
 
 def sums(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
@@ -249,10 +252,12 @@ class _Made(NamedTuple):
     column: int
     words: str
     share: float
+    copy: CopyOf | None = None  # where it is made of one
 
 
 def _as_functions(work: Numbers) -> list[_Made]:
-    return [_Made(f.column, f.words, f.share) for f in find_functions(work.X, work.names)]
+    found = find_functions(work.X, work.names)
+    return [_Made(f.column, f.words, f.share, CopyOf(work.names[f.of], f.relation)) for f in found]
 
 
 def _as_products(work: Numbers) -> list[_Made]:
@@ -268,16 +273,17 @@ def _without(work: Numbers, made: list[_Made], options: ReadingOptions, notes: N
     """The columns without those that are made of others, each named with its identity."""
     logged = log_entries(options.log, work.names)
     free = [not (c.encoded or c.name in logged or asked_role(c.name, options)) for c in work.columns]
-    keep, aside = np.ones(len(work.columns), dtype=bool), list(work.aside)
-    for j, words, share in made:
+    keep, aside, copied = np.ones(len(work.columns), dtype=bool), list(work.aside), list(work.copies)
+    for j, words, share, copy in made:
         facts = {"column": work.names[j], "identity": words}
         if free[j] and share < PARTS_SHARE:
             notes.add("LD186", share=f"{share:.0%}", drop=[work.names[j]], **facts)
         elif free[j] and keep.sum() > 2:
             keep[j] = False
             aside.append((work.names[j], words))
+            copied += [(work.names[j], copy)] if copy else []
             notes.add("LD185", use=[work.names[j]], **facts)
-    return work.keep(keep)._replace(aside=tuple(aside)) if not keep.all() else work
+    return work.keep(keep)._replace(aside=tuple(aside), copies=tuple(copied)) if not keep.all() else work
 
 
 def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, notes: Notes) -> None:

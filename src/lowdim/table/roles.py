@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array, Mask
 from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, date_order, dates, is_code, matches
 from lowdim.table.detect import GAP_CODES
+from lowdim.table.kinds.functions import CopyOf
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.notes import Notes
 from lowdim.table.options import LISTS, ReadingOptions
@@ -46,6 +47,7 @@ class Column(NamedTuple):
     levels: tuple[float, ...] = ()  # the values it can have, where it is an item of a few levels
     offset: float = 0.0  # that was added before its logarithm was taken
     answers: tuple[str, ...] = ()  # of zeros and ones made from a label: the label of 0 (or "") and that of 1
+    copy: CopyOf | None = None  # the column that it says the same as, for which it was left out
 
     @property
     def name_in_file(self) -> str:

@@ -22,6 +22,7 @@ HARMLESS = re.compile(
     r"|[+-]?[\d.,]*\d([eE][+-]?\d+)? ?[°µμ]?[^\W\d_]+( ?/ ?[°µμ]?[^\W\d_]+)?"
 )
 ROWS_AT_ONCE = 4096  # rows turned into text at once
+EXACT_FIGURES = 12  # of a fill that is known
 LINE_END_BYTES = 2**16  # bytes in which the line ends are looked for
 Texts = dict[int, dict[int, str]]  # column -> row -> text, both from 0 as they stand in the file
 
@@ -167,4 +168,5 @@ def fill_texts(values: Array, half: Array, decimal: str, around: tuple[str, str]
     """
     pairs = zip(values.tolist(), half.tolist(), strict=True)
     before, behind = around
-    return [f"{before}{figures_by_width(value, width).replace('.', decimal)}{behind}" for value, width in pairs]
+    texts = (figures_by_width(value, width, 6 if width else EXACT_FIGURES) for value, width in pairs)
+    return [f"{before}{text.replace('.', decimal)}{behind}" for text in texts]
