@@ -7,14 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.engine.fold import Run
-from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table
+from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table, why_aside
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.coded import CodedColumn, CodedSource
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import Table
 from lowdim.text.csv_table import csv_table
 from lowdim.text.escape import protect_terminal
+from lowdim.text.format import listing
 from lowdim.text.messages import Message, message
+
+NAMED_SPARED = 20  # columns that take no part, with the reason of each
 
 
 class MixedRows(NamedTuple):
@@ -44,6 +47,13 @@ def fit_mixed(t: Table, most: int, dims: int | str, seed: int, run: Run | None) 
     if model.n_components_ == 0:  # nothing is shared; a map has an axis all the same
         model = MixedFactorAnalysis(1, **options).fit(mixed.source, **how)
     return mixed, model
+
+
+def spared_words(t: Table, mixed: MixedTable) -> str:
+    """The columns that take no part in a mixed model, each with the reason; nothing where all do."""
+    taken = {c.position for c in mixed.columns}
+    spared = [f"{c.name} ({why_aside(c)})" for c in t.columns if c.position not in taken]
+    return f"Columns that take no part: {listing(spared, NAMED_SPARED)}." if spared else ""
 
 
 def fills_of_mixed(model: Any, mixed: MixedTable, row_names: tuple[str, ...]) -> str:

@@ -27,7 +27,7 @@ from lowdim.jobs.asked_models import (
     told_apart,
     view_source,
 )
-from lowdim.jobs.mixed_model import fills_of_mixed, fit_mixed, read_mixed_rows
+from lowdim.jobs.mixed_model import fills_of_mixed, fit_mixed, read_mixed_rows, spared_words
 from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, staged, write
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.mixed_table import MixedTable
@@ -180,8 +180,8 @@ def fit_method(
     >>> fit_method(X, "ppca", dims=1).places.z.shape
     (50, 1)
     """
-    t = read(table)
     method = find_method(name, FITTED)
+    t = read(table, **read_for(method))
     if options and method.kinds:
         raise error("LD210", option="options", value=", ".join(options), allowed=f"none here: {FIXED_OPTIONS}")
     if (label is not None and method.asks != "classes") or (views is not None and method.asks != "views"):
@@ -200,6 +200,11 @@ def fit_method(
     if method.asks == "views":
         return _fit_views(t, method, asked, views)
     return _fit_numbers(t, method, asked)
+
+
+def read_for(method: ModelEntry) -> dict[str, Any]:
+    """How a table is read for a method: one that takes labels has a place for rows that hold nothing else."""
+    return {"labelled_rows": True} if method.kinds else {}
 
 
 class Asked(NamedTuple):
@@ -296,7 +301,7 @@ def _fit_kinds(t: Table, method: ModelEntry, dims: int | str, random_state: int,
     mixed, model = fit_mixed(t, method.begins or 1, dims, random_state, run)
     places = place_rows(model, method, mixed.source)
     settings = Settings(dims, t.scale, seed=random_state)
-    return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, mixed=mixed)
+    return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, spared_words(t, mixed), mixed=mixed)
 
 
 def _check_gaps(method: ModelEntry, X: Array, fix: str) -> None:

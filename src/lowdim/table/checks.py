@@ -18,7 +18,7 @@ from lowdim.table.kinds.stuck import stuck_stretches
 from lowdim.table.kinds.sums import find_sums
 from lowdim.table.notes import Notes
 from lowdim.table.options import ReadingOptions
-from lowdim.table.roles import MOST_LABELS, Column, Place, asked_role
+from lowdim.table.roles import MOST_LABELS, Column, Place, asked_role, mostly_answers
 from lowdim.text.fix import Fix, Spelling, choices, propose
 from lowdim.text.format import count, figures, listing
 from lowdim.text.messages import error
@@ -130,7 +130,7 @@ def enough_rows(work: Numbers, place: Place, notes: Notes) -> None:
 
 
 def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
-    """Columns and rows without any number are left out."""
+    """Columns without any number are left out."""
     seen = ~np.isnan(work.X)
     full: Mask = np.asarray(seen.any(axis=0))
     gone = [c for c, kept in zip(work.columns, full, strict=True) if not kept]
@@ -144,8 +144,13 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
             was="was" if one else "were",
             fix=Fix("say so:  ", propose(drop=[c.name for c in gone])),
         )
-        work, seen = work.keep(full), seen[:, full]
-    rows = seen.any(axis=1)
+        work = work.keep(full)
+    return work
+
+
+def empty_rows(work: Numbers, labelled: Mask, place: Place, notes: Notes, number: str = "measured number") -> Numbers:
+    """Rows without any number are left out, but for those that are kept for their labels."""
+    rows = ~np.isnan(work.X).all(axis=1) | labelled[work.rows]
     if not rows.all() and work.columns:
         lost = place.lines[work.rows[~rows]]
         one = len(lost) == 1
@@ -155,6 +160,7 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
             what=count(len(lost), "row") + (" is" if one else " are"),
             was="was" if one else "were",
             rows=f"{place.unit}{'' if one else 's'} {listing(lost)}",
+            number=number,
         )
         work = work._replace(X=work.X[rows], rows=work.rows[rows])
     return work
@@ -356,16 +362,18 @@ def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
             column=c.name,
             share=f"{share[j]:.0%}",
             others=len(work.columns) - 1,
-            drop=[c.name],
+            drop=[c.name_in_file],
         )
 
 
 def _rare(work: Numbers, notes: Notes) -> None:
+    """Columns that scaling stretches; answers have a likelihood of their own where most columns are answers."""
+    by_answers = mostly_answers(work.columns, len(work.X))
     for j, middle in enumerate(_quantiles(work.X, (0.5,))[0]):
         c, x = work.columns[j], work.X[:, j]
         x = x[~np.isnan(x)]
         share = float((x == middle).mean())  # a value that most rows have is the median
-        if ONE_VALUE_SHARE <= share < 1 and len(x) >= 20:
+        if ONE_VALUE_SHARE <= share < 1 and len(x) >= 20 and not (by_answers and c.is_answer):
             notes.add(
                 "LD132",
                 f"column {c.position}",
@@ -374,7 +382,7 @@ def _rare(work: Numbers, notes: Notes) -> None:
                 value=figures(middle, 6),
                 share=f"{np.floor(100 * share):.0f}%",
                 rows=count(int((x != middle).sum()), "row"),
-                drop=[c.name],
+                drop=[c.name_in_file],
             )
 
 
@@ -427,7 +435,7 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
             what=listed,
             r=r,
             times="twice" if len(names) == 2 else f"{len(names)} times",
-            drop=names[1:],
+            drop=list(dict.fromkeys(work.columns[j].name_in_file for j in others)),
         )
 
 
@@ -490,8 +498,9 @@ def _runs(positions: list[int]) -> list[list[int]]:
 
 
 def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
+    """Rows that are there twice; where all columns hold answers, rows give the same ones by nature."""
     n, d = work.X.shape
-    if d < 3:
+    if d < 3 or all(c.is_answer for c in work.columns):
         return
     rows = np.ascontiguousarray(work.X + 0.0)
     keys = rows.view(np.dtype((np.void, rows.itemsize * d))).ravel()

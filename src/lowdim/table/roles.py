@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,8 @@ MOST_LABELS = 50  # columns that one encoded column may become
 STRAY_SHARE, STRAY_WORDS, ROWS_A_STRAY = 0.01, 2, 20  # words up to which a column of numbers is one: 1 %, or 1 in 20
 MOST_CODES = 8  # codes that a fix lists
 LEAST_NUMBERS = 2  # columns of numbers that an analysis needs
+LEAST_ANSWERS = 0.5  # share of the columns that hold answers, from which the map is that of a mixed model
+LEAST_MIXED_ROWS = 30
 ID_NAME = re.compile(r"(.*[_. -])?(id|index|idx|row|rownames?|nr|no|number|obs|sample|unnamed: 0)|", re.I)
 
 
@@ -53,6 +55,17 @@ class Column(NamedTuple):
     def name_in_file(self) -> str:
         """Its name without the answer that zeros and ones made from a label have behind it."""
         return self.name.removesuffix(protect_terminal(f"={self.answers[1]}")) if self.answers else self.name
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether a number is an answer: yes or no, a level, or one of zeros and ones made from a label."""
+        return self.encoded or (self.kind in ("yes/no", "ordinal") and bool(self.levels))
+
+
+def mostly_answers(numbers: Sequence[Column], n: int) -> bool:
+    """Whether so many of a file's columns that make the axes hold answers that the map is one of answers."""
+    every, answers = ({c.position for c in some} for some in (numbers, [c for c in numbers if c.is_answer]))
+    return n >= LEAST_MIXED_ROWS and len(every) > 2 and len(answers) >= LEAST_ANSWERS * len(every)
 
 
 class Place(NamedTuple):

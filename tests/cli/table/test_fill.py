@@ -418,3 +418,22 @@ def test_gaps_are_filled_by_copies_and_those_left_have_a_true_reason(lowdim, tmp
     }
     assert said.out.startswith("1 gap filled by what their copies say.") and "1 by its copy again" in said.out
     assert "Left as they are: gaps in town (1; 119 values in 119 cells), none (120; empty)." in said.out
+
+
+def test_rows_that_hold_labels_only_are_filled_from_them(lowdim, tmp_path):
+    rng = np.random.default_rng(4)
+    z = rng.standard_normal(150)
+    rows = [["x", "y", "side"]]
+    for v in z.tolist():
+        x, y = (v + 0.2 * rng.standard_normal(2)).round(2).tolist()
+        rows.append([f"{x}", f"{y}", "low" if v < 0 else "high"])
+    rows[5][:2] = rows[9][:2] = ["", ""]
+    rows[12] = ["", "", ""]
+    with open(tmp_path / "t.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    said = lowdim("fill", "t.csv", "-o", "o.csv", "--intervals")
+    new = changed(rows, records(tmp_path / "o.csv"))
+    assert set(new) == {(i, j) for i in (5, 9) for j in (0, 1)}
+    assert all((float(b) > 0) == (rows[i][2] == "high") for (i, _), (_, b) in new.items())
+    assert "Rows 5, 9 have no measured number: their numbers are filled from their labels" in said.out
+    assert "Row 12 has no measured number and was left out" in said.out

@@ -112,7 +112,7 @@ def fill_command(request: Request, out: str, intervals: bool, multiple: int) -> 
     check_other(request.file, out)
     check_level(request.level)
     with or_stream(request.options):
-        table = open_table(request.file, request.options)
+        table = open_table(request.file, {**request.options, "labelled_rows": True})
     to = Output(table, original(request.file, request.options), request.file, Path(out))
     if (table.X != table.X).any() or filled_aside(table):
         return fill_gaps(request, to, intervals, multiple)
@@ -365,11 +365,27 @@ def left_words(table: Table) -> list[str]:
     left = (c for c in table.columns if gaps_of(c) and c.role != "number" and c.name not in filled)
     still = [f"{c.name} ({gaps_of(c):,}; {why_aside(c)})" for c in left]
     lines = [f"Left as they are: gaps in {listing(still, NAMED_LEFT)}."] if still else []
+    lines += no_number_words(table)
     if len(table.left_rows):
         lines.append(no_place_words(table))
     if table.guess.skipped:
         lines.append(f"Not written again: {count(table.guess.skipped, 'line')} before the table.")
     return lines
+
+
+def no_number_words(table: Table) -> list[str]:
+    """Which rows are filled though they hold labels only, and from what."""
+    import numpy as np
+
+    from lowdim.table.kinds.copies import told_by_copies
+    from lowdim.text.format import listing
+
+    rows = table.rows[np.isnan(told_by_copies(table).X).all(axis=1)]
+    if not len(rows):
+        return []
+    named, its = (f"Row {rows[0] + 1} has", "its") if len(rows) == 1 else (f"Rows {listing(rows + 1)} have", "their")
+    how = f"{its} numbers are filled from {its} labels, or with what the columns hold where the engine sees no labels"
+    return [f"{named} no measured number: {how}."]
 
 
 def no_place_words(table: Table) -> str:

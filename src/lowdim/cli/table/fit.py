@@ -89,7 +89,7 @@ class ModelOptions(NamedTuple):
 def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -> None:
     """Fit one model by its name and save it as a run folder."""
     from lowdim.engine.monitor import INTERRUPTED
-    from lowdim.jobs.one_model import fit_method, save_fitted
+    from lowdim.jobs.one_model import fit_method, read_for, save_fitted
     from lowdim.jobs.run_folder import check_free
     from lowdim.registry import FITTED, find_method
 
@@ -98,13 +98,14 @@ def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -
     _check_sizes(method, request.dims, given)
     out = out or f"{stem(request.file)}.{method.name}.run"
     check_free(out, request.file, method.name)
-    table = open_table(request.file, request.options, ASIDE if method.kinds or method.asks == "classes" else ())
+    options = {**request.options, **read_for(method)}
+    table = open_table(request.file, options, ASIDE if method.kinds or method.asks == "classes" else ())
     with Stages(message_log().quiet) as stages:
         stages.now = method.name
         asked: dict[str, Any] = {"dims": request.dims, "clusters": given.clusters, "views": given.views}
         asked["label"] = _class_column(request) if method.asks == "classes" else None
         fitted = fit_method(table, method.name, **asked, random_state=request.seed, options=given.settings)
-    folder = save_fitted(fitted, out, options=request.options, command=command_line())
+    folder = save_fitted(fitted, out, options=options, command=command_line())
     if request.as_json:
         p = fitted.places
         print_json(

@@ -141,7 +141,7 @@ def fill(
     """
     check_level(level)
     seconds = check_engines(engines, words, budget)
-    source, standardize, read_table = numbers_of(table, standardize)
+    source, standardize, read_table = numbers_of(table, standardize, labelled_rows=words == "all")
     values, seen = gather(source)
     mask = np.ones(values.shape, dtype=bool) if seen is None else seen
     check_fillable(mask, source.columns)
@@ -190,7 +190,7 @@ def _filled(
     known = ~np.isnan(X)  # seen, or told by a copy
     mean, sd = fit.fills(rows)
     mean, sd = _with_labels(np.where(known, X, mean), np.where(known, 0.0, sd), labels)
-    copies = number_copies(table)
+    copies, by_copies = number_copies(table), known.all() and not mask.all()
     scales = None if table is None else table.scales
     filled = possible_fills(np.where(mask, values, mean / unit), mask, scales, labels)
     return Fills(
@@ -208,7 +208,8 @@ def _filled(
         how,
         table,
         scales,
-        *(best.engine, best.words, best.tried),
+        *((COPY, COPY_WORDS) if by_copies else (best.engine, best.words)),
+        best.tried,
         labels,
         came,
         copies,
@@ -254,7 +255,7 @@ def _outcome(
     """What fills a table: the best straight model, or within a budget the engine that drives it out."""
     mask, d = ~np.isnan(X), X.shape[1]
     if not models:  # nothing to fill, nothing to check
-        return Outcome(no_gaps, joined([]), *((STRAIGHT, STRAIGHT_WORDS) if not mask.all() else (COPY, COPY_WORDS)), ())
+        return Outcome(no_gaps, joined([]), STRAIGHT, STRAIGHT_WORDS, ())
     engines = engines_for(X) if budget else []
     if beside is not None:
         X = np.concatenate([X, beside.codes], axis=1)
