@@ -14,7 +14,7 @@ from lowdim.table.options import check_options
 from lowdim.table.read import load_raw, sample_raw, transpose_raw
 from lowdim.text.csv_table import csv_line
 from lowdim.text.escape import in_quotes, protect_cell
-from lowdim.text.format import figures_by_width
+from lowdim.text.format import all_digits, figures_by_width
 
 # a sign, digits with their marks, an exponent, a unit of letters, or dashes alone: nothing that a spreadsheet could run
 HARMLESS = re.compile(
@@ -22,7 +22,6 @@ HARMLESS = re.compile(
     r"|[+-]?[\d.,]*\d([eE][+-]?\d+)? ?[°µμ]?[^\W\d_]+( ?/ ?[°µμ]?[^\W\d_]+)?"
 )
 ROWS_AT_ONCE = 4096  # rows turned into text at once
-EXACT_FIGURES = 12  # of a fill that is known
 LINE_END_BYTES = 2**16  # bytes in which the line ends are looked for
 Texts = dict[int, dict[int, str]]  # column -> row -> text, both from 0 as they stand in the file
 
@@ -159,8 +158,8 @@ def decimal_of(column: Any, usual: str, unit: str = "") -> str:
 
 
 def fill_texts(values: Array, half: Array, decimal: str, around: tuple[str, str] = ("", "")) -> list[str]:
-    """Numbers as the file writes them, with the digits that their intervals (half widths) call for, their unit around
-    them.
+    """Numbers as the file writes them, with the digits that their intervals (half widths) call for, all where they have
+    none, their unit around them.
 
     >>> import numpy as np
     >>> fill_texts(np.array([3.14159265, 1234567.8]), np.array([0.5, 0.5]), ",")
@@ -168,5 +167,5 @@ def fill_texts(values: Array, half: Array, decimal: str, around: tuple[str, str]
     """
     pairs = zip(values.tolist(), half.tolist(), strict=True)
     before, behind = around
-    texts = (figures_by_width(value, width, 6 if width else EXACT_FIGURES) for value, width in pairs)
+    texts = (figures_by_width(value, width) if width else all_digits(value) for value, width in pairs)
     return [f"{before}{text.replace('.', decimal)}{behind}" for text in texts]

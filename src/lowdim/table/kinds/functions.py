@@ -68,7 +68,9 @@ class Relation(NamedTuple):
             return _to_unit(form.outer(self.a * form.inner(x) + self.b), self.unit_y)
 
     def back(self, y: Array) -> Array:
-        """The x that have these y."""
+        """The x that have these y; the same numbers where it is the same column."""
+        if self[:3] == Relation()[:3]:
+            return y
         form = FORMS[self.form]
         with np.errstate(all="ignore"):
             x = form.inner_undo((form.undo(y) - self.b) / self.a)
