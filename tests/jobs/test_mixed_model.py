@@ -35,7 +35,7 @@ def survey(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
         }
     )
     gaps = rng.random(whole.shape) < 0.1
-    gaps[:, 0] &= ~gaps[:, 1]  # a row without any number would be left out
+    gaps[:, 0] &= ~gaps[:, 1]  # of rows without any number there is a test of their own
     return whole, whole.mask(gaps)
 
 
@@ -58,6 +58,28 @@ def test_labels_take_part_unless_they_are_to_stay_labels(fitted):
     codes = both.columns[3].coded.values
     assert [both.columns[3].coded.labels[int(k)] for k in codes[seen]] == frame["town"][seen].tolist()
     assert np.isnan(codes[~seen]).all()
+
+
+def test_rows_that_hold_labels_only_take_part(tmp_path):
+    frame = survey()[1]
+    frame.loc[[3, 8, 20], ["height", "income"]] = np.nan
+    frame.loc[[3, 8], ["owner", "town"]] = ["yes", "Celle"]
+    frame.loc[20, ["owner", "town"]] = None
+    found = fit_method(frame, "mixed")
+    assert found.table.n == len(frame) - 1 and len(found.places.z) == len(frame) - 1
+    middle = found.places.sd[[3, 8], 0]
+    assert (middle < 0.8).all()  # an answer and a town say where they are
+    run = save_fitted(found, tmp_path / "r.run", options=found.table.options)
+    assert load_run(run).facts["table"]["rows"] == len(frame) - 1
+    assert ld.read(frame).n == len(frame) - 3
+
+
+def test_columns_that_take_no_part_are_named_with_the_reason():
+    frame = survey()[0].assign(one="x", street=[f"s{k % 70}" for k in range(240)])
+    frame["house"] = frame["owner"].map({"yes": "own", "no": "let"})
+    words = fit_method(frame, "mixed", dims=1).text()
+    spared = "one (has one label only), street (70 values, more than 50), house (says the same as owner)"
+    assert f"Columns that take no part: {spared}." in words
 
 
 def test_gaps_come_back_as_labels_with_their_probability(fitted, tmp_path):

@@ -151,3 +151,36 @@ def test_a_column_of_a_few_cells_beside_fuller_ones_is_left_out() -> None:
     assert read(frame).names == ("a", "b", "c", "d")
     ratings = pd.DataFrame(np.where(np.random.default_rng(0).random((100, 30)) < 0.05, noise(d=30), np.nan))
     assert "LD125" not in read(ratings.add_prefix("film")).messages.codes
+
+
+def contingency(n: int = 400) -> pd.DataFrame:
+    """Four columns of labels, one of them nearly always the same."""
+    rng = np.random.default_rng(0)
+    draw = {"class": ("1st", "2nd", "3rd"), "sex": ("f", "m"), "alive": ("no", "yes")}
+    frame = pd.DataFrame({name: rng.choice(labels, n) for name, labels in draw.items()})
+    return frame.assign(age=np.where(rng.random(n) < 0.03, "child", "adult"))
+
+
+def test_answers_repeat_by_nature_and_are_not_scaled() -> None:
+    found = read(contingency()).messages.codes
+    assert "LD198" in found and not {"LD191", "LD132"} & set(found)
+
+
+def test_the_fix_for_a_rare_answer_names_the_column_of_the_file() -> None:
+    frame = contingency().assign(**{f"x{k}": column for k, column in enumerate(noise(400, 6).T)})
+    (rare,) = [m for m in read(frame, encode=["age"]).messages if m.code == "LD132"]
+    assert "'age=child'" in rare.what and "--drop age," in str(rare.fix)
+
+
+def test_rows_whose_only_number_is_in_a_column_left_out_are_said_to_be_left_out() -> None:
+    X = noise(N).round(2)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(again=X[:, 0], group=np.where(X[:, 1] > 0, "p", "q"))
+    frame.loc[7, ["a", "b", "c"]] = np.nan
+    frame.loc[[20, 21], "again"] = np.nan
+    frame.loc[9, ["a", "b", "c", "again"]] = np.nan
+    table = read(frame)
+    said = [m.what for m in table.messages if m.code == "LD121"]
+    assert table.n == N - 2 and not np.isnan(table.X).all(axis=1).any()
+    assert "without any measured number" in said[0] and "number in the columns that are used" in said[1]
+    kept = read(frame, labelled_rows=True)
+    assert kept.n == N and "LD121" not in kept.messages.codes

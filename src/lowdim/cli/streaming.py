@@ -38,6 +38,7 @@ READING_OPTIONS = (
     "names",
     "sheet",
     "keep_copies",
+    "labelled_rows",
     "strict",
     "no_log",
 )  # how a run's table was read: of no meaning for the numbers of another file

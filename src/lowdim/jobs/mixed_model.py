@@ -15,7 +15,7 @@ from lowdim.jobs.run_tables import gap_table
 from lowdim.judge.mixed.mixed_cells import GapAnswers
 from lowdim.judge.mixed.mixed_map import numbers_of_columns
 from lowdim.judge.mixed.named_map import named_map, number_names, number_scales, numbers_of_codes
-from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table, with_kinds
+from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table, why_aside, with_kinds
 from lowdim.judge.rows.bulk import law_of_later_rows
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.coded import CodedColumn
@@ -23,8 +23,11 @@ from lowdim.storage.model_file import load
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import Table
 from lowdim.text.escape import protect_terminal
+from lowdim.text.format import listing
 from lowdim.text.labels import unseen_labels
 from lowdim.text.messages import Message, error
+
+NAMED_SPARED = 20  # columns that take no part, with the reason of each
 
 
 class MixedRows(NamedTuple):
@@ -87,6 +90,13 @@ def saved_mixed(model: Any, mixed: MixedTable, t: Table, level: float) -> tuple[
     calibration, map, X = named.calibration(level), named.map, named.X
     fills = gap_table(t.row_names, map.names, X, map.fills(X, calibration), map.gap_answers(X))
     return fills, facts_of_apply(law_of_later_rows(named.law), calibration)
+
+
+def spared_words(t: Table, mixed: MixedTable) -> str:
+    """The columns that take no part in a mixed model, each with the reason; nothing where all do."""
+    taken = {c.position for c in mixed.columns}
+    spared = [f"{c.name} ({why_aside(c)})" for c in t.columns if c.position not in taken]
+    return f"Columns that take no part: {listing(spared, NAMED_SPARED)}." if spared else ""
 
 
 def read_mixed_rows(model: Any, new: Any, **options: Any) -> MixedRows:

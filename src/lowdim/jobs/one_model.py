@@ -27,16 +27,8 @@ from lowdim.jobs.asked_models import (
     told_apart,
     view_source,
 )
-from lowdim.jobs.mixed_model import fit_mixed, place_mixed, saved_mixed
-from lowdim.jobs.run_folder import (
-    MODEL,
-    ONE_MODEL,
-    SavedRun,
-    run_facts,
-    save_facts,
-    staged,
-    write,
-)
+from lowdim.jobs.mixed_model import fit_mixed, place_mixed, saved_mixed, spared_words
+from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, staged, write
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.table_input import read
@@ -188,8 +180,8 @@ def fit_method(
     >>> fit_method(X, "ppca", dims=1).places.z.shape
     (50, 1)
     """
-    t = read(table)
     method = find_method(name, FITTED)
+    t = read(table, **read_for(method))
     if (label is not None and method.asks != "classes") or (views is not None and method.asks != "views"):
         word, able = ("label", "lda") if label is not None else ("views", "cca")
         raise error("LD210", option=word, value=label or views, allowed=f"None for {method.title}: it is for {able}")
@@ -206,6 +198,11 @@ def fit_method(
     if method.asks == "views":
         return _fit_views(t, method, asked, views)
     return _fit_numbers(t, method, asked)
+
+
+def read_for(method: ModelEntry) -> dict[str, Any]:
+    """How a table is read for a method: one that takes labels has a place for rows that hold nothing else."""
+    return {"labelled_rows": True} if method.kinds else {}
 
 
 class Asked(NamedTuple):
@@ -308,7 +305,7 @@ def _fit_kinds(t: Table, method: ModelEntry, asked: Asked, run: Run | None) -> F
     mixed, model = fit_mixed(t, method.begins or 1, asked.dims, asked.seed, run, asked.options)
     places = place_rows(model, method, mixed.source)
     settings = Settings(asked.dims, t.scale, seed=asked.seed)
-    return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, mixed=mixed)
+    return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, spared_words(t, mixed), mixed=mixed)
 
 
 def _check_gaps(method: ModelEntry, X: Array, fix: str) -> None:

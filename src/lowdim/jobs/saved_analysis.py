@@ -158,7 +158,7 @@ class SavedAnalysis(Analysis):
         stored = self._stored.get("fills")
         if stored is None:
             return self._stages.fills()
-        from lowdim.judge.fills.filled_table import Fills
+        from lowdim.judge.fills.filled_table import Fills, number_copies
         from lowdim.judge.fills.fills import possible_fills
 
         fields = unpacked(stored)
@@ -170,7 +170,7 @@ class SavedAnalysis(Analysis):
         filled = possible_fills(filled, ~gap, scales, labels)
         same: dict[str, Any] = dict.fromkeys(("filled", "lower", "upper", "sd"), filled)  # intervals follow
         fills = Fills(**fields, **same, is_filled=gap, drawn=self._drawn, scales=scales, labels=labels)
-        return fills.at(fills.level)
+        return fills._replace(copies=number_copies(self.table)).at(fills.level)
 
     @cached_property
     def axes(self) -> tuple[AxisCard, ...]:

@@ -148,6 +148,12 @@ def with_kinds(mixed: MixedTable, asked: Mapping[str, str], logs: Collection[str
     return MixedTable(tuple(c._replace(kind=kinds.get(c.name, c.kind)) for c in mixed.columns))
 
 
+def label_column(c: Column, table: Table) -> MixedColumn:
+    """A column of labels as codes, in the rows of the table and in those left out of it."""
+    made = _words(c.name, c.values, c.position)
+    return made._replace(left=_left_codes(made, table))
+
+
 def _left_codes(column: MixedColumn, table: Table) -> Array:
     """A column in the rows that have no number: its labels where it was set aside, else gaps."""
     code = {label: float(k) for k, label in enumerate(column.coded.labels)}
@@ -162,6 +168,28 @@ def is_label(c: Column) -> bool:
         return False
     seen = [v for v in c.values if v is not None]
     return 2 <= len(set(seen)) <= min(MOST_LABELS, len(seen) // ROWS_A_LABEL)
+
+
+def why_aside(c: Column) -> str:
+    """Why a column is neither filled nor part of a mixed model, in a few words."""
+    seen = [v for v in c.values.tolist() if v is not None and v == v]
+    levels = len({str(v) for v in seen})
+    if not seen:
+        return "empty"
+    if c.copy is not None:
+        return f"says the same as {c.copy.name}"
+    if c.role != "label":
+        words = {"id": "names rows", "time": "says when", "weight": "weighs rows"}
+        return words.get(c.role) or ("never changes" if levels == 1 else c.note or "left out")
+    if c.date or c.kind not in (*LABEL_KINDS, "key"):
+        return c.note or c.kind or "a date"
+    if levels == 1:
+        return "has one label only"
+    if 2 <= levels <= min(MOST_LABELS, len(seen) // ROWS_A_LABEL):
+        return "kept as a label, as asked"
+    many = f"{levels:,} values"
+    hardly_repeat = levels > len(seen) // ROWS_A_LABEL
+    return f"{many} in {len(seen):,} cells" if hardly_repeat else f"{many}, more than {MOST_LABELS}"
 
 
 def number_kind(c: Column) -> str:

@@ -40,14 +40,14 @@ def source_of(table: Table) -> ArraySource:
     return ArraySource(table.X, columns=table.names)
 
 
-def numbers_of(table: Any, standardize: bool | None) -> tuple[Source, bool, Table | None]:
+def numbers_of(table: Any, standardize: bool | None, **options: Any) -> tuple[Source, bool, Table | None]:
     """The numbers, whether columns count in units of their spread, and the Table where there is one.
 
-    A path or a data frame is read as `lowdim.read` does; an array or a Source is taken as it is.
+    A path or a data frame is read as `lowdim.read` does, with these options; an array or a Source is taken as it is.
     """
     if isinstance(table, str | PathLike | Table) or (hasattr(type(table), "columns") and not isinstance(table, Source)):
         from lowdim.judge.scales import on_suitable_scales
 
-        t = on_suitable_scales(read(table))
+        t = on_suitable_scales(read(table, **options))
         return source_of(t), t.scale == "unit" if standardize is None else standardize, t
     return as_source(table), standardize is None or standardize, None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.math.linalg import Array, Mask
-from lowdim.table.kinds.functions import MOST_PARTNERS, alike_pairs, find_functions
+from lowdim.table.kinds.functions import MOST_PARTNERS, CopyOf, Relation, alike_pairs, find_functions
 from lowdim.table.kinds.gap_codes import find_gap_codes
 from lowdim.table.kinds.products import find_products
 from lowdim.table.kinds.scales import log_entries
@@ -18,7 +18,7 @@ from lowdim.table.kinds.stuck import stuck_stretches
 from lowdim.table.kinds.sums import find_sums
 from lowdim.table.notes import Notes
 from lowdim.table.options import ReadingOptions
-from lowdim.table.roles import MOST_LABELS, Column, Place, asked_role
+from lowdim.table.roles import MOST_LABELS, Column, Place, asked_role, mostly_answers
 from lowdim.text.fix import Fix, Spelling, choices, propose
 from lowdim.text.format import count, figures, listing
 from lowdim.text.messages import error
@@ -44,6 +44,7 @@ class Numbers(NamedTuple):
     columns: list[Column]
     rows: NDArray[np.intp]  # positions in the file, from 0
     aside: tuple[tuple[str, str], ...] = ()  # columns left out for a reason of their own: name and reason
+    copies: tuple[tuple[str, CopyOf], ...] = ()  # those of them that say the same as one other
 
     @property
     def names(self) -> list[str]:
@@ -129,7 +130,7 @@ def enough_rows(work: Numbers, place: Place, notes: Notes) -> None:
 
 
 def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
-    """Columns and rows without any number are left out."""
+    """Columns without any number are left out."""
     seen = ~np.isnan(work.X)
     full: Mask = np.asarray(seen.any(axis=0))
     gone = [c for c, kept in zip(work.columns, full, strict=True) if not kept]
@@ -143,8 +144,13 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
             was="was" if one else "were",
             fix=Fix("say so:  ", propose(drop=[c.name for c in gone])),
         )
-        work, seen = work.keep(full), seen[:, full]
-    rows = seen.any(axis=1)
+        work = work.keep(full)
+    return work
+
+
+def empty_rows(work: Numbers, labelled: Mask, place: Place, notes: Notes, number: str = "measured number") -> Numbers:
+    """Rows without any number are left out, but for those that are kept for their labels."""
+    rows = ~np.isnan(work.X).all(axis=1) | labelled[work.rows]
     if not rows.all() and work.columns:
         lost = place.lines[work.rows[~rows]]
         one = len(lost) == 1
@@ -154,6 +160,7 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
             what=count(len(lost), "row") + (" is" if one else " are"),
             was="was" if one else "were",
             rows=f"{place.unit}{'' if one else 's'} {listing(lost)}",
+            number=number,
         )
         work = work._replace(X=work.X[rows], rows=work.rows[rows])
     return work
@@ -217,19 +224,21 @@ def _span(X: Array) -> tuple[Array, Array]:
 def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
     """Exact copies of an earlier column are left out."""
     first: dict[bytes, int] = {}
+    found = list[tuple[str, CopyOf]]()
     keep = np.ones(len(work.columns), dtype=bool)
     for j, column in enumerate(work.columns):
         key = (work.X[:, j] + 0.0).tobytes()  # -0 is 0; all gaps are one NaN
         other = first.setdefault(key, j)
         if other != j and not options.keep_copies:
             keep[j] = False
+            found.append((column.name, CopyOf(work.names[other], Relation())))
             notes.add(
                 "LD141",
                 f"columns {column.position} and {work.columns[other].position}",
                 column=column.name,
                 other=work.names[other],
             )
-    return work.keep(keep) if not keep.all() else work
+    return work.keep(keep)._replace(copies=tuple(found)) if found else work
 
 
 def sums(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
@@ -249,10 +258,12 @@ class _Made(NamedTuple):
     column: int
     words: str
     share: float
+    copy: CopyOf | None = None  # where it is made of one
 
 
 def _as_functions(work: Numbers) -> list[_Made]:
-    return [_Made(f.column, f.words, f.share) for f in find_functions(work.X, work.names)]
+    found = find_functions(work.X, work.names)
+    return [_Made(f.column, f.words, f.share, CopyOf(work.names[f.of], f.relation)) for f in found]
 
 
 def _as_products(work: Numbers) -> list[_Made]:
@@ -268,16 +279,17 @@ def _without(work: Numbers, made: list[_Made], options: ReadingOptions, notes: N
     """The columns without those that are made of others, each named with its identity."""
     logged = log_entries(options.log, work.names)
     free = [not (c.encoded or c.name in logged or asked_role(c.name, options)) for c in work.columns]
-    keep, aside = np.ones(len(work.columns), dtype=bool), list(work.aside)
-    for j, words, share in made:
+    keep, aside, copied = np.ones(len(work.columns), dtype=bool), list(work.aside), list(work.copies)
+    for j, words, share, copy in made:
         facts = {"column": work.names[j], "identity": words}
         if free[j] and share < PARTS_SHARE:
             notes.add("LD186", share=f"{share:.0%}", drop=[work.names[j]], **facts)
         elif free[j] and keep.sum() > 2:
             keep[j] = False
             aside.append((work.names[j], words))
+            copied += [(work.names[j], copy)] if copy else []
             notes.add("LD185", use=[work.names[j]], **facts)
-    return work.keep(keep)._replace(aside=tuple(aside)) if not keep.all() else work
+    return work.keep(keep)._replace(aside=tuple(aside), copies=tuple(copied)) if not keep.all() else work
 
 
 def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, notes: Notes) -> None:
@@ -350,16 +362,18 @@ def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
             column=c.name,
             share=f"{share[j]:.0%}",
             others=len(work.columns) - 1,
-            drop=[c.name],
+            drop=[c.name_in_file],
         )
 
 
 def _rare(work: Numbers, notes: Notes) -> None:
+    """Columns that scaling stretches; answers have a likelihood of their own where most columns are answers."""
+    by_answers = mostly_answers(work.columns, len(work.X))
     for j, middle in enumerate(_quantiles(work.X, (0.5,))[0]):
         c, x = work.columns[j], work.X[:, j]
         x = x[~np.isnan(x)]
         share = float((x == middle).mean())  # a value that most rows have is the median
-        if ONE_VALUE_SHARE <= share < 1 and len(x) >= 20:
+        if ONE_VALUE_SHARE <= share < 1 and len(x) >= 20 and not (by_answers and c.is_answer):
             notes.add(
                 "LD132",
                 f"column {c.position}",
@@ -368,7 +382,7 @@ def _rare(work: Numbers, notes: Notes) -> None:
                 value=figures(middle, 6),
                 share=f"{np.floor(100 * share):.0f}%",
                 rows=count(int((x != middle).sum()), "row"),
-                drop=[c.name],
+                drop=[c.name_in_file],
             )
 
 
@@ -421,7 +435,7 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
             what=listed,
             r=r,
             times="twice" if len(names) == 2 else f"{len(names)} times",
-            drop=names[1:],
+            drop=list(dict.fromkeys(work.columns[j].name_in_file for j in others)),
         )
 
 
@@ -484,8 +498,9 @@ def _runs(positions: list[int]) -> list[list[int]]:
 
 
 def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
+    """Rows that are there twice; where all columns hold answers, rows give the same ones by nature."""
     n, d = work.X.shape
-    if d < 3:
+    if d < 3 or all(c.is_answer for c in work.columns):
         return
     rows = np.ascontiguousarray(work.X + 0.0)
     keys = rows.view(np.dtype((np.void, rows.itemsize * d))).ravel()

@@ -22,7 +22,7 @@ SWITCHES: dict[str, tuple[str, Any]] = {
 VALUES = {
     f"--{name.replace('_', '-')}": name
     for name in ReadingOptions._fields
-    if name not in ("header", "transpose", "keep_copies", "strict", "no_log", "pairs", "units")
+    if name not in ("header", "transpose", "keep_copies", "strict", "no_log", "pairs", "units", "labelled_rows")
 }
 
 

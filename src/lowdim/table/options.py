@@ -36,6 +36,7 @@ class ReadingOptions(NamedTuple):
     inf: str = "error"
     below_limit: str | None = None
     keep_copies: bool = False
+    labelled_rows: bool = False  # keep rows that hold labels and no number: a model of labels has a place for them
     scale: str = "unit"  # how the analysis will scale: decides which notes make sense, and is kept in the table
     sample: int | None = None
     memory: int | None = None  # bytes; None: what is free now

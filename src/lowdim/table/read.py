@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array, evenly_spread
+from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.storage.memory import free_memory
 from lowdim.table import cells as cell
 from lowdim.table import checks
@@ -31,7 +31,16 @@ from lowdim.table.kinds.scales import log_entries, log_words
 from lowdim.table.notes import CheckError, Messages, Notes
 from lowdim.table.open_file import Raw, file_digest, find_file, too_large
 from lowdim.table.options import LISTS, ReadingOptions, check_options, split_names
-from lowdim.table.roles import Column, Place, asked_role, assign_roles, check_names, note_labels, unique_names
+from lowdim.table.roles import (
+    MOST_LABELS,
+    Column,
+    Place,
+    asked_role,
+    assign_roles,
+    check_names,
+    note_labels,
+    unique_names,
+)
 from lowdim.table.table import Table
 from lowdim.table.text_file import read_text, separator_word
 from lowdim.text.escape import protect_terminal, shown
@@ -40,6 +49,7 @@ from lowdim.text.format import count, listing
 from lowdim.text.labels import label_places
 from lowdim.text.messages import error, message
 
+USED = "number in the columns that are used"
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
 EXPECTED = (
     "LD008",
@@ -93,6 +103,8 @@ def read(table: Any, **options: Any) -> Table:
         What cells such as "<0.05" are worth.
     keep_copies : bool, default False
         Keep columns that repeat an earlier one.
+    labelled_rows : bool, default False
+        Keep rows that hold labels and no number, as a model of labels takes them; else they are left out.
     scale : {"unit", "none"}, default "unit"
         How an analysis will scale the columns; decides which notes make sense.
     strict : bool, default False
@@ -382,15 +394,29 @@ def check_numbers(
     work = checks.stack(columns, len(raw.lines))
     work = checks.infinite(work, reading, place, notes)
     checks.enough_rows(work, place, notes)
-    work = checks.empty(work, place, notes)
+    labelled = _labelled(columns, reading, work)
+    work = checks.empty_rows(checks.empty(work, place, notes), labelled, place, notes)
     checks.enough_rows(work, place, notes)
     work = checks.copies(checks.constant(work, place, notes), reading, notes)
     if raw.names is not None or raw.path:
         work = checks.sums(checks.nearly_empty(work, reading, notes), reading, notes)
+    if work.columns and not reading.labelled_rows:  # else what was left out may tell what a row is
+        work = checks.empty_rows(work, labelled, place, notes, USED)
     work = checks.logs(work, reading, place)
     checks.enough_columns(work, columns, _better_separator(raw, reading), place, notes)
     notes.stop()
     return checks.remarks(work, reading, place, notes)
+
+
+def _labelled(columns: list[Column], reading: ReadingOptions, work: checks.Numbers) -> Mask:
+    """The rows that are kept for their labels, where that was asked for: labels that rows with numbers have too."""
+    found: Mask = np.zeros(len(work.X), dtype=bool)
+    measured = ~np.isnan(work.X).all(axis=1)
+    for c in columns if reading.labelled_rows else ():
+        if c.role == "label" and not c.date and 2 <= len({*c.values} - {None}) <= MOST_LABELS:
+            known = {*c.values[measured]} - {None}
+            found |= np.array([v in known for v in c.values], dtype=bool)
+    return found
 
 
 def check_pairs(columns: list[Column], raw: Raw, reading: ReadingOptions, place: Place, notes: Notes) -> checks.Numbers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lowdim.math.linalg import Array, Mask
 from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, date_order, dates, is_code, matches
 from lowdim.table.detect import GAP_CODES
+from lowdim.table.kinds.functions import CopyOf
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.notes import Notes
 from lowdim.table.options import LISTS, ReadingOptions
@@ -28,6 +29,8 @@ MOST_LABELS = 50  # columns that one encoded column may become
 STRAY_SHARE, STRAY_WORDS, ROWS_A_STRAY = 0.01, 2, 20  # words up to which a column of numbers is one: 1 %, or 1 in 20
 MOST_CODES = 8  # codes that a fix lists
 LEAST_NUMBERS = 2  # columns of numbers that an analysis needs
+LEAST_ANSWERS = 0.5  # share of the columns that hold answers, from which the map is that of a mixed model
+LEAST_MIXED_ROWS = 30
 ID_NAME = re.compile(r"(.*[_. -])?(id|index|idx|row|rownames?|nr|no|number|obs|sample|unnamed: 0)|", re.I)
 
 
@@ -46,11 +49,23 @@ class Column(NamedTuple):
     levels: tuple[float, ...] = ()  # the values it can have, where it is an item of a few levels
     offset: float = 0.0  # that was added before its logarithm was taken
     answers: tuple[str, ...] = ()  # of zeros and ones made from a label: the label of 0 (or "") and that of 1
+    copy: CopyOf | None = None  # the column that it says the same as, for which it was left out
 
     @property
     def name_in_file(self) -> str:
         """Its name without the answer that zeros and ones made from a label have behind it."""
         return self.name.removesuffix(protect_terminal(f"={self.answers[1]}")) if self.answers else self.name
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether a number is an answer: yes or no, a level, or one of zeros and ones made from a label."""
+        return self.encoded or (self.kind in ("yes/no", "ordinal") and bool(self.levels))
+
+
+def mostly_answers(numbers: Sequence[Column], n: int) -> bool:
+    """Whether so many of a file's columns that make the axes hold answers that the map is one of answers."""
+    every, answers = ({c.position for c in some} for some in (numbers, [c for c in numbers if c.is_answer]))
+    return n >= LEAST_MIXED_ROWS and len(every) > 2 and len(answers) >= LEAST_ANSWERS * len(every)
 
 
 class Place(NamedTuple):

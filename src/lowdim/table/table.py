@@ -61,7 +61,7 @@ class Table:
     shape : tuple of int
         Rows and columns of the file.
     left_rows, left_labels : array, dict of str to array
-        Rows of the file that were left out because they hold no number, and their labels.
+        Rows of the file that were left out because they hold no number, and their labels, those of copies too.
     messages : Messages
         What was found and what was changed.
     guess : Guess
@@ -99,7 +99,7 @@ class Table:
         self.rows = work.rows  # positions of the kept rows in the file, from 0
         self.lines, self.unit = raw.lines[work.rows], raw.unit
         self.left_rows = np.setdiff1d(np.arange(len(raw.lines)), work.rows)  # of the file, without any number
-        self.left_labels = {c.name: c.values[self.left_rows] for c in columns if c.role == "label"}
+        self.left_labels = {c.name: c.values[self.left_rows] for c in columns if c.role == "label" or c.copy}
         self.columns = _kept(columns, work)
         self.sha256 = raw.sha256 or _fingerprint(self.X, self.names)
         self.index = None if raw.index is None else raw.index[work.rows]  # of a frame
@@ -229,9 +229,8 @@ def _kept(columns: list[Column], work: Numbers) -> tuple[Column, ...]:
             j, new = numbers[c.name]
             result.append(new._replace(values=work.X[:, j]))
         else:
-            result.append(
-                c._replace(role="out", values=c.values[work.rows], note=dict(work.aside).get(c.name, "left out"))
-            )
+            note, copy = dict(work.aside).get(c.name, "left out"), dict(work.copies).get(c.name)
+            result.append(c._replace(role="out", values=c.values[work.rows], note=note, copy=copy))
     return tuple(result)
 
 

@@ -14,7 +14,7 @@ from lowdim.table.options import check_options
 from lowdim.table.read import load_raw, sample_raw, transpose_raw
 from lowdim.text.csv_table import csv_line
 from lowdim.text.escape import in_quotes, protect_cell
-from lowdim.text.format import figures_by_width
+from lowdim.text.format import all_digits, figures_by_width
 
 # a sign, digits with their marks, an exponent, a unit of letters, or dashes alone: nothing that a spreadsheet could run
 HARMLESS = re.compile(
@@ -158,8 +158,8 @@ def decimal_of(column: Any, usual: str, unit: str = "") -> str:
 
 
 def fill_texts(values: Array, half: Array, decimal: str, around: tuple[str, str] = ("", "")) -> list[str]:
-    """Numbers as the file writes them, with the digits that their intervals (half widths) call for, their unit around
-    them.
+    """Numbers as the file writes them, with the digits that their intervals (half widths) call for, all where they have
+    none, their unit around them.
 
     >>> import numpy as np
     >>> fill_texts(np.array([3.14159265, 1234567.8]), np.array([0.5, 0.5]), ",")
@@ -167,4 +167,5 @@ def fill_texts(values: Array, half: Array, decimal: str, around: tuple[str, str]
     """
     pairs = zip(values.tolist(), half.tolist(), strict=True)
     before, behind = around
-    return [f"{before}{figures_by_width(value, width).replace('.', decimal)}{behind}" for value, width in pairs]
+    texts = (figures_by_width(value, width) if width else all_digits(value) for value, width in pairs)
+    return [f"{before}{text.replace('.', decimal)}{behind}" for text in texts]

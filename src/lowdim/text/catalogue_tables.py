@@ -174,7 +174,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD121.table": Entry(
         TableWarning,
-        "{what} without any measured number and {was} left out: {rows}",
+        "{what} without any {number} and {was} left out: {rows}",
         "such a row has no place on the map",
         "",
         "changed",

@@ -395,3 +395,45 @@ def test_numbers_that_are_answers_get_probabilities(lowdim, tmp_path):
             assert below <= 0.5001 and upto >= 0.4999
             checked += 1
     assert checked == int(gaps.to_numpy().sum())
+
+
+def test_gaps_are_filled_by_copies_and_those_left_have_a_true_reason(lowdim, tmp_path):
+    rng = np.random.default_rng(3)
+    x, big = rng.standard_normal(120).round(2), rng.integers(10**8, 10**9, 120)
+    rows = [["x", "again", "big", "yes", "sign", "unit", "town", "none"]]
+    for k, (v, b) in enumerate(zip(x.tolist(), big.tolist(), strict=True)):
+        rows.append([f"{v}", f"{v}", f"{b}", "yn"[v > 0], "+-"[v > 0], "cm", f"t{k}", ""])
+    rows[3][0] = rows[4][1] = rows[5][1] = rows[6][3] = rows[7][4] = rows[8][4] = rows[9][5] = rows[10][6] = ""
+    with open(tmp_path / "t.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    said = lowdim("fill", "t.csv", "-o", "o.csv", "--intervals")
+    assert said.code == 0, said.err
+    new = {key: b for key, (_, b) in changed(rows, records(tmp_path / "o.csv")).items()}
+    assert new == {
+        (3, 0): rows[3][1],
+        **{(i, 1): rows[i][0] for i in (4, 5)},
+        (6, 3): "yn"[int(x[5] > 0)],
+        **{(i, 4): "+-"[int(x[i - 1] > 0)] for i in (7, 8)},
+        (9, 5): "cm",
+    }
+    assert said.out.startswith("1 gap filled by what their copies say.") and "1 by its copy again" in said.out
+    assert "Left as they are: gaps in town (1; 119 values in 119 cells), none (120; empty)." in said.out
+
+
+def test_rows_that_hold_labels_only_are_filled_from_them(lowdim, tmp_path):
+    rng = np.random.default_rng(4)
+    z = rng.standard_normal(150)
+    rows = [["x", "y", "side"]]
+    for v in z.tolist():
+        x, y = (v + 0.2 * rng.standard_normal(2)).round(2).tolist()
+        rows.append([f"{x}", f"{y}", "low" if v < 0 else "high"])
+    rows[5][:2] = rows[9][:2] = ["", ""]
+    rows[12] = ["", "", ""]
+    with open(tmp_path / "t.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    said = lowdim("fill", "t.csv", "-o", "o.csv", "--intervals")
+    new = changed(rows, records(tmp_path / "o.csv"))
+    assert set(new) == {(i, j) for i in (5, 9) for j in (0, 1)}
+    assert all((float(b) > 0) == (rows[i][2] == "high") for (i, _), (_, b) in new.items())
+    assert "Rows 5, 9 have no measured number: their numbers are filled from their labels" in said.out
+    assert "Row 12 has no measured number and was left out" in said.out

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lowdim.table.table import Column, Table
     from lowdim.table.write_back import Sheet, Texts
 
+NAMED_LEFT = 12  # columns whose gaps stay, with the reason of each
 # endings that promise something else than text
 OTHER = (
     ".parquet",
@@ -111,19 +112,20 @@ def fill_command(request: Request, out: str, intervals: bool, multiple: int) -> 
     check_other(request.file, out)
     check_level(request.level)
     with or_stream(request.options):
-        table = open_table(request.file, request.options)
+        table = open_table(request.file, {**request.options, "labelled_rows": True})
     to = Output(table, original(request.file, request.options), request.file, Path(out))
-    if (table.X != table.X).any() or word_gaps(table):
+    if (table.X != table.X).any() or filled_aside(table):
         return fill_gaps(request, to, intervals, multiple)
     return keep_as_it_is(request, to, intervals, multiple)
 
 
-def word_gaps(table: Table) -> set[str]:
-    """The columns of words that have gaps which can be filled."""
-    from lowdim.judge.mixed_table import mixed_table
+def filled_aside(table: Table) -> set[str]:
+    """The columns beside the numbers that have gaps which can be filled: words, and copies of other columns."""
+    from lowdim.judge.fills.filled_table import number_copies
+    from lowdim.judge.mixed.copied_labels import word_columns
 
-    mixed = mixed_table(table)
-    return {mixed.names[j] for j in mixed.words_with_gaps}
+    words = {c.name for c in word_columns(table).values() if len(c.gaps) or (c.left != c.left).any()}
+    return words | {copy.column for copy in number_copies(table) if len(copy.rows)}
 
 
 def keep_as_it_is(request: Request, to: Output, intervals: bool, multiple: int) -> None:
@@ -150,6 +152,7 @@ def fill_gaps(request: Request, to: Output, intervals: bool, multiple: int) -> N
         "sentence": fills.sentence,
         "columns": list(fills.columns),
         "labels": [label_facts(c) for c in fills.labels],
+        "copies": [{"column": c.column, "gaps": len(c.rows), "of": c.kept} for c in fills.copies],
         "fills_from": fills_from,
         "engine": fills.engine,
         "contest": list(fills.contest),
@@ -221,10 +224,10 @@ def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: 
     where = [(k, c) for k, c in enumerate(numbers) if fills.is_filled[:, k].any() and not c.encoded]
     written = {c.position: as_written(to, c) for _, c in where}
 
-    def cells(values: Any, labels: Texts) -> Texts:
+    def cells(values: Any, labels: Texts, end: int = 0) -> Texts:
         from lowdim.table.write_back import fill_texts
 
-        new = dict(labels)
+        new = dict(labels) | copy_texts(to, fills, values, end)
         for k, c in where:
             gap = fills.is_filled[:, k]
             half = (fills.upper[gap, k] - fills.lower[gap, k]) / 2
@@ -237,14 +240,28 @@ def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: 
     if intervals:
         ones = {j: dict.fromkeys(rows, "1") for j, rows in cells(fills.filled, likely).items()}
         wrote += [
-            put(to, "lower", to.sheet, cells(fills.lower, {})),  # a label has no interval: its gaps stay
-            put(to, "upper", to.sheet, cells(fills.upper, {})),
+            put(to, "lower", to.sheet, cells(fills.lower, {}, -1)),  # a label has no interval: its gaps stay
+            put(to, "upper", to.sheet, cells(fills.upper, {}, 1)),
             put(to, "mask", to.sheet.constant("0"), ones),
             *([put_probabilities(to, fills)] if fills.labels or levels_with_gaps(to, fills) else ()),
         ]
     for k, values in enumerate(fills.multiple(multiple, random_state=seed) if multiple else ()):
         wrote.append(put(to, str(k + 1), to.sheet, cells(values, label_texts(to, fills, seed, k))))
     return wrote
+
+
+def copy_texts(to: Output, fills: Fills, values: Any, end: int) -> Texts:
+    """The gaps of columns that are functions of others, by these values of those; or one end of their intervals."""
+    from lowdim.table.write_back import fill_texts
+
+    new: Texts = {}
+    for copy in fills.copies:
+        _, lower, upper = fills.of_copy(copy)
+        own = (copy.at(values), upper, lower)[end]
+        column = next(c for c in to.table.columns if c.position == copy.position)
+        texts = fill_texts(own, (upper - lower) / 2, *as_written(to, column))
+        new[copy.position - 1] = dict(zip(to.table.rows[copy.rows].tolist(), texts, strict=True))
+    return {j: texts for j, texts in new.items() if texts}
 
 
 def label_texts(to: Output, fills: Fills, seed: int = 0, draw: int | None = None) -> Texts:
@@ -267,17 +284,18 @@ def put_probabilities(to: Output, fills: Fills) -> Path:
     import numpy as np
 
     from lowdim.jobs.run_folder import write
-    from lowdim.judge.mixed_table import mixed_table
+    from lowdim.judge.mixed.copied_labels import word_columns
     from lowdim.table.write_back import lines
 
-    codes = {c.position: c.coded.values for c in mixed_table(to.table).columns if c.words}
+    codes = word_columns(to.table)
     columns: dict[str, list[str]] = {}
+    every_row = [*to.table.rows.tolist(), *to.table.left_rows.tolist()]
     for c in fills.labels:
-        own = codes[c.position]
+        own = np.concatenate([codes[c.position].coded.values, codes[c.position].left]).tolist()
         for k, label in enumerate(c.labels):
             texts = columns[f"{c.column}={label}"] = [""] * to.sheet.rows
-            for i, row in enumerate(to.table.rows.tolist()):
-                texts[row] = "" if own[i] != own[i] else str(int(own[i] == k))
+            for row, code in zip(every_row, own, strict=True):
+                texts[row] = "" if code != code else str(int(code == k))
             every = [*c.shares[:, k].tolist(), *(c.left_shares[:, k].tolist() if len(c.left) else ())]
             for row, p in zip(file_rows(to, c), every, strict=True):
                 texts[row] = f"{p:.4f}".replace(".", to.table.guess.decimal)
@@ -339,20 +357,35 @@ def fill_lines(to: Output, fills: Fills) -> list[str]:
 
 def left_words(table: Table) -> list[str]:
     """What OUT still has as gaps, or only a part of."""
+    from lowdim.judge.mixed_table import why_aside
     from lowdim.table.describe import gaps_of
     from lowdim.text.format import count, listing
 
-    filled = word_gaps(table)
+    filled = filled_aside(table)
     left = (c for c in table.columns if gaps_of(c) and c.role != "number" and c.name not in filled)
-    still = [f"{c.name} ({gaps_of(c):,})" for c in left]
-    lines = (
-        [f"Left as they are, being neither numbers nor labels that repeat: gaps in {listing(still)}."] if still else []
-    )
+    still = [f"{c.name} ({gaps_of(c):,}; {why_aside(c)})" for c in left]
+    lines = [f"Left as they are: gaps in {listing(still, NAMED_LEFT)}."] if still else []
+    lines += no_number_words(table)
     if len(table.left_rows):
         lines.append(no_place_words(table))
     if table.guess.skipped:
         lines.append(f"Not written again: {count(table.guess.skipped, 'line')} before the table.")
     return lines
+
+
+def no_number_words(table: Table) -> list[str]:
+    """Which rows are filled though they hold labels only, and from what."""
+    import numpy as np
+
+    from lowdim.table.kinds.copies import told_by_copies
+    from lowdim.text.format import listing
+
+    rows = table.rows[np.isnan(told_by_copies(table).X).all(axis=1)]
+    if not len(rows):
+        return []
+    named, its = (f"Row {rows[0] + 1} has", "its") if len(rows) == 1 else (f"Rows {listing(rows + 1)} have", "their")
+    how = f"{its} numbers are filled from {its} labels, or with what the columns hold where the engine sees no labels"
+    return [f"{named} no measured number: {how}."]
 
 
 def no_place_words(table: Table) -> str:

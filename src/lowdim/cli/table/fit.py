@@ -90,7 +90,7 @@ class ModelOptions(NamedTuple):
 def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -> None:
     """Fit one model by its name and save it as a run folder."""
     from lowdim.engine.monitor import INTERRUPTED
-    from lowdim.jobs.one_model import fit_method, save_fitted
+    from lowdim.jobs.one_model import fit_method, read_for, save_fitted
     from lowdim.jobs.run_folder import check_free
     from lowdim.registry import FITTED, find_method
 
@@ -99,13 +99,14 @@ def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -
     _check_sizes(method, request.dims, given)
     out = out or f"{stem(request.file)}.{method.name}.run"
     check_free(out, request.file, method.name)
-    table = _open_for(method, request, given)
+    options = {**request.options, **read_for(method)}
+    table = _open_for(method, request.file, options, given)
     with Stages(message_log().quiet) as stages:
         stages.now = method.name
         asked: dict[str, Any] = {"dims": request.dims, "clusters": given.clusters, "views": given.views}
         asked["label"] = _class_column(request) if method.asks == "classes" else None
         fitted = fit_method(table, method.name, **asked, random_state=request.seed, options=given.settings)
-    folder = save_fitted(fitted, out, options=request.options, command=command_line())
+    folder = save_fitted(fitted, out, options=options, command=command_line())
     if request.as_json:
         p = fitted.places
         print_json(
@@ -129,13 +130,13 @@ def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -
         raise Done(130 if fitted.model.certificate_.reason == INTERRUPTED else 5)
 
 
-def _open_for(method: ModelEntry, request: Request, given: ModelOptions) -> Table:
+def _open_for(method: ModelEntry, file: str, options: dict[str, Any], given: ModelOptions) -> Table:
     """The table as this method takes it: columns whose likelihood is declared are not taken in logarithms."""
     from lowdim.jobs.mixed_model import parse_likelihoods
 
     unsaid = ASIDE if method.kinds or method.asks == "classes" else ()
     declared = parse_likelihoods(given.settings.get("likelihoods", {})) if method.kinds else {}
-    return open_table(request.file, request.options, unsaid, declared)
+    return open_table(file, options, unsaid, declared)
 
 
 def _say_how_options_are_given(options: Mapping[str, Any]) -> None:

@@ -49,6 +49,7 @@ class ColumnFill(NamedTuple):
     advice: str
     outside: int = 0  # fills below the smallest or above the largest value seen
     skewed: bool = False  # only positive values, and skewed: its logarithm may serve better
+    copy: str = ""  # how many of its gaps another column told, in words
 
 
 class HiddenErrors(NamedTuple):
@@ -143,6 +144,7 @@ def calibrated(
     rated = []
     for j, col in enumerate(columns):
         words = advice(col.skill, col.gaps / (col.gaps + col.seen), int(held[j]), col.tried, level)
+        words = "; ".join(filter(None, [words if col.tried or not col.copy else "", col.copy]))
         rated.append(col._replace(held=int(held[j]), factor=float(c[j] / usual), advice=words))
     return tuple(rated), c
 

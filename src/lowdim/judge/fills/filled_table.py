@@ -18,13 +18,15 @@ from lowdim.judge.fills.calibration import (
     width_word,
 )
 from lowdim.judge.fills.contest import STRAIGHT, STRAIGHT_WORDS, EngineTrial, contest_lines
-from lowdim.judge.fills.labels import LabelFill, label_lines, label_sentence
-from lowdim.judge.mixed_table import mixed_table
+from lowdim.judge.fills.labels import COPY, LabelFill, label_lines, label_sentence
+from lowdim.judge.mixed.copied_labels import word_columns
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.math.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.estimator import seed_of
 from lowdim.sources.coded import Labels, in_kind
+from lowdim.table.kinds.copies import copied_columns
+from lowdim.table.kinds.functions import Relation
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table, frame_like
 from lowdim.text.escape import join_names
@@ -43,6 +45,27 @@ class RawFills(NamedTuple):
     filled: Array
     sd: Array  # not calibrated
     unit: Array  # a power of two for each column
+
+
+class NumberCopy(NamedTuple):
+    """A column of numbers that was left out because it is a function of another: what fills its gaps."""
+
+    column: str
+    position: int  # in the file, from 1
+    of: int  # the column it is a function of, among the table's numbers
+    kept: str  # its name
+    relation: Relation
+    rows: NDArray[np.intp]  # in which it was a gap
+    told: NDArray[np.intp]  # in which it filled a gap of the other
+
+    def at(self, values: Array) -> Array:
+        """Its gaps, by these values of the table's numbers."""
+        return self.relation.of(values[self.rows, self.of])
+
+    @property
+    def words(self) -> str:
+        """What fills it, as a line of text."""
+        return f"{self.column}: {count(len(self.rows), 'gap')} filled as {self.kept} says, of which it is a copy."
 
 
 class Fills(NamedTuple):
@@ -72,6 +95,7 @@ class Fills(NamedTuple):
         LabelFill, ...
     ] = ()  # columns of words with gaps, also those that stand in `filled` as zeros and ones
     came: Any = None  # the frame that was filled
+    copies: tuple[NumberCopy, ...] = ()  # columns that were left out as functions of others
 
     @property
     def modelled(self) -> Array:
@@ -160,6 +184,8 @@ class Fills(NamedTuple):
     def engines(self) -> NDArray[Any]:
         """The name of what filled each gap, n x d; empty where a cell was seen."""
         names = np.where(self.is_filled, self.engine, "").astype(object)
+        for copy in self.copies:
+            names[copy.told, copy.of] = f"{COPY} {copy.column}"
         for c in self.labels:
             names[c.cells] = c.engine
         return names
@@ -180,7 +206,7 @@ class Fills(NamedTuple):
             return self.filled
         if self.came is None:
             return frame_like(self.filled, self.table.names, self.table)
-        return filled_frame(self.came, self.table, self.filled, self.labels)
+        return filled_frame(self.came, self.table, self.filled, self.labels, self.copies)
 
     def frames(self, m: int = 20, *, random_state: Any = 0) -> list[Any]:
         """m tables as `frame` is one, numbers and words drawn jointly: for statistics that count the doubt of fills."""
@@ -212,6 +238,8 @@ class Fills(NamedTuple):
 
     def own_model(self, map_dims: int | None = None) -> str:
         """Which model the fills are from; a map of the same table has a model of its own."""
+        if self.engine == COPY:
+            return f"Fills are {self.engine_words}."
         if self.engine != STRAIGHT:
             errors = {report.engine: report.error for report in self.contest}
             return (
@@ -242,7 +270,13 @@ class Fills(NamedTuple):
     def text(self, *, map_dims: int | None = None, logged: Collection[str] = ()) -> str:
         """The table of `lowdim fill`; `map_dims` are those of a map of the same table."""
         parts = [self._number_lines(map_dims, logged) if self.filled_numbers else [], self._label_text()]
-        return "\n".join([line for part in parts for line in part] or [NO_GAPS])
+        copies = [copy.words for copy in self.copies if len(copy.rows)]
+        return "\n".join([line for part in [*parts, copies] for line in part] or [NO_GAPS])
+
+    def of_copy(self, copy: NumberCopy) -> tuple[Array, Array, Array]:
+        """The fills of a copy, and the lower and upper ends of their intervals."""
+        ends = np.stack([copy.at(self.lower), copy.at(self.upper)])
+        return copy.at(self.filled), ends.min(axis=0), ends.max(axis=0)
 
     def _number_lines(self, map_dims: int | None, logged: Collection[str]) -> list[str]:
         dims = f"from {count(self.n_components, 'dimension')}"
@@ -334,8 +368,36 @@ def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: 
     return [*lines, note]
 
 
+# columns that say the same ----------------------------------------------------------------------------------
+def number_copies(table: Table | None) -> tuple[NumberCopy, ...]:
+    """The columns of numbers that were left out as functions of others, with the rows in which one tells the other."""
+    if table is None or table.holds != "measurements":
+        return ()
+    at, found, known = {name: j for j, name in enumerate(table.names)}, list[NumberCopy](), np.isnan(table.X)
+    for pair in copied_columns(table):
+        relation = pair.column.copy and pair.column.copy.relation
+        if relation and pair.kept.name in at:
+            j = at[pair.kept.name]
+            told = pair.told[known[pair.told, j]]
+            known[told, j] = False  # by the first of its copies
+            named = (pair.column.name, pair.column.position, j, pair.kept.name)
+            found.append(NumberCopy(*named, relation, pair.gaps, told))
+    return tuple(found)
+
+
+def with_copies(columns: tuple[ColumnFill, ...], copies: Sequence[NumberCopy]) -> tuple[ColumnFill, ...]:
+    """The columns, each with how many of its gaps its copies told."""
+    words: dict[int, list[str]] = {}
+    for copy in copies:
+        if len(copy.told):
+            words.setdefault(copy.of, []).append(f"{len(copy.told)} by its copy {copy.column}")
+    return tuple(c._replace(copy="; ".join(words.get(j, ()))) for j, c in enumerate(columns))
+
+
 # a frame that came in, in its own types --------------------------------------------------------------------
-def filled_frame(came: Any, table: Table, filled: Array, labels: tuple[LabelFill, ...]) -> Any:
+def filled_frame(
+    came: Any, table: Table, filled: Array, labels: tuple[LabelFill, ...], copies: tuple[NumberCopy, ...] = ()
+) -> Any:
     """The rows of a frame that were read, every column in its place; only gaps are not as they were."""
     names = [str(name) for name in came.columns]
     by_column: dict[str, tuple[Array, Labels]] = {}
@@ -343,10 +405,15 @@ def filled_frame(came: Any, table: Table, filled: Array, labels: tuple[LabelFill
     for j, c in enumerate(numbers):
         if not c.encoded:
             by_column[names[c.position - 1]] = (filled[:, j], ())
+    out = {c.position: c.values for c in table.columns}
+    for copy in copies:
+        values = np.array(out[copy.position])
+        values[copy.rows] = copy.at(filled)
+        by_column[names[copy.position - 1]] = (values, ())
     rows = _rows(came, table)
-    words = {c.position: c.coded.values for c in mixed_table(table).columns if c.words}
+    words = word_columns(table)
     for fill in labels:
-        codes, column = words[fill.position].copy(), _cells(rows, fill.position - 1)
+        codes, column = words[fill.position].coded.values.copy(), _cells(rows, fill.position - 1)
         codes[fill.rows] = fill.best
         by_column[names[fill.position - 1]] = _own_words(codes, column, fill)
     values = np.column_stack([part for part, _ in by_column.values()])

@@ -31,8 +31,8 @@ from lowdim.judge.fills.contest import (
 )
 from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.engines import Engine, Rung, engines_for
-from lowdim.judge.fills.filled_table import Fills, RawFills, declared_orders
-from lowdim.judge.fills.labels import LabelFill, fill_labels
+from lowdim.judge.fills.filled_table import Fills, RawFills, declared_orders, number_copies, with_copies
+from lowdim.judge.fills.labels import COPY, LabelFill, fill_labels
 from lowdim.judge.fills.mixed_engine import BesideNumbers, beside_numbers, beside_ones, mixed_engine, on_numbers
 from lowdim.judge.fills.models import TRIAL_TOL, FillModel, by_model, candidates, no_gaps, within_reach
 from lowdim.judge.fills.trials import (
@@ -43,6 +43,7 @@ from lowdim.judge.fills.trials import (
     row_folds,
     skill,
 )
+from lowdim.judge.mixed.copied_labels import certain_labels
 from lowdim.judge.mixed_table import mixed_table
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.judge.table_input import numbers_of
@@ -50,6 +51,7 @@ from lowdim.math.linalg import Array, Mask, evenly_spread
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.views import gather
+from lowdim.table.kinds.copies import told_by_copies
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table
 from lowdim.text.format import parse_duration
@@ -60,6 +62,7 @@ WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to 
 TRIAL_ROWS = 6_000  # rows of a large table that trials are made with: more of them teach nothing about a quantile
 FILL_SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
 SEES_ONES = ("nearest rows", "chained trees")  # engines that labels as zeros and ones serve
+COPY_WORDS = "what their copies say"
 CHOSEN_BEST = "chosen because it predicts hidden cells best"
 
 
@@ -139,17 +142,20 @@ def fill(
     """
     check_level(level)
     seconds = check_engines(engines, words, budget)
-    source, standardize, read_table = numbers_of(table, standardize)
+    source, standardize, read_table = numbers_of(table, standardize, labelled_rows=words == "all")
     values, seen = gather(source)
     mask = np.ones(values.shape, dtype=bool) if seen is None else seen
     check_fillable(mask, source.columns)
-    X, unit = _in_units(np.where(mask, values, np.nan))
+    told = None if read_table is None else told_by_copies(read_table)
+    X, unit = _in_units(np.where(mask, values, np.nan if told is None else told.X))
     asked = model is not None or n_components is not None
     came = table if read_table is not None and not isinstance(table, str | PathLike | Table) else None
-    labels, spent = _words(read_table, words, random_state, seconds, came)
-    only_words = {j for c in labels for j in c.numbers} >= set(np.flatnonzero(~mask.all(axis=0)).tolist())
+    labels, spent = _words(told, words, random_state, seconds, came)
+    only_words = {j for c in labels for j in c.numbers} >= set(np.flatnonzero(np.isnan(X).any(axis=0)).tolist())
     rivals = engines == "all" and standardize and not asked and not only_words
-    beside = beside_numbers(read_table) if rivals else None
+    beside = beside_numbers(told) if rivals else None
+    if read_table is not None and words == "all":
+        labels = certain_labels(read_table, labels)
     models = [] if only_words else _models(X, n_components, model, standardize, random_state)
     best = _outcome(models, X, folds, random_state, max(seconds - spent, 1e-9) if rivals else 0.0, beside)
     several = len(models) > 1 or beside is not None or mask.size > SMALL_CELLS or not standardize
@@ -182,27 +188,32 @@ def _filled(
     """The table filled by what was found best; intervals follow."""
     values, mask, names, X, unit = gaps
     fit, found = best.fit(rows), best.trials
-    mean, sd = _with_labels(*fit.fills(rows), labels)
+    known = ~np.isnan(X)  # seen, or told by a copy
+    mean, sd = fit.fills(rows)
+    mean, sd = _with_labels(np.where(known, X, mean), np.where(known, 0.0, sd), labels)
+    copies, by_copies = number_copies(table), known.all() and not mask.all()
     scales = None if table is None else table.scales
     filled = possible_fills(np.where(mask, values, mean / unit), mask, scales, labels)
     return Fills(
         *(filled, filled, filled, filled),
         ~mask,
-        _columns(filled, mask, names, found, X),
+        with_copies(_columns(filled, mask, names, found, X), copies),
         0.0,
         fit.n_components,
         0,
         int((~np.isin(found.column, [j for c in labels for j in c.numbers])).sum()),
         skill(found, X),
-        lambda seed, number: fit.drawn(rows, seed, number) / unit,
+        lambda seed, number: np.where(known, X, fit.drawn(rows, seed, number)) / unit,
         HiddenErrors(found.z, found.column, found.fold),
         RawFills(mean[~mask], sd[~mask], unit),
         how,
         table,
         scales,
-        *(best.engine, best.words, best.tried),
+        *((COPY, COPY_WORDS) if by_copies else (best.engine, best.words)),
+        best.tried,
         labels,
         came,
+        copies,
     )
 
 

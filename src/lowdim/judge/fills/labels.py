@@ -37,10 +37,12 @@ from lowdim.judge.mixed_table import MixedTable
 from lowdim.math.linalg import Array, evenly_spread
 from lowdim.math.streams import FILL_DRAWS, FILL_TRIALS
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+from lowdim.text.format import count
 from lowdim.text.messages import LowdimError
 from lowdim.text.quiet import no_warnings
 
 FREQUENCIES = "frequencies"
+COPY = "copy"  # of another column that says the same
 LEARNED_ERRORS = 2.0  # by which a log loss is less than that of the frequencies, if something is said to be learned
 GOOD_LABELS, FAIR_LABELS = 0.4, 0.2  # share of log loss explained: McFadden (1977) calls 0.2 to 0.4 an excellent fit
 LEAST_SHARE = 1e-3  # that a label counts at the least in a log loss
@@ -73,6 +75,7 @@ class LabelFill(NamedTuple):
     left: NDArray[np.intp] = np.zeros(0, dtype=np.intp)  # gaps among the rows left out for having no number
     left_shares: Array = np.zeros((0, 0))  # the probability of each label there
     order: tuple[int, ...] = ()  # of labels that are levels: their numbers, the lowest first
+    copy: str = ""  # what another column has to do with its fills, in words, where one says the same
 
     @property
     def gaps(self) -> int:
@@ -148,8 +151,19 @@ class LabelFill(NamedTuple):
         return 1.0 - self.loss / self.usual_loss if self.usual_loss > 0 else 0.0
 
     @property
+    def certain(self) -> bool:
+        """Whether all that fills it is what other cells say."""
+        return bool(self.copy) and not self.tried
+
+    @property
     def advice(self) -> str:
         """What to make of the fills."""
+        if self.certain:
+            return self.copy
+        return "; ".join(filter(None, [self._worth, self.copy]))
+
+    @property
+    def _worth(self) -> str:
         if not self.tried:
             return "too few cells to check"
         if self.engine == FREQUENCIES or not self.difference < -LEARNED_ERRORS * self.difference_error:
@@ -457,12 +471,13 @@ def _joined(parts: Sequence[LabelTrials]) -> LabelTrials:
 # words ---------------------------------------------------------------------------------------------------
 def label_lines(labels: Sequence[LabelFill]) -> list[str]:
     """What each column's fills are worth as lines of text, the best first."""
-    listed = sorted(labels, key=lambda c: -c.skill)
+    listed = sorted(labels, key=lambda c: (not c.certain, -c.skill))
     wide, long = max([6, *(len(c.column) for c in listed)]), max([9, *(len(c.engine) for c in listed)])
     lines = [f"  {'column':<{wide}}  gaps  skill*  right        most frequent  {'filled by':<{long}}  advice"]
     for c in listed:
-        right, usual = f"{c.right} of {c.tried}", f"{c.usual:>13}"
-        head = f"  {c.column:<{wide}}  {c.gaps:>4,}  {c.skill:>6.2f}  {right:<11}  {usual}"
+        right, usual = ("-", "-") if c.certain else (f"{c.right} of {c.tried}", f"{c.usual}")
+        skill = "-" if c.certain else f"{c.skill:.2f}"
+        head = f"  {c.column:<{wide}}  {c.gaps:>4,}  {skill:>6}  {right:<11}  {usual:>13}"
         lines.append(f"{head}  {c.engine:<{long}}  {c.advice}")
     note = "  * share of the log loss of the column's frequencies that is explained in cells hidden on purpose."
     return [*lines, note]
@@ -471,6 +486,8 @@ def label_lines(labels: Sequence[LabelFill]) -> list[str]:
 def label_sentence(labels: Sequence[LabelFill]) -> str:
     """One sentence: how many labels were filled, and how many of those hidden on purpose were right."""
     gaps, tried = sum(c.gaps for c in labels), sum(c.tried for c in labels)
+    if all(c.certain for c in labels):
+        return f"{count(gaps, 'label')} filled, each known for certain."
     if not tried:
         return f"{gaps:,} labels filled; too few are seen to check them."
     right, usual = (100 * sum(part) / tried for part in ((c.right for c in labels), (c.usual for c in labels)))

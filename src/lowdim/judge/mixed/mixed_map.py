@@ -19,12 +19,10 @@ from lowdim.models.mixed.given_others import GivenOthers, UsualRows, cells_at, g
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.coded import CodedColumn, CodedSource
 from lowdim.table.kinds.scales import ColumnScales
+from lowdim.table.roles import mostly_answers
 from lowdim.table.table import Table
 from lowdim.text.escape import protect_terminal
 
-ANSWERS = ("yes/no", "ordinal", "label")  # kinds of columns that a Gaussian takes for what they are not
-LEAST_ANSWERS = 0.5  # share of the columns that hold answers, from which the map is that of a mixed model
-LEAST_MIXED_ROWS = 30
 MOST_MAP_SITES = 600  # levels and columns together, beyond which a fit takes too long
 MAP_CELLS = 500_000  # rows times sites that a fit sees; further rows are placed on its map
 LEAST_FITTED = 1000
@@ -43,14 +41,10 @@ def is_mixed(table: Table) -> bool:
     >>> is_mixed(read(pd.DataFrame(X, columns=names))), is_mixed(read(pd.DataFrame((X > 0) + 0, columns=names)))
     (False, True)
     """
-    if table.holds != "measurements" or table.n < LEAST_MIXED_ROWS:
-        return False
     numbers = [c for c in table.columns if c.role == "number"]
-    if not any(c.encoded or c.levels for c in numbers):
+    if table.holds != "measurements" or not mostly_answers(numbers, table.n):
         return False
-    columns = measured(table).columns
-    answers = sum(c.kind in ANSWERS for c in columns)
-    return answers >= LEAST_ANSWERS * len(columns) and len(columns) > 2 and _sites(columns) <= MOST_MAP_SITES
+    return _sites(measured(table).columns) <= MOST_MAP_SITES
 
 
 def measured(table: Table) -> MixedTable:

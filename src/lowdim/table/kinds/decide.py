@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.math.linalg import Array
+from lowdim.table.kinds.functions import CopyOf
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.kinds.single import KEY_SHARE, Kind, impossible_years
 from lowdim.table.kinds.together import LEAST_ITEMS, kinds_of, same_facts
@@ -73,7 +74,12 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
     _note_doubtful(found.doubtful, notes)
     _note_items([c for c in result if c.role == "number" and c.levels], notes)
     _note_panel(result, notes)
-    return [c._replace(role="out", note=f"same as {same[c.name]}") if c.name in same else c for c in result]
+    return [_copy(c, same[c.name]) if c.name in same else c for c in result]
+
+
+def _copy(c: Column, other: str) -> Column:
+    """A label that says the same as another, left out."""
+    return c._replace(role="out", note=f"same as {other}", copy=CopyOf(other))
 
 
 def what_it_holds(columns: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> str:

@@ -27,6 +27,7 @@ DIGITS = 1e-6  # relative: numbers stored with seven figures
 ROUND = (0.02, 1e-3)  # distances, in units of the fit, at which a fitted number is taken for a round one
 TRIED_ROWS = 60  # rows on which a form is tried before all
 HIGHEST_EXPONENT = 300.0
+EXACT_FIGURES = 12  # of a number that is computed from another
 
 Scale = Callable[[Array], Array]
 
@@ -40,6 +41,40 @@ class Form(NamedTuple):
     outer: Scale = lambda x: x
     undo: Scale = lambda x: x
     slope: Scale = np.ones_like
+    inner_undo: Scale = lambda x: x
+
+
+class Relation(NamedTuple):
+    """y = outer(a inner(x) + b) by the number of its form, and the units that x and y are rounded to.
+
+    >>> fahrenheit = Relation(0, 1.8, 32.0, 0.1, 0.01)
+    >>> fahrenheit.of(np.array([36.6])).tolist(), fahrenheit.back(np.array([97.88])).tolist()
+    ([97.88], [36.6])
+    """
+
+    form: int = 0
+    a: float = 1.0
+    b: float = 0.0
+    unit_x: float = 0.0
+    unit_y: float = 0.0
+    negative: bool = False  # x is, where a square has two roots
+
+    def of(self, x: Array) -> Array:
+        """y of these x; the same numbers where it is the same column."""
+        if self[:3] == Relation()[:3]:
+            return x
+        form = FORMS[self.form]
+        with np.errstate(all="ignore"):
+            return _to_unit(form.outer(self.a * form.inner(x) + self.b), self.unit_y)
+
+    def back(self, y: Array) -> Array:
+        """The x that have these y; the same numbers where it is the same column."""
+        if self[:3] == Relation()[:3]:
+            return y
+        form = FORMS[self.form]
+        with np.errstate(all="ignore"):
+            x = form.inner_undo((form.undo(y) - self.b) / self.a)
+        return _to_unit(-x if self.negative and form.inner is np.square else x, self.unit_x)
 
 
 class Function(NamedTuple):
@@ -49,6 +84,14 @@ class Function(NamedTuple):
     of: int
     words: str
     share: float  # of its rows that have the other too
+    relation: Relation = Relation()
+
+
+class CopyOf(NamedTuple):
+    """The column that another says the same as; how, where both are numbers."""
+
+    name: str
+    relation: Relation | None = None
 
 
 def _power(base: float) -> Scale:
@@ -61,12 +104,12 @@ FORMS = (  # from the plainest on
     Form("the logarithm of ", "{}", outer=np.log, undo=_power(np.e), slope=_power(np.e)),
     Form("the logarithm to base 10 of ", "{}", outer=np.log10, undo=_power(10.0), slope=_power(10.0)),
     Form("the logarithm to base 2 of ", "{}", outer=np.log2, undo=_power(2.0), slope=_power(2.0)),
-    Form("", "exp({})", inner=_power(np.e)),
-    Form("", "10^{}", inner=_power(10.0)),
-    Form("", "2^{}", inner=_power(2.0)),
-    Form("", "{} squared", inner=np.square),
+    Form("", "exp({})", inner=_power(np.e), inner_undo=np.log),
+    Form("", "10^{}", inner=_power(10.0), inner_undo=np.log10),
+    Form("", "2^{}", inner=_power(2.0), inner_undo=np.log2),
+    Form("", "{} squared", inner=np.square, inner_undo=np.sqrt),
     Form("the square root of ", "{}", outer=np.sqrt, undo=np.square, slope=np.abs),
-    Form("", "1/{}", inner=np.reciprocal),
+    Form("", "1/{}", inner=np.reciprocal, inner_undo=np.reciprocal),
 )
 
 
@@ -89,9 +132,10 @@ def find_functions(X: Array, names: Sequence[str]) -> list[Function]:
         for k in {i, j} - units.keys():
             units[k] = rounding_unit(X[seen[:, k], k])
         both = seen[:, i] & seen[:, j]
-        words = _function(X[both, of], X[both, column], units[of], units[column], names[of])
-        if words:
-            found[column] = Function(column, of, words, float(both.sum() / cells[column]))
+        relation = _relation(X[both, of], X[both, column], units[of], units[column])
+        if relation is not None:
+            words = _words(FORMS[relation.form], relation.a, relation.b, names[of])
+            found[column] = Function(column, of, words, float(both.sum() / cells[column]), relation)
     return [found[j] for j in sorted(found)]
 
 
@@ -109,18 +153,24 @@ def _ranks(X: Array) -> Array:
     return ranks
 
 
-def _function(x: Array, y: Array, unit_x: float, unit_y: float, name: str) -> str:
-    """The form of y = f(x) in words, x being rounded to one unit and y to another; nothing where there is none."""
+def _to_unit(v: Array, unit: float) -> Array:
+    """Numbers as a column of this rounding has them; one with all its digits to the figures that hold."""
+    digits = round(-np.log10(unit)) if unit else EXACT_FIGURES - np.log10(np.fmax.reduce(np.abs(v), initial=1.0))
+    return np.asarray(np.round(v, int(digits)))
+
+
+def _relation(x: Array, y: Array, unit_x: float, unit_y: float) -> Relation | None:
+    """How y = f(x), x being rounded to one unit and y to another; None where it is no function."""
     few = evenly_spread(len(x), TRIED_ROWS) if len(x) > TRIED_ROWS else slice(None)
     if min(len(np.unique(x)), len(np.unique(y))) < LEAST_VALUES or not _goes_one_way(x[few], y[few], unit_x, unit_y):
-        return ""
-    for form in FORMS:
+        return None
+    for k, form in enumerate(FORMS):
         with np.errstate(all="ignore"):
             likely = _fitted(form, x[few], y[few], unit_x, unit_y) is not None
             line = _fitted(form, x, y, unit_x, unit_y) if likely else None
         if line is not None:
-            return _words(form, *line, name)
-    return ""
+            return Relation(k, *line, unit_x, unit_y, bool(x.max() <= 0))
+    return None
 
 
 def _goes_one_way(x: Array, y: Array, unit_x: float, unit_y: float) -> bool:

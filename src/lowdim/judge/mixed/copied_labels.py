@@ -1,0 +1,130 @@
+"""Fills of labels that need no guess: another column says the same, or a column has one label only."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.fills.labels import COPY, LabelFill
+from lowdim.judge.mixed_table import MixedColumn, label_column, mixed_table
+from lowdim.math.linalg import Array
+from lowdim.table.kinds.copies import CopiedColumn, copied_columns, told_by_copies
+from lowdim.table.roles import Column
+from lowdim.table.table import Table
+from lowdim.text.format import listing
+
+ONE_LABEL = "its only label"
+MOSTLY_SEEN = 0.5  # share of the rows that have a column's only label, below which a gap may be the other answer
+
+
+class ToldColumn(NamedTuple):
+    """A column of labels that has copies: what is known or thought of each row of the table, then of each left out."""
+
+    shares: Array  # rows x labels, NaN where nothing is
+    fill: LabelFill | None  # of the gaps that no copy tells
+    n: int
+
+    @property
+    def guessed(self) -> NDArray[np.intp]:
+        """Rows that the fill is for."""
+        none = np.zeros(0, dtype=np.intp)
+        return none if self.fill is None else np.concatenate([self.fill.rows, self.n + self.fill.left])
+
+    def drawn(self, rows: NDArray[np.intp], codes: NDArray[np.intp], seed: int, number: int) -> NDArray[np.intp]:
+        """A label for each of these rows, `codes` saying which label of another column each of its own is."""
+        labels = np.nan_to_num(self.shares).argmax(axis=1)
+        if self.fill is not None:
+            labels[self.guessed] = self.fill.drawn(seed, number)
+        return np.asarray(codes[labels[rows]])
+
+
+def certain_labels(table: Table, fills: tuple[LabelFill, ...]) -> tuple[LabelFill, ...]:
+    """The fills of a table that copies have completed, with those that copies tell and those of only labels."""
+    made = {fill.position: fill for fill in fills}
+    told = {c.name: c for c in mixed_table(told_by_copies(table)).columns}
+    here = {c.name: c for c in mixed_table(table).columns}
+    pairs = [pair for pair in copied_columns(table) if pair.kept.name in told and pair.kept.role == "label"]
+    for name in dict.fromkeys(pair.kept.name for pair in pairs):
+        column, own = _told_column(told[name], made.get(here[name].position)), here[name]
+        others = [pair for pair in pairs if pair.kept.name == name]
+        some = [_kept(column, own, others), *(_copy(column, own, pair, table) for pair in others)]
+        made |= {fill.position: fill for fill in some if fill.gaps}
+    made |= {fill.position: fill for fill in (_only_label(c, table) for c in only_labels(table)) if fill.gaps}
+    return tuple(made[position] for position in sorted(made))
+
+
+def word_columns(table: Table) -> dict[int, MixedColumn]:
+    """The columns whose gaps are filled with labels, as codes, by their position in the file."""
+    found = {c.position: c for c in mixed_table(table).columns if c.words}
+    copies = [pair.column for pair in copied_columns(table) if pair.kept.position in found]
+    return found | {c.position: label_column(c, table) for c in (*copies, *only_labels(table))}
+
+
+def only_labels(table: Table) -> list[Column]:
+    """Columns that most rows have, all with one label."""
+    labels = [c for c in table.columns if c.role == "label" and not c.date]
+    seen = [[str(v) for v in c.values if v is not None] for c in labels]
+    return [c for c, own in zip(labels, seen, strict=True) if len(set(own)) == 1 and len(own) >= MOSTLY_SEEN * table.n]
+
+
+def _told_column(column: MixedColumn, fill: LabelFill | None) -> ToldColumn:
+    codes = np.concatenate([column.coded.values, column.left])
+    shares = np.where(np.isnan(codes)[:, None], np.nan, codes[:, None] == np.arange(len(column.coded.labels)))
+    told = ToldColumn(shares, fill, len(column.coded.values))
+    if fill is not None:
+        shares[told.guessed] = np.concatenate([fill.shares, fill.left_shares.reshape(len(fill.left), shares.shape[1])])
+    return told
+
+
+def _kept(told: ToldColumn, own: MixedColumn, pairs: list[CopiedColumn]) -> LabelFill:
+    """The fills of a column by its copies, and by what fills the rest."""
+    names = listing([pair.column.name for pair in pairs])
+    codes = np.arange(told.shares.shape[1])
+    fill = _fill(told, own, codes, told.fill or LabelFill(own.name, own.position, own.coded.labels, *_NONE))
+    many = fill.gaps - len(told.guessed)
+    return fill._replace(copy=f"{many} by {names}, which say{'s' * (len(pairs) == 1)} the same" if many else "")
+
+
+def _copy(told: ToldColumn, kept: MixedColumn, pair: CopiedColumn, table: Table) -> LabelFill:
+    """The fills of a copy by the column that was kept."""
+    own = label_column(pair.column, table)
+    goes = {str(label): own.coded.labels.index(name) for name, label in pair.pairs.items()}
+    codes = np.array([goes[label] for label in kept.coded.labels], dtype=np.intp)
+    plain = LabelFill(own.name, own.position, own.coded.labels, *_NONE)
+    fill = _fill(told, own, codes, plain)
+    return fill._replace(engine=f"{COPY} of {kept.name}", copy=f"as {kept.name}, which says the same")
+
+
+_NONE = (np.zeros(0, dtype=np.intp), np.zeros((0, 0)), COPY, None)
+
+
+def _fill(told: ToldColumn, own: MixedColumn, codes: NDArray[np.intp], fill: LabelFill) -> LabelFill:
+    """A fill of the gaps of a column, `codes` saying which of its labels goes with each of the told column's."""
+    rows, n = own.gaps, told.n
+    left = np.flatnonzero(np.isnan(own.left) & ~np.isnan(told.shares[n:]).any(axis=1))
+    every, shares = np.concatenate([rows, n + left]), np.empty_like(told.shares)
+    shares[:, codes] = told.shares
+    return fill._replace(
+        rows=rows,
+        shares=shares[rows],
+        left=left,
+        left_shares=shares[n + left],
+        drawn=partial(told.drawn, every, codes),
+    )
+
+
+def _only_label(c: Column, table: Table) -> LabelFill:
+    own = label_column(c, table)
+    some = np.array([[v is not None for v in words] for words in table.left_labels.values()]).any(axis=0)
+    left = np.flatnonzero(np.isnan(own.left) & some)  # a row without any answer is no row to fill
+    shares, left_shares = np.ones((len(own.gaps), 1)), np.ones((len(left), 1))
+    draw = partial(_always, np.zeros(len(own.gaps) + len(left), dtype=np.intp))
+    known = (c.name, c.position, own.coded.labels, own.gaps, shares, ONE_LABEL, draw)
+    return LabelFill(*known, left=left, left_shares=left_shares, copy=ONE_LABEL)
+
+
+def _always(labels: NDArray[np.intp], seed: int, number: int) -> NDArray[np.intp]:
+    return labels
