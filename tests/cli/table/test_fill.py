@@ -358,7 +358,7 @@ def test_words_are_filled_with_labels_and_their_probabilities(lowdim, tmp_path):
     told = json.loads(lowdim("fill", "t.csv", "-o", "o.csv", "--json", "--budget", "60s").out)
     facts = {c["column"]: c for c in told["labels"]}
     assert list(facts) == [f"V{k}" for k in range(1, 8)] and facts["V3"]["right"] > facts["V3"]["usual"]
-    assert facts["V3"]["engine"] == "latent model of mixed columns" and told["fills_from"] == ""
+    assert facts["V3"]["engine"] == "latent model and rows alike" and told["fills_from"] == ""
 
 
 def test_the_main_job_says_which_engine_filled_a_label(lowdim, tmp_path):
@@ -369,7 +369,7 @@ def test_the_main_job_says_which_engine_filled_a_label(lowdim, tmp_path):
     assert list(fills[0]) == ["row", "column", "fill", "lower", "upper", "sd", "outside", "engine", "probability"]
     assert {f["fill"] for f in fills} == {"y", "n"} and {f["column"] for f in fills} == {f"V{k}" for k in range(2, 8)}
     assert all(0.5 <= float(f["probability"]) <= 1.0 and f["lower"] == "" for f in fills)
-    assert {f["engine"] for f in fills} <= {"latent model of mixed columns", "frequencies"}
+    assert {f["engine"] for f in fills} <= {"latent model and rows alike", "latent model of mixed columns", "frequencies"}
 
 
 def test_numbers_that_are_answers_get_probabilities(lowdim, tmp_path):
