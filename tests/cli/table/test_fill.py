@@ -358,7 +358,7 @@ def test_words_are_filled_with_labels_and_their_probabilities(lowdim, tmp_path):
     told = json.loads(lowdim("fill", "t.csv", "-o", "o.csv", "--json", "--budget", "60s").out)
     facts = {c["column"]: c for c in told["labels"]}
     assert list(facts) == [f"V{k}" for k in range(1, 8)] and facts["V3"]["right"] > facts["V3"]["usual"]
-    assert facts["V3"]["engine"] == "latent model and rows alike" and told["fills_from"] == ""
+    assert facts["V3"]["engine"] == "latent model and regressions, rows alike" and told["fills_from"] == ""
 
 
 def test_the_main_job_says_which_engine_filled_a_label(lowdim, tmp_path):
