@@ -369,7 +369,8 @@ def test_the_main_job_says_which_engine_filled_a_label(lowdim, tmp_path):
     assert list(fills[0]) == ["row", "column", "fill", "lower", "upper", "sd", "outside", "engine", "probability"]
     assert {f["fill"] for f in fills} == {"y", "n"} and {f["column"] for f in fills} == {f"V{k}" for k in range(2, 8)}
     assert all(0.5 <= float(f["probability"]) <= 1.0 and f["lower"] == "" for f in fills)
-    assert {f["engine"] for f in fills} <= {"latent model and rows alike", "latent model of mixed columns", "frequencies"}
+    engines = {"latent model and rows alike", "latent model of mixed columns", "frequencies"}
+    assert {f["engine"] for f in fills} <= engines
 
 
 def test_numbers_that_are_answers_get_probabilities(lowdim, tmp_path):
