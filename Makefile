@@ -35,7 +35,7 @@ slow: $(VENV)/test.stamp  ## the tests that take more than a few seconds each
 	OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -n 2 -rfEs -m "slow and not drill" --durations=10 $(PYTEST_ARGS)
 
 # What OpenBLAS and NumPy do on other processors: their kernels differ in the last bits.
-NUMERICAL := tests/laws tests/oracles tests/math tests/models/linear tests/judge tests/references
+NUMERICAL := tests/laws tests/oracles tests/maths tests/models/linear tests/judge tests/references
 NO_AVX512 := AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR X86_V4
 kernels: $(VENV)/test.stamp  ## the numerical tests as on other processors
 	OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
@@ -45,7 +45,7 @@ kernels: $(VENV)/test.stamp  ## the numerical tests as on other processors
 
 # What the versions of dependencies can change: every room that calls them, the contract and the laws. All tests pass
 # there (make lowest LOWEST_TESTS=tests); CI runs these, for time.
-LOWEST_TESTS ?= $(addprefix tests/,text math storage table sources engine laws models/base models/linear jobs plot report cli docs)
+LOWEST_TESTS ?= $(addprefix tests/,text maths storage table sources engine laws models/base models/linear jobs plot report cli docs)
 lowest: $(LOWEST)/test.stamp  ## the tests with the lowest versions that pyproject.toml admits
 	OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n 2 -q -rfE $(LOWEST_TESTS) $(PYTEST_ARGS)
 

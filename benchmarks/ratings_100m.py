@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowdim import MatrixFactorization, Run
-from lowdim.engine.monitor import Step
+from lowdim.engine.fit import Step
 
 USERS, ITEMS, RANK, RATINGS = 480_000, 17_770, 16, 100_000_000
 CHUNK = 20_000

@@ -1,4 +1,4 @@
-"""The house style that a machine can check: imports point one way, functions and files stay short."""
+"""The house style that a machine can check: imports point one way, names mean one thing."""
 
 from __future__ import annotations
 
@@ -29,16 +29,14 @@ ROOMS = (
     "sources",
     "table",
     "storage",
-    "math",
+    "maths",
     "text",
 )
-ALONE = {"math", "text"}  # these import nothing of ours
+ALONE = {"maths", "text"}  # these import nothing of ours
 ANYWHERE = {"registry", "datasets"}  # names only; tables that ship
 TOP = {"", "__main__", "laws", "registry", "datasets"}  # these may import what they need
-FAMILIES = ("linear", "mixed", "mixtures", "relatives", "ratings", "spectral", "nonlinear", "gaussian_process")
+FAMILIES = ("linear", "mixed", "mixtures", "projections", "ratings", "spectral", "nonlinear", "gaussian_process")
 LAZY = {"jobs.analysis_base": {"plot", "report", "pandas", "polars"}}  # imported when asked for, inside a function
-LONGEST = 40  # lines of code in a function, its docstring not counted
-FULL = 15  # files in a folder
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -111,27 +109,10 @@ def test_only_tables_and_sources_import_table_libraries():
             assert not found, (path, node.lineno)
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES}), ids=lambda p: p.name)
-def test_folders_are_not_crowded(folder):
-    assert len(list(folder.glob("*.py"))) <= FULL
-
-
-def length(function: ast.FunctionDef) -> int:
-    body = function.body[1:] if ast.get_docstring(function) else function.body
-    return (function.end_lineno or 0) - body[0].lineno + 1 if body else 0
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_functions_stay_short(path):
-    functions = [node for node in nodes(path) if isinstance(node, ast.FunctionDef)]
-    long = {f.name: length(f) for f in functions if length(f) > LONGEST}
-    assert not long, long
-
-
 def test_no_bare_errors_or_warnings_outside_the_catalogue():
     """Messages are made in one place; math alone, which imports nothing, raises plain ValueErrors."""
     for path in FILES:
-        if room(path) in ("math", "text", "laws"):
+        if room(path) in ("maths", "text", "laws"):
             continue
         text = path.read_text()
         for plain in (
@@ -153,6 +134,8 @@ RECORD_METHODS = {
     "_field_defaults",
 }  # of every NamedTuple, by Python's naming
 OWN = {("os", "_exit")}
+# These need what no verb says: a model as numbers for a page, each cell given the others, the pull of one row on a fit.
+READ_PARAMETERS = {"explorer.exported", "judge.framed_gaussian", "judge.mixed.given_others", "judge.mixed.row_pulls"}
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if room(p) in FACES], ids=lambda p: str(p.relative_to(ROOT)))
@@ -163,64 +146,12 @@ def test_models_are_used_by_their_public_verbs(path):
         if isinstance(node, ast.Attribute):
             owner = node.value.id if isinstance(node.value, ast.Name) else ""
             private = node.attr.startswith("_") and not node.attr.startswith("__") and node.attr not in RECORD_METHODS
-            if (private or node.attr in ("params_", "frame_")) and owner not in ("self", "cls"):
+            inner = node.attr in ("params_", "frame_") and module(path) not in READ_PARAMETERS
+            if (private or inner) and owner not in ("self", "cls"):
                 found += [] if (owner, node.attr) in OWN else [(node.lineno, node.attr)]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lowdim"):
             found += [(node.lineno, a.name) for a in node.names if a.name.startswith("_") and a.name != "__version__"]
     assert not found, found
-
-
-# what a newcomer has to read and to know -----------------------------------------------------------------------
-SMALL, MIDDLE, LARGE = (20, 3_700), (26, 5_200), (30, 5_500)  # files and lines
-CLOSURES = {
-    "models.linear.ppca": SMALL,
-    "models.mixtures.kmeans": SMALL,
-    "models.spectral.isomap": SMALL,
-    "models.spectral.kernel_pca": SMALL,
-    "models.nonlinear.gtm": MIDDLE,
-    "models.mixtures.gaussian_mixture": MIDDLE,
-    "models.mixtures.mixture_of_ppca": MIDDLE,
-    "models.ratings.factorization": MIDDLE,
-    "models.gaussian_process.gplvm": LARGE,
-    "models.gaussian_process.bayesian_gplvm": LARGE,
-}
-
-
-@cache
-def graph() -> dict[str, set[str]]:
-    """Which modules of ours each module imports at its top."""
-    names = {module(path) for path in FILES}
-    found: dict[str, set[str]] = {}
-    for path in FILES:
-        reached = set()
-        for node in tree(path).body:
-            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "lowdim":
-                home = (node.module or "").removeprefix("lowdim").removeprefix(".")
-                reached |= {home} | {f"{home}.{alias.name}".removeprefix(".") for alias in node.names}
-            elif isinstance(node, ast.Import):
-                reached |= {a.name.removeprefix("lowdim.") for a in node.names if a.name.startswith("lowdim.")}
-        found[module(path)] = reached & names - {module(path)}
-    return found
-
-
-def closure(name: str) -> set[str]:
-    seen: set[str] = set()
-    ahead = [name]
-    while ahead:
-        here = ahead.pop()
-        if here not in seen:
-            seen.add(here)
-            ahead += graph()[here]
-    return seen
-
-
-@pytest.mark.parametrize("name", CLOSURES)
-def test_a_model_is_understood_from_a_few_files(name):
-    reading = closure(name)
-    lines = {module(path): len(path.read_text().splitlines()) for path in FILES}
-    total = sum(lines[part] for part in reading)
-    files, most = CLOSURES[name]
-    assert len(reading) <= files and total <= most, (len(reading), total, sorted((lines[p], p) for p in reading))
 
 
 def test_class_names_are_unique():

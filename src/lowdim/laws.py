@@ -21,7 +21,7 @@ from sklearn.base import clone
 
 from lowdim.engine.fold import Run, Serial
 from lowdim.engine.statistics import Triangle
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.registry import MODELS
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source

@@ -137,7 +137,7 @@ ENTRIES = (
         "ProbabilisticPCA", "models.linear.ppca",
         "x = W z + mu + e with one noise variance; closed form, or EM with gaps (`ld.PPCA` for short)",
         "How many dimensions? A map with gaps and uncertainty?", "lowdim report FILE", "ppca", "probabilistic PCA",
-        records=("models.linear.parameters.LinearGaussianParams",), statistics=("math.gaussian.Sums",),
+        records=("models.linear.parameters.LinearGaussianParams",), statistics=("maths.gaussian.Sums",),
     ),
     ModelEntry(
         "PCA", "models.linear.pca",
@@ -149,7 +149,7 @@ ENTRIES = (
         "FactorAnalysis", "models.linear.factor_analysis",
         "a noise variance for every column; maximum likelihood by Newton's method, rotations, goodness of fit",
         "Which hidden traits explain the correlations?", "", "fa", "factor analysis", factors=True,
-        records=("math.factor.GoodnessOfFit",),
+        records=("maths.factor.GoodnessOfFit",),
     ),
     ModelEntry(
         "DualPPCA", "models.linear.dual_ppca",
@@ -174,9 +174,10 @@ ENTRIES = (
         "a likelihood for each column: real, yes/no, ordinal, count, label; gaps welcome, labels in and labels out",
         "Columns that are no real numbers?", "", "mixed", "mixed factor analysis", begins=8, kinds=True,
         estimate="a lower bound",
-        records=("models.mixed.steps.MixedParams", "models.mixed.columns.MixedColumns"),
+        records=("models.mixed.variational_em.MixedParams", "models.mixed.column_kinds.MixedColumns"),
         statistics=(
-            "models.mixed.steps.MixedSums", "models.mixed.columns.ColumnLook", "models.mixed.skew.BinCounts",
+            "models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook",
+            "models.mixed.normal_scores.BinCounts",
         ),
     ),
     ModelEntry(
@@ -188,7 +189,7 @@ ENTRIES = (
     ModelEntry(
         "KMeans", "models.mixtures.kmeans", "the limit without noise, gaps welcome, streams",
         _GROUPS, "", "kmeans", "K-means", _clusters, ("density", "map"),
-        records=("KMeansParams",), statistics=("math.clusters.ClusterSums",),
+        records=("KMeansParams",), statistics=("maths.kmeans.ClusterSums",),
     ),
     ModelEntry(
         "KMedoids", "models.mixtures.kmedoids", "rows that stand for their cluster, for any dissimilarity",
@@ -218,27 +219,27 @@ ENTRIES = (
         statistics=("models.mixtures.mixture.MixtureSums", "models.mixtures.starts.WithinSums"),
     ),
     ModelEntry(
-        "ICA", "models.relatives.ica", "independent sources behind the columns",
+        "ICA", "models.projections.ica", "independent sources behind the columns",
         "Independent sources behind the columns?", "", "ica", "ICA", _seeded,
         ("gaps", "fills", "density", "uncertainty"), axes=True,
         records=("ICAParams",),
     ),
     ModelEntry(
-        "CCA", "models.relatives.cca",
+        "CCA", "models.projections.cca",
         "two views of the same rows: probabilistic CCA with gaps and both posteriors, four tests of each correlation",
         "What do two sets of columns share?", "lowdim fit FILE -m cca --views a:1-12,b:13-40", "cca",
         "canonical correlation", asks="views",
-        records=("CCAParams", "models.relatives.cca_algebra.CanonicalTest"),
-        statistics=("models.relatives.cca_algebra.SeenSums",),
+        records=("CCAParams", "models.projections.cca_algebra.CanonicalTest"),
+        statistics=("models.projections.cca_algebra.SeenSums",),
     ),
     ModelEntry(
-        "LinearDiscriminant", "models.relatives.linear_discriminant", "the directions that tell known classes apart",
+        "LinearDiscriminant", "models.projections.linear_discriminant", "the directions that tell known classes apart",
         "What tells known classes apart?", "lowdim fit FILE -m lda --label COLUMN", "lda", "linear discriminant",
         lacks_abilities=("fills", "decoder", "density", "uncertainty"), axes=True, asks="classes",
         records=("LinearDiscriminantParams",), statistics=("ClassSums",),
     ),
     ModelEntry(
-        "VarianceSelector", "models.relatives.variance_selector", "the columns that vary most",
+        "VarianceSelector", "models.projections.variance_selector", "the columns that vary most",
         "Which columns vary most?", "", "select", "variance selection",
         lacks_abilities=("fills", "density", "uncertainty"), axes=True, own_units=True,
         records=("VarianceSelectorParams",),
@@ -254,7 +255,7 @@ ENTRIES = (
         "GTM", "models.nonlinear.gtm",
         "a sheet of nodes bent through the table: gaps, density, uncertainty, magnification",
         _BENT, "", "gtm", "GTM", _gtm, axes=True, most_axes=3, usual=2,
-        records=("models.nonlinear.gtm_em.GTMParams",), statistics=("models.nonlinear.gtm_em.NodeSums",),
+        records=("models.nonlinear.node_em.GTMParams",), statistics=("models.nonlinear.node_em.NodeSums",),
     ),
     ModelEntry(
         "DensityNetwork", "models.nonlinear.density_network",
@@ -353,7 +354,7 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "models.matrices",
     "stream": "sources.files.open", "subject": "jobs.subject",
     "to_similarities": "models.matrices", "to_squared_distances": "models.matrices",
-    "total_least_squares": "models.linear.functions", "whiten": "models.linear.functions",
+    "total_least_squares": "models.linear.whitening", "whiten": "models.linear.whitening",
 }  # fmt: skip
 MODULES = {"datasets": "datasets", "laws": "laws", "messages": "text.messages"}
 
@@ -396,7 +397,7 @@ _SHARED_RECORDS = (
     "models.base.results.Certificate",
     "sources.views.Frame",
     "engine.statistics.Moments",
-    "models.base.completion.Completion",
+    "models.spectral.completion.Completion",
 )
 _SHARED_STATISTICS = (
     *(f"engine.statistics.{name}" for name in ("BlockSurvey", "Columns", "Pairs", "Sum", "Triangle")),

@@ -13,9 +13,9 @@ from matplotlib.image import imread
 from lowdim.explorer.answers import Answers
 from lowdim.explorer.server import serving
 from lowdim.jobs.subject import Subject, subject
+from lowdim.judge.mixed.given_others import cells_at
 from lowdim.judge.mixed.mixed_cells import touched_numbers
-from lowdim.models.mixed.columns import LEVELLED
-from lowdim.models.mixed.given_others import cells_at
+from lowdim.models.mixed.column_kinds import LEVELLED
 from tests.browser.chrome import Chrome, browser
 from tests.browser.explorer import SHIFT, Explorer
 from tests.browser.test_report_in_browser import FAINT, WIDTHS

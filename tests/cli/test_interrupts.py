@@ -98,7 +98,7 @@ def test_once_saves_what_there_is_and_marks_it(stopped, stage):
 # Ctrl-C inside the k-th refit of the resampling, once its first pass is over
 INSIDE = """
 import os, signal, sys
-import lowdim.engine.monitor as m, lowdim.judge.stability as s
+import lowdim.engine.fit as m, lowdim.judge.stability as s
 s.PATTERN_CELLS = 0  # all of them by passes of EM
 seen, fits = m.Monitor.see, [0]
 def fit(self, weight, old=s.RefitBench.fit):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy import stats
 from scipy.differentiate import derivative
 
-from lowdim.math.graph import path_lengths
+from lowdim.maths.graph import path_lengths
 from tests.conftest import ROOT
 
 RNG = np.random.default_rng(0)

@@ -12,8 +12,8 @@ import pytest
 
 from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis, Run
 from lowdim.engine.em import Anderson, em
+from lowdim.engine.fit import Monitor
 from lowdim.engine.fold import fold
-from lowdim.engine.monitor import Monitor
 from lowdim.engine.plan import Cost, plan
 from lowdim.engine.statistics import Sum
 from lowdim.sources.arrays import as_source

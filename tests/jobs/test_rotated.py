@@ -7,7 +7,7 @@ import pytest
 
 import lowdim as ld
 from lowdim.judge.stability import as_reported
-from lowdim.math.rotate import rotate
+from lowdim.maths.rotate import rotate
 from lowdim.text.messages import OptionError
 from tests.cli.conftest import write_csv
 

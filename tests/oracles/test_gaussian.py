@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis
-from lowdim.math import gaussian
+from lowdim.maths import gaussian
 from lowdim.models.linear.parameters import LinearGaussianParams, excess
 from lowdim.sources.source import Block
 from tests.oracles import gaussian as oracle

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 import lowdim
 from lowdim.text.kinds import TableTypeError
 from lowdim.text.messages import LowdimError
-from tests.math.test_factor import many_starts
+from tests.maths.test_factor import many_starts
 from tests.table.outcomes import base, outcome
 
 MODELS = {
@@ -548,7 +548,7 @@ def test_batches_with_names_are_put_in_order():
 
 
 def rows_near_heywood(seed: int, n: int = 200) -> np.ndarray:
-    """The rows behind tests/math/test_factor.py's correlations."""
+    """The rows behind tests/maths/test_factor.py's correlations."""
     rng = np.random.default_rng(seed)
     L = np.array([[1, 0], [0.8, 0.1], [0.7, 0.2], [0.1, 0.9], [0.2, 0.8], [0, 0.7]])
     sd = np.array([0.05, 0.5, 0.6, 0.4, 0.5, 0.6])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.sources.files import csv as streamed
+from lowdim.sources.files import text_files as streamed
 from lowdim.table import detect
 from lowdim.table.text_file import MANY_FIELDS, WIDEST_LINE, tokenise
 from lowdim.text.messages import LowdimError

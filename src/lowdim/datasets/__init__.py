@@ -13,7 +13,7 @@ from lowdim.datasets.real import load as load
 from lowdim.datasets.small import cities as cities
 from lowdim.datasets.small import faithful as faithful
 from lowdim.datasets.turned_digit import digit3 as digit3
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.text.messages import error
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 REGIMES = ("homogeneous", "annular", "stratified")
 BEAMS = np.array([-0.6, 0.0, 0.6])  # distance of each beam from the axis of the pipe

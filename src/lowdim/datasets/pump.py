@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 # mean; what one standard deviation of load adds, what one of warmth adds; standard deviation of the noise
 READINGS = {

@@ -14,7 +14,7 @@ import numpy as np
 
 from lowdim.datasets.known import KnownTable
 from lowdim.datasets.small import cities, faithful
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.text.messages import error
 
 Arrays = dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lowdim.datasets.known import KnownTable
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 # minutes of an eruption, then minutes until the next: 272 times in a row
 FAITHFUL = """

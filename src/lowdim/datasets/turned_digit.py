@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 SIDE = 16  # pixels a side
 DIGIT = 3  # which of scikit-learn's

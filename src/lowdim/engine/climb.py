@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lowdim.engine.monitor import STOPPED, Monitor
+from lowdim.engine.fit import STOPPED, Monitor
 
 
 def notify_monitor(monitor: Monitor, x: Any, value: float) -> bool:

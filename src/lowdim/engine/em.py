@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.engine.fit import Fit, Monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread
-from lowdim.engine.monitor import Fit, Monitor
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.sources.source import Source
 
 MEMORY = 8  # passes an extrapolation looks back on; more did not help (docs/measurements.md)

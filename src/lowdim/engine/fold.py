@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block, Source, cores
 from lowdim.text.messages import error
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lowdim.math.linalg import Array, exact_sums
+from lowdim.maths.linalg import Array, exact_sums
 from lowdim.sources.source import Block
 
 NARROW = 32  # columns up to which exact sums cost little beside reading the rows

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowdim.jobs.subject import Subject
+from lowdim.judge.mixed.given_others import GivenOthers
 from lowdim.judge.mixed.mixed_cells import touched_numbers
 from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.rows.place_card import of_seen
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
-from lowdim.models.mixed.columns import LEVELLED
-from lowdim.models.mixed.given_others import GivenOthers
+from lowdim.models.mixed.column_kinds import LEVELLED
 from lowdim.text.messages import LowdimError
 
 if TYPE_CHECKING:

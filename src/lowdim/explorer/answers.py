@@ -29,14 +29,14 @@ from urllib.parse import unquote
 import numpy as np
 
 from lowdim.explorer.answer_cards import AnswerCards
+from lowdim.explorer.exported import exported
 from lowdim.jobs.forms import form_of
 from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.subject import Subject
 from lowdim.judge.rows.null_law import GAUSSIAN_DOF, facts_of_law
 from lowdim.judge.rows.place_card import of_seen
-from lowdim.math.linalg import Array
-from lowdim.math.rotate import procrustes
-from lowdim.models.exported import exported
+from lowdim.maths.linalg import Array
+from lowdim.maths.rotate import procrustes
 from lowdim.registry import METHODS
 from lowdim.table.kinds.scales import limit_lists
 from lowdim.text.format import count

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.ctrl_c import stopped_as_a_whole
 from lowdim.engine.fold import one_blas_thread
 from lowdim.jobs.analysis_base import Analysis as Analysis
 from lowdim.jobs.analysis_base import Settings as Settings
+from lowdim.jobs.ctrl_c import stopped_as_a_whole
 from lowdim.judge.axes import AxisCard
 from lowdim.judge.axis_words import in_answers
 from lowdim.judge.budget import Counts, counts, usual_seconds
@@ -28,7 +28,7 @@ from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.scales import on_suitable_scales
 from lowdim.judge.table_input import read, source_of
 from lowdim.judge.verdicts import second_axis
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.estimator import ORTHOGONAL
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.ppca import ProbabilisticPCA

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.kinds.scales import log_words
 from lowdim.table.table import frame_like

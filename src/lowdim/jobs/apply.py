@@ -14,7 +14,7 @@ from lowdim.judge.mixed.mixed_cells import GapAnswers
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.verdicts import because
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.table_input import source_of
-from lowdim.math.linalg import Array
-from lowdim.models.relatives.cca import CCA
-from lowdim.models.relatives.linear_discriminant import LinearDiscriminant
+from lowdim.maths.linalg import Array
+from lowdim.models.projections.cca import CCA
+from lowdim.models.projections.linear_discriminant import LinearDiscriminant
 from lowdim.registry import ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.views import Chosen

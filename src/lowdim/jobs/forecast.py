@@ -15,7 +15,7 @@ from lowdim.engine.plan import plan
 from lowdim.engine.statistics import moments
 from lowdim.jobs.large import ASSUMED_DIMS
 from lowdim.judge.table_input import source_of
-from lowdim.math.streams import FORECAST_LOADINGS
+from lowdim.maths.seeds import FORECAST_LOADINGS
 from lowdim.models.base.estimator import WHOLE
 from lowdim.models.linear.factor_analysis import FactorAnalysis
 from lowdim.models.linear.linear_gaussian import LinearGaussian

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.math.linalg import Array, evenly_spread
+from lowdim.maths.linalg import Array, evenly_spread
 
 if TYPE_CHECKING:
     from lowdim.table.table import Table

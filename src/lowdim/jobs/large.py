@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.engine.ctrl_c import stopped_as_a_whole
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import plan
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, run_stages
+from lowdim.jobs.ctrl_c import stopped_as_a_whole
 from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.filled_table import Fills, column_lines
 from lowdim.judge.fills.fills import FILL_SAMPLE, fill
 from lowdim.judge.fills.models import TRIAL_TOL
+from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.rows.bulk import model_law
@@ -35,14 +36,13 @@ from lowdim.judge.rows.odd_rows import (
 )
 from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
-from lowdim.math.linalg import Array, evenly_spread
-from lowdim.math.streams import LARGE_SAMPLE
+from lowdim.maths.linalg import Array, evenly_spread
+from lowdim.maths.seeds import LARGE_SAMPLE
 from lowdim.models.base.calibration import normal_half_width
-from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.files.open import stream
-from lowdim.sources.files.pieces import raw_pieces
+from lowdim.sources.files.text_pieces import raw_pieces
 from lowdim.sources.sinks import as_sink
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Chosen

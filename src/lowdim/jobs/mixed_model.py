@@ -18,7 +18,7 @@ from lowdim.judge.mixed.named_map import named_map, number_names, number_scales,
 from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table, why_aside, with_kinds
 from lowdim.judge.rows.bulk import law_of_later_rows
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.sources.coded import CodedColumn
+from lowdim.sources.labelled_frames import CodedColumn
 from lowdim.storage.model_file import load
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import Table

@@ -32,8 +32,8 @@ from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_f
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.table_input import read
-from lowdim.math.factor import most_factors
-from lowdim.math.linalg import Array
+from lowdim.maths.factor import most_factors
+from lowdim.maths.linalg import Array
 from lowdim.registry import FITTED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run
 from lowdim.jobs.run_folder import saving, write
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.ratings.factorization import MatrixFactorization
 from lowdim.models.ratings.predictions import Evaluation, Recommended
 from lowdim.sources.ratings import Ratings, as_ids, as_ratings, is_triples, look_up, triple_table
@@ -187,7 +187,7 @@ def _three(table: Any, columns: tuple[str, str, str] | None) -> Any:
         if columns is None:
             raise error("LD270", d=len(names), names=", ".join(names[:8]))
     if columns is not None:
-        from lowdim.sources.columns import position
+        from lowdim.sources.arrow_rows import position
 
         whole = whole.select([position(column, names, "columns") for column in columns])
     return whole

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.jobs.analysis_base import Analysis
 from lowdim.judge.maps.table_map import NumberFills
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.table.table import Table
 from lowdim.text.csv_table import csv_table
 

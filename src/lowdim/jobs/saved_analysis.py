@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.stability import Stability
     from lowdim.judge.verdicts import TrustCheck
-    from lowdim.math.linalg import Mask
+    from lowdim.maths.linalg import Mask
     from lowdim.models.base.results import Posterior
     from lowdim.table.kinds.scales import ColumnScales
     from lowdim.table.table import Table

@@ -24,7 +24,7 @@ from lowdim.judge.rows.contrast import GroupCard, set_apart
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
 from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis

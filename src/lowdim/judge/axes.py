@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import fdtrc
 
+from lowdim.judge.framed_gaussian import framed_gaussian
 from lowdim.judge.rows.apart import ApartRows, rows_apart
 from lowdim.judge.rows.odd_rows import check_level, false_discovery
 from lowdim.judge.stability import Refits, refits
-from lowdim.math.linalg import Array, align
-from lowdim.models.linear.framed_gaussian import framed_gaussian
+from lowdim.maths.linalg import Array, align
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.text.format import count, listing
 

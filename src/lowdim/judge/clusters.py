@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.engine.fold import Run
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.mixtures.mixture_of_any import Mixture
 from lowdim.sources.arrays import as_source
 from lowdim.text.format import times_as_likely

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from lowdim.judge.rows.odd_rows import false_discovery
-from lowdim.math.distances import moderate_unit
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.distances import moderate_unit
+from lowdim.maths.linalg import Array, Mask
 from lowdim.text.format import count
 from lowdim.text.messages import Message, message
 

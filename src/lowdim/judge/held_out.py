@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 
 
 class HeldOut(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Mask
-from lowdim.math.streams import HELD_OUT_FOLDS
+from lowdim.maths.linalg import Mask
+from lowdim.maths.seeds import HELD_OUT_FOLDS
 
 THIN_COLUMN = 5  # a column seen in fewer cells loses none
 HELD_OUT_PARTS = 20  # parts the seen cells are dealt into; a fold hides one of them

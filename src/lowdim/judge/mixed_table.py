@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
-from lowdim.models.mixed.columns import MOST_COUNT
-from lowdim.sources.coded import CodedColumn, CodedSource
+from lowdim.maths.linalg import Array
+from lowdim.models.mixed.column_kinds import MOST_COUNT
+from lowdim.sources.labelled_frames import CodedColumn, CodedSource
 from lowdim.table.roles import MOST_LABELS, Column
 from lowdim.table.table import Table
 from lowdim.text.format import listing

@@ -21,13 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.judge.framed_gaussian import framed_gaussian
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.rows.null_law import tempered_levels
-from lowdim.judge.rows.surprise import surprises
-from lowdim.math.distances import moderate_unit
-from lowdim.math.gaussian import posterior
-from lowdim.math.linalg import Array, Mask, evenly_spread
-from lowdim.math.outlying import (
+from lowdim.judge.rows.outlyingness import (
     MAD_TO_SD,
     far_rows,
     masked_rows,
@@ -35,8 +32,11 @@ from lowdim.math.outlying import (
     robust_units,
     similar_groups,
 )
-from lowdim.math.streams import ROBUST_FIT
-from lowdim.models.linear.framed_gaussian import framed_gaussian
+from lowdim.judge.rows.surprise import surprises
+from lowdim.maths.distances import moderate_unit
+from lowdim.maths.gaussian import posterior
+from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.maths.seeds import ROBUST_FIT
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.linear.robust_ppca import RobustPPCA

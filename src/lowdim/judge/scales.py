@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
+from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.rows.surprise import surprises
-from lowdim.math.gaussian import posterior
-from lowdim.math.linalg import Array, Mask, evenly_spread
-from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.maths.gaussian import posterior
+from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block

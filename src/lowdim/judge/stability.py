@@ -21,12 +21,12 @@ from sklearn.base import clone
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import Moments, moments
 from lowdim.engine.statistics import columns as columns_of
-from lowdim.math.gaussian import posterior
-from lowdim.math.linalg import Array, Mask, align, evenly_spread
-from lowdim.math.missing_patterns import Group, fill_deviations, open_scatter, pattern_groups
-from lowdim.math.streams import BOOTSTRAP
+from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.maths.gaps import Group, fill_deviations, open_scatter, pattern_groups
+from lowdim.maths.gaussian import posterior
+from lowdim.maths.linalg import Array, Mask, align, evenly_spread
+from lowdim.maths.seeds import BOOTSTRAP
 from lowdim.models.base.estimator import seed_of
-from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.parameters import LinearGaussianParams
 from lowdim.models.linear.ppca import ProbabilisticPCA

@@ -1,6 +1,6 @@
 """Rotations and distances as public functions: what they are given is a table like any other, of any size.
 
-The mathematics is in `math/`, which knows no tables; here cells are checked and brought to a moderate size by a power
+The mathematics is in `maths/`, which knows no tables; here cells are checked and brought to a moderate size by a power
 of two, which changes no digit.
 """
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.math import distances
-from lowdim.math import rotate as rotations
-from lowdim.math.linalg import Array
+from lowdim.maths import distances
+from lowdim.maths import rotate as rotations
+from lowdim.maths.linalg import Array
 from lowdim.models.base.results import in_range
 from lowdim.sources.matrices import complete_matrix
 from lowdim.sources.views import powers_of_two

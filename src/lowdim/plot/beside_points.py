@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.layout import lay_out
 from lowdim.plot.marks import legend_above

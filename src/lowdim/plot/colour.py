@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
 from lowdim.table.table import Column, Table
 from lowdim.text.format import listing

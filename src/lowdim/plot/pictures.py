@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.jobs.forms import stick_figure
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.registry import PlotOption
 from lowdim.text.messages import error

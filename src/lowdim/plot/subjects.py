@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, column_groups
 from lowdim.plot.marks import MOST_POINTS, spread_out

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import numpy as np
 from markupsafe import Markup
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.plot.base import Plot
 from lowdim.plot.registry import in_section
 from lowdim.report.svg import dots, slim

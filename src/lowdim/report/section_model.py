@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowdim.judge.axes import AxisCard
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.plot.marks import MOST_POINTS
 from lowdim.report.no_rows import sentences
 from lowdim.report.page_parts import Grid, Section, grid, section_charts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lowdim.plot.base import Plot, printable
 
 if TYPE_CHECKING:
-    from lowdim.math.linalg import Array
+    from lowdim.maths.linalg import Array
 
 COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 TAG = re.compile(r"<[^<>]*>")

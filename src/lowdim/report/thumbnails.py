@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.math.linalg import Array, evenly_spread
+from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.plot.marks import LEAST_SHOWN_ROWS
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowdim.explorer.answers import columns_of, packed
+from lowdim.explorer.exported import exported
 from lowdim.explorer.module import REPORT_CORE, joined
 from lowdim.judge.rows.null_law import GAUSSIAN_DOF, facts_of_law
-from lowdim.models.exported import exported
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.source import Source
 from lowdim.text.messages import error
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.text.messages import error

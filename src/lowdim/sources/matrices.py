@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.sources.arrays import as_source
 from lowdim.sources.views import gather
 from lowdim.text.messages import error

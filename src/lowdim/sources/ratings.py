@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
 from lowdim.text.escape import protect_terminal
@@ -128,7 +128,7 @@ def triples(
 
     `rated=False` asks for the pairs alone: a third column need not be there.
     """
-    from lowdim.sources.columns import position
+    from lowdim.sources.arrow_rows import position
 
     table = triple_table(X)
     names = list(table.column_names)
@@ -185,7 +185,7 @@ def _values(column: Any, name: str) -> Array:
     """The ratings as numbers, every one of them there and finite."""
     import pyarrow as pa
 
-    from lowdim.sources.columns import is_number_type
+    from lowdim.sources.arrow_rows import is_number_type
 
     try:
         if not is_number_type(column.type) and str(column.type) not in TEXT_TYPES:

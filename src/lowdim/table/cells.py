@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
 from lowdim.text.escape import shown
 from lowdim.text.fix import Fix, choices, propose

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.table.kinds.functions import MOST_PARTNERS, CopyOf, Relation, alike_pairs, find_functions
 from lowdim.table.kinds.gap_codes import find_gap_codes
 from lowdim.table.kinds.products import find_products

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.storage.memory import free_memory
 from lowdim.table import cells as cell
 from lowdim.table import checks

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.table import cells as cell
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
 from lowdim.table.options import check_options

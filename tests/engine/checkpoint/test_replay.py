@@ -13,7 +13,7 @@ from lowdim.engine.checkpoint import replay as recall
 from lowdim.engine.checkpoint.store import Checkpoint, best_of_checkpoint
 from lowdim.engine.fold import Run, fold, recalled
 from lowdim.engine.statistics import Sum
-from lowdim.math.optimise import climb
+from lowdim.maths.optimise import climb
 from lowdim.text.messages import LowdimWarning
 
 BOUNDS = (np.full(6, -np.inf), np.full(6, np.inf))

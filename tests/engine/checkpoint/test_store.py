@@ -21,7 +21,7 @@ from lowdim.engine.checkpoint import store as checkpoint
 from lowdim.engine.checkpoint.store import Checkpoint, best_of_checkpoint, function_identity, hash_of
 from lowdim.engine.fold import Run, Serial, Threads, fold
 from lowdim.engine.statistics import BlockSurvey, Columns, Moments, Sum, columns, moments
-from lowdim.math.gaussian import Sums
+from lowdim.maths.gaussian import Sums
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen, Frame, Framed
@@ -479,7 +479,7 @@ def test_a_model_file_is_no_fold(tmp_path: Path) -> None:
 def test_every_statistic_of_lowdim_can_be_stored() -> None:
     known, found = persist.RECORDS | persist.STATISTICS, set()
     for module in pkgutil.walk_packages(lowdim.__path__, "lowdim."):
-        if module.name.split(".")[1] in ("engine", "math", "models"):
+        if module.name.split(".")[1] in ("engine", "maths", "models"):
             for name, thing in vars(import_module(module.name)).items():
                 if isinstance(thing, type) and issubclass(thing, tuple) and "merge" in vars(thing):
                     found.add(name)

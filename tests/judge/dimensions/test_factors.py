@@ -14,7 +14,7 @@ from lowdim.judge.dimensions.factors import (
 )
 from lowdim.judge.dimensions.gap_covariance import covariance
 from lowdim.judge.dimensions.normal_scores import standardized
-from lowdim.math.factor import maximum_likelihood
+from lowdim.maths.factor import maximum_likelihood
 from tests.judge.simulated import noise, rank_two, uneven, with_gaps
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import lowdim.models.gaussian_process.psi as psi_module
-from lowdim.math.linalg import lower
+from lowdim.maths.linalg import lower
 from lowdim.models.gaussian_process.bayesian_gplvm_bound import packed_gradient, ridge_of
 from lowdim.models.gaussian_process.collapsed_bound import DIAGONAL, collapsed_bound
 from lowdim.models.gaussian_process.psi import PSI_KERNELS, VariationalParams, psi_gradients, psi_sums

@@ -6,8 +6,8 @@ from scipy.stats import norm
 
 import lowdim
 from lowdim import BayesianPCA, Run
-from lowdim.math import variational as vb
-from lowdim.math.gaussian import sums
+from lowdim.maths import bayesian_gaussian as vb
+from lowdim.maths.gaussian import sums
 from lowdim.models.base.survey import survey_table
 from lowdim.models.linear.bayesian_pca import stand_in
 from lowdim.text.kinds import ModelWarning, OptionError

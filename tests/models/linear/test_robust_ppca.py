@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import multivariate_t
 
 from lowdim import PPCA, RobustPPCA
-from lowdim.math import gaussian
+from lowdim.maths import gaussian
 from lowdim.models.linear.robust_ppca import least_dof
 from lowdim.text.kinds import OptionError, VerbError
 from tests.oracles import student

@@ -11,7 +11,7 @@ from scipy.stats import chi2, norm
 
 import lowdim
 from lowdim import BayesianPCA, FactorAnalysis, MixedFactorAnalysis, ProbabilisticPCA, Run, laws
-from lowdim.models.mixed.cells import probabilities
+from lowdim.models.mixed.predictions import probabilities
 from lowdim.sources.arrays import as_source
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.conftest import need
@@ -170,7 +170,7 @@ def test_columns_that_another_tells_without_error_keep_finite_weights(kind):
 def test_plain_steps_do_not_fall():
     """Without extrapolation the penalised bound rises pass by pass."""
     from lowdim.engine.em import em
-    from lowdim.models.mixed.start import start, survey_mixed
+    from lowdim.models.mixed.first_look import start, survey_mixed
 
     for seed in range(3):
         truth = mixed_table(seed, n=200, sizes=(3, 3, 2, 1, 2))
@@ -183,7 +183,7 @@ def test_plain_steps_do_not_fall():
 
 def test_plain_steps_towards_the_barrier_do_not_fall():
     from lowdim.engine.em import em
-    from lowdim.models.mixed.start import start, survey_mixed
+    from lowdim.models.mixed.first_look import start, survey_mixed
 
     X = (np.arange(600)[:, None] > np.linspace(30, 570, 8)).astype(float)
     X = np.column_stack([X, X[:, :4].sum(axis=1)])

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 import lowdim
 from lowdim import KMeans, KMedoids, Run, as_source, laws
 from lowdim.engine.fold import Threads
-from lowdim.math.clusters import plus_plus
+from lowdim.maths.kmeans import plus_plus
 from lowdim.models.mixtures import kmeans
 from lowdim.models.mixtures.kmedoids import _gains, build, swap
 from lowdim.text.kinds import OptionError, TableError, VerbError

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import lowdim
 from lowdim import PPCA, MatrixFactorization, Run, laws
-from lowdim.math.linalg import lower, unpack
+from lowdim.maths.linalg import lower, unpack
 from lowdim.models.ratings import beliefs as mr
 from lowdim.models.ratings import sweep as mf
 from lowdim.models.ratings.predictions import place_users

@@ -21,7 +21,7 @@ from lowdim import (
     MaximumEntropyUnfolding,
     MaximumVarianceUnfolding,
 )
-from lowdim.models.base.completion import complete_rows, completion_of
+from lowdim.models.spectral.completion import complete_rows, completion_of
 from lowdim.models.spectral.meu import expected_of_field
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.models.spectral.tables import roll

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from lowdim import LocallyLinearEmbedding
-from lowdim.math.graph import components
+from lowdim.maths.graph import components
 from lowdim.text.kinds import ModelWarning
 from lowdim.text.messages import LowdimError
 from tests.models.spectral.tables import rng

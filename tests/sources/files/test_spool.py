@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.sources.files import csv as csvfile
-from lowdim.sources.files import spool
+from lowdim.sources.files import spool, text_files
 from lowdim.sources.files.open import stream
 from lowdim.text.messages import LowdimError
 
@@ -32,8 +31,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int]:
     """The bytes of every piece of text that was parsed; no block is kept in memory, temporary folders lie in `tmp`."""
-    found, parse = list[int](), csvfile.parse
-    monkeypatch.setattr(csvfile, "parse", lambda text, *more: (found.append(len(text)), parse(text, *more))[1])
+    found, parse = list[int](), text_files.parse
+    monkeypatch.setattr(text_files, "parse", lambda text, *more: (found.append(len(text)), parse(text, *more))[1])
     monkeypatch.setattr("lowdim.sources.source.KEEP_CELLS", 0)
     monkeypatch.setattr("lowdim.sources.files.base.KEEP_CELLS", 0)
     (tmp_path / "tmp").mkdir()

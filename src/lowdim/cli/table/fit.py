@@ -89,7 +89,7 @@ class ModelOptions(NamedTuple):
 
 def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -> None:
     """Fit one model by its name and save it as a run folder."""
-    from lowdim.engine.monitor import INTERRUPTED
+    from lowdim.engine.fit import INTERRUPTED
     from lowdim.jobs.one_model import fit_method, read_for, save_fitted
     from lowdim.jobs.run_folder import check_free
     from lowdim.registry import FITTED, find_method

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from lowdim.engine.checkpoint.identity import hash_of
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 SAVE_SECONDS = 30.0  # seconds of a climb that may be lost
 FILE_BYTES = 2**26  # bytes of a climb in one file

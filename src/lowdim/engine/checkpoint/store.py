@@ -37,7 +37,7 @@ from lowdim.engine.checkpoint.identity import (
 )
 from lowdim.engine.checkpoint.replay import CallRecorder
 from lowdim.engine.fold import Executor, Run, S, Tree, node, tree
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
 from lowdim.storage.atomic import lock, not_written, replace

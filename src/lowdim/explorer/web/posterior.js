@@ -1,5 +1,5 @@
 // The model in the browser: place(row), decode(z), surprise(row) and density(z) of what Python exports
-// (models/exported.py): here the linear-Gaussian models, in bent.js the others. Rows are Float64Arrays on the scale a model
+// (explorer/exported.py): here the linear-Gaussian models, in bent.js the others. Rows are Float64Arrays on the scale a model
 // takes, NaN at gaps; answers are in the table's units.
 
 export const LOG_TWO_PI = Math.log(2 * Math.PI);

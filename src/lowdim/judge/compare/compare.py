@@ -27,8 +27,8 @@ from lowdim.judge.maps.quality import floors, shares_true, typical
 from lowdim.judge.maps.read_map import read_map
 from lowdim.judge.mixed_table import number_kind
 from lowdim.judge.table_input import read
-from lowdim.math.factor import most_factors
-from lowdim.math.linalg import Array, evenly_spread
+from lowdim.maths.factor import most_factors
+from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.base.estimator import seed_of
 from lowdim.registry import ALWAYS, COMPARED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.sources.arrays import ArraySource
 
 

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from lowdim.math.linalg import Array
-from lowdim.math.streams import RANDOM_PROJECTION
+from lowdim.maths.linalg import Array
+from lowdim.maths.seeds import RANDOM_PROJECTION
 
 
 class RandomProjection:

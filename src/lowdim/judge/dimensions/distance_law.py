@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.dimensions.evidence import JuryTable, jury_table
-from lowdim.math.linalg import Array
-from lowdim.math.streams import DISTANCE_PAIRS
+from lowdim.maths.linalg import Array
+from lowdim.maths.seeds import DISTANCE_PAIRS
 from lowdim.models.base.estimator import seed_of
 from lowdim.text.messages import error
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from lowdim.engine.fold import Run
 from lowdim.judge.dimensions.factors import CovarianceForm, factor_ladder
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.streams import EVIDENCE_SAMPLE
+from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.seeds import EVIDENCE_SAMPLE
 from lowdim.models.base.survey import survey_table
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.source import Source

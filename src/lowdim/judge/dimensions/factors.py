@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from lowdim.math.linalg import Array, Mask, distinct, largest
+from lowdim.maths.linalg import Array, Mask, distinct, largest
 
 LEAST_NOISE = 0.02  # share of its variance that a column keeps as noise: predictions gain nothing below it
 NOISE_STEPS = 25  # the most updates of the noises for one number of factors

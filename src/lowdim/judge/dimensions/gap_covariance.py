@@ -16,7 +16,7 @@ from lowdim.judge.dimensions.factors import (
     pattern_covariances,
     positions,
 )
-from lowdim.math.linalg import Array, Mask, distinct
+from lowdim.maths.linalg import Array, Mask, distinct
 
 FILLING_FACTORS = (2, 8)  # factors that fill gaps: a quarter of the columns, within these
 FILLING_PASSES = 8  # the most passes over the rows

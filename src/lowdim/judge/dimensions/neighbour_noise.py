@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 
 from lowdim.judge.dimensions.evidence import free_numbers
 from lowdim.judge.dimensions.factors import LEAST_NOISE, NOISE_STEPS, NOISE_TOL, TINY, CovarianceForm
-from lowdim.math.linalg import Array, Mask, largest
+from lowdim.maths.linalg import Array, Mask, largest
 
 MOST_CORRELATED = 0.95
 MOST_NOISE = 0.7  # correlation up to which it is noise: beyond, half of a cell and more is in its neighbours, a signal

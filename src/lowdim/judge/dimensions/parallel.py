@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.streams import SHUFFLED_TABLES
+from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.seeds import SHUFFLED_TABLES
 
 SHUFFLES = (20, 100)  # the fewest that give a 95 % band, and enough for any table
 SHUFFLED_CELLS = 5e6  # cells shuffled in all: a budget by the table's size, never by the clock

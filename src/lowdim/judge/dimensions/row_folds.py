@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from lowdim.judge.dimensions.factors import CovarianceForm
 from lowdim.judge.dimensions.gap_covariance import covariance
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.streams import HELD_OUT_FOLDS
+from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.seeds import HELD_OUT_FOLDS
 
 
 class CellPredictor(Protocol):

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.linear.ppca import ProbabilisticPCA
-from lowdim.models.relatives.linear_discriminant import LinearDiscriminant
+from lowdim.models.projections.linear_discriminant import LinearDiscriminant
 from lowdim.sources.views import gather
 from lowdim.text.messages import error
 from lowdim.text.quiet import no_warnings

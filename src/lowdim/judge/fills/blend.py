@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from lowdim.judge.fills.models import FillModel, FittedFill, drawing
 from lowdim.judge.fills.trials import Trials
-from lowdim.math.linalg import Array
-from lowdim.math.streams import FILL_TRIALS
+from lowdim.maths.linalg import Array
+from lowdim.maths.seeds import FILL_TRIALS
 
 EVENED = 0.03  # of the members' squared error, by which shares are drawn towards equal ones
 LEAST_SHARE = 0.05  # a member with less is left out: it costs a fit

@@ -18,7 +18,7 @@ import numpy as np
 from lowdim.judge.fills.models import FillModel, by_latent_model, within_reach
 from lowdim.judge.fills.nearest import by_nearest_rows
 from lowdim.judge.fills.trees import ForestShape, by_trees
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.mixtures.gaussian_mixture import GaussianMixture
 from lowdim.models.mixtures.mixture_of_fa import MixtureOfFA
 from lowdim.models.nonlinear.gtm import GTM

@@ -21,10 +21,10 @@ from lowdim.judge.fills.contest import STRAIGHT, STRAIGHT_WORDS, EngineTrial, co
 from lowdim.judge.fills.labels import COPY, LabelFill, label_lines, label_sentence
 from lowdim.judge.mixed.copied_labels import word_columns
 from lowdim.judge.rows.odd_rows import check_level
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.estimator import seed_of
-from lowdim.sources.coded import Labels, in_kind
+from lowdim.sources.labelled_frames import Labels, in_kind
 from lowdim.table.kinds.copies import copied_columns
 from lowdim.table.kinds.functions import Relation
 from lowdim.table.kinds.scales import ColumnScales

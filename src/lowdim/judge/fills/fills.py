@@ -47,7 +47,7 @@ from lowdim.judge.mixed.copied_labels import certain_labels
 from lowdim.judge.mixed_table import mixed_table
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.judge.table_input import numbers_of
-from lowdim.math.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.views import gather

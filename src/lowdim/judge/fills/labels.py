@@ -34,8 +34,8 @@ from lowdim.judge.mixed.label_regressions import WordRegressions, drawn_labels, 
 from lowdim.judge.mixed.rows_alike import RowsAlike, rows_alike, with_rows_alike
 from lowdim.judge.mixed.word_opinions import WordOpinions
 from lowdim.judge.mixed_table import MixedTable
-from lowdim.math.linalg import Array, evenly_spread
-from lowdim.math.streams import FILL_DRAWS, FILL_TRIALS
+from lowdim.maths.linalg import Array, evenly_spread
+from lowdim.maths.seeds import FILL_DRAWS, FILL_TRIALS
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.text.format import count
 from lowdim.text.messages import LowdimError

@@ -14,7 +14,7 @@ import numpy as np
 from lowdim.judge.fills.engines import LEAST_ROWS, Engine, Rung
 from lowdim.judge.fills.models import FillModel, FittedFill, draw_seed
 from lowdim.judge.mixed_table import mixed_table, number_kind
-from lowdim.math.linalg import Array, evenly_spread
+from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.table.table import Table
 from lowdim.text.format import count

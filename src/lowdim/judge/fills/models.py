@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 
 from lowdim.judge.fills.variational_pca import fit_variational
-from lowdim.math.distances import centre_and_spread
-from lowdim.math.linalg import Array
-from lowdim.math.streams import FILL_DRAWS
+from lowdim.judge.framed_gaussian import framed_gaussian
+from lowdim.maths.distances import centre_and_spread
+from lowdim.maths.linalg import Array
+from lowdim.maths.seeds import FILL_DRAWS
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.linear.framed_gaussian import framed_gaussian
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixtures.gaussian_mixture import GaussianMixture
 from lowdim.text.quiet import no_warnings

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from lowdim.judge.fills.models import FillModel, FittedFill, drawing
 from lowdim.judge.fills.nearest import LEAST_SPREAD, nearest_rows
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 ROUNDS = 1  # of growing before the forests that stay: another changes little after a start from near rows
 SWEEPS = 3  # over the gaps of rows that were not fitted

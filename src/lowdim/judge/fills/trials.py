@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from lowdim.judge.fills.calibration import factors
 from lowdim.judge.fills.models import FillModel, FittedFill
 from lowdim.judge.hidden_cells import dealt
-from lowdim.math.distances import centre_and_spread
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.streams import FILL_TRIALS
+from lowdim.maths.distances import centre_and_spread
+from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.seeds import FILL_TRIALS
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.text.messages import LowdimError
 from lowdim.text.quiet import no_warnings

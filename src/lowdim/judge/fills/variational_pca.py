@@ -7,9 +7,9 @@ dimension the table does not support is shrunk and then dropped, so their number
 care, and small tables do not follow their noise. (A psi for every column, free or drawn together, filled
 worse on metabolite and no better elsewhere; the columns' own errors are calibrated in `fills.py`.)
 
-`BayesianPCA` is the same model with the same steps (`math/variational.py`) and another loop: it starts from pairwise
-moments, climbs a bound until that gains less than `tol` nats, and refuses a column without a seen cell. Here a fit is
-made for each fold of hidden cells, so it starts from mean-filled axes, ends when the cells move little, drops
+`BayesianPCA` is the same model with the same steps (`maths/bayesian_gaussian.py`) and another loop: it starts from
+pairwise moments, climbs a bound until that gains less than `tol` nats, and refuses a column without a seen cell. Here
+a fit is made for each fold of hidden cells, so it starts from mean-filled axes, ends when the cells move little, drops
 dimensions after a few passes, and a column may be hidden entirely. Its numbers are not the same: on simulated tables
 of 60 to 200 rows fills differ by 0.004 to 0.16 of a column's spread (their errors by 1.5 % at most), in a third of
 the time.
@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math import variational as vb
-from lowdim.math.distances import centre_and_spread
-from lowdim.math.gaussian import Latent, sums
-from lowdim.math.linalg import Array, Mask, distinct, evenly_spread, lower, root_times, unpack
+from lowdim.maths import bayesian_gaussian as vb
+from lowdim.maths.distances import centre_and_spread
+from lowdim.maths.gaussian import Latent, sums
+from lowdim.maths.linalg import Array, Mask, distinct, evenly_spread, lower, root_times, unpack
 
 NOISE_FLOOR = 1e-6  # the least noise variance, as a share of the columns' variance
 DEAD_SHARE = 0.1  # a dimension whose loadings are smaller than this share of their own doubt is dropped

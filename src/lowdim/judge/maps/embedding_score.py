@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.optimize import minimize
 
-from lowdim.math.linalg import Array
-from lowdim.math.neighbors import exact_distances
+from lowdim.maths.linalg import Array
+from lowdim.maths.neighbors import exact_distances
 from lowdim.sources.matrices import complete_matrix, in_columns
 from lowdim.sources.views import powers_of_two
 from lowdim.text.messages import error

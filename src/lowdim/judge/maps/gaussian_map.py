@@ -20,7 +20,7 @@ from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
 from lowdim.judge.rows.row_card import RowCard, explain_row
 from lowdim.judge.rows.surprise import all_surprises
 from lowdim.judge.stability import Refits, Stability, refits, stability
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import chdtri
 
-from lowdim.math.clusters import Labels, nearest_centers, plus_plus
-from lowdim.math.linalg import Array
+from lowdim.maths.kmeans import Labels, nearest_centers, plus_plus
+from lowdim.maths.linalg import Array
 
 if TYPE_CHECKING:
     from lowdim.judge.held_out import HeldOut

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 NEAR = 10  # neighbours of the headline figure as in `compare` and the report
 TIE_SHARE = 1e-12  # distances closer than this share of the largest are equal: rounding must not order rows

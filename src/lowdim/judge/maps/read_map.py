@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.maps.quality import coordinates
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.table.cells import as_text, is_textual
 from lowdim.table.options import check_options
 from lowdim.table.read import load_raw

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 if TYPE_CHECKING:
     from lowdim.judge.axes import AxisCard

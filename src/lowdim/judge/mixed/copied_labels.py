@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lowdim.judge.fills.labels import COPY, LabelFill
 from lowdim.judge.mixed_table import MixedColumn, label_column, mixed_table
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.table.kinds.copies import CopiedColumn, copied_columns, told_by_copies
 from lowdim.table.roles import Column
 from lowdim.table.table import Table

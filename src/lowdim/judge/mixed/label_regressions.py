@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.text.quiet import no_warnings
 

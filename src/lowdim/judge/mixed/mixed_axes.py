@@ -2,7 +2,7 @@
 
 A loading is the correlation of a column's latent response (w'z + noise, in units in which its variance is 1) with the
 axis; an axis' share is the mean square of its loadings, a column of several labels counted once. Rows are resampled to
-first order (`models/mixed/row_pulls.py`): no fit is made again.
+first order (`judge/mixed/row_pulls.py`): no fit is made again.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 
 from lowdim.judge.axes import AxisCard, axis_cards, matched, tied_axes
 from lowdim.judge.mixed.mixed_map import MixedMap
+from lowdim.judge.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls
 from lowdim.judge.stability import RemovedRow, Stability, angle, axis_angles, clouds_of, stability_of
-from lowdim.math.linalg import Array, evenly_spread
-from lowdim.math.streams import BOOTSTRAP
-from lowdim.models.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls
+from lowdim.maths.linalg import Array, evenly_spread
+from lowdim.maths.seeds import BOOTSTRAP
 
 MIXED_CLOUD_ROWS = 300  # rows whose clouds are kept
 CLOUD_REFITS = 40  # resamplings in which they are placed

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from lowdim.judge.mixed.given_others import GivenOthers, UsualRows, cells_at, given_others, usual_posterior, usual_rows
 from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table
-from lowdim.math.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.models.base.results import Posterior
-from lowdim.models.mixed.given_others import GivenOthers, UsualRows, cells_at, given_others, usual_posterior, usual_rows
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.sources.coded import CodedColumn, CodedSource
+from lowdim.sources.labelled_frames import CodedColumn, CodedSource
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.roles import mostly_answers
 from lowdim.table.table import Table

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from lowdim.judge.dimensions.jury import axes_drawn, choose_dimension
+from lowdim.judge.mixed.given_others import GivenOthers
 from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, mixed_map
 from lowdim.judge.quantified import quantified
 from lowdim.judge.rows.answers import CellAnswers, JudgedAnswers
@@ -49,10 +50,9 @@ from lowdim.judge.rows.odd_rows import (
     laws,
     picked,
 )
+from lowdim.judge.rows.outlyingness import robust_units, similar_groups
 from lowdim.judge.rows.surprise import RANK_SHARE
-from lowdim.math.linalg import Array, Mask, unpack
-from lowdim.math.outlying import robust_units, similar_groups
-from lowdim.models.mixed.given_others import GivenOthers
+from lowdim.maths.linalg import Array, Mask, unpack
 from lowdim.table.table import Table
 
 LEAST_SPREAD, MOST_SPREAD = 0.1, 30.0  # of a row's standardised surprise

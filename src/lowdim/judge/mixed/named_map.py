@@ -20,9 +20,9 @@ from lowdim.judge.mixed.mixed_axes import mixed_axes, mixed_refits
 from lowdim.judge.mixed.mixed_rows import law_of_map
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.rows.null_law import RowLaw
-from lowdim.math.linalg import Array, evenly_spread
+from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.sources.coded import CodedColumn
+from lowdim.sources.labelled_frames import CodedColumn
 from lowdim.table.kinds.scales import ColumnScales, limit_lists, log_scales
 from lowdim.table.table import Table
 from lowdim.text.escape import protect_terminal

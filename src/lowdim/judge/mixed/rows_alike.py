@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Mask, evenly_spread
 
 WORTH = 20.0  # rows that a model's opinion counts as
 COMPARED_ROWS = 5_000  # that a row is compared with: more teach little

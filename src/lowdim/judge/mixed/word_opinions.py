@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.judge.mixed.label_regressions import WordRegressions, drawn_labels, label_shares
 from lowdim.judge.mixed.rows_alike import RowsAlike, with_rows_alike
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.text.format import figures
 
 

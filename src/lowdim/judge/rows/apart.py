@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtrc
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 LEAST_APART = 5  # rows: fewer are called odd, one by one
 MOST_APART = 0.22  # of the rows, a fifth and what chance adds: more are a part of the table as the others are

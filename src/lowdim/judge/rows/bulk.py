@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.rows.null_law import (
     GAUSSIAN_LAW,
     JUDGING_DOF,
@@ -23,9 +24,8 @@ from lowdim.judge.rows.null_law import (
     wrong_rows,
 )
 from lowdim.judge.rows.surprise import surprises
-from lowdim.math.gaussian import posterior
-from lowdim.math.linalg import Array, Mask
-from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.maths.gaussian import posterior
+from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 

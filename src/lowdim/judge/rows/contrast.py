@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from lowdim.judge.rows.odd_rows import false_discovery
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.text.messages import error
 
 FALSE_DISCOVERY_RATE = 0.05

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.outlying import own_tails
+from lowdim.judge.rows.outlyingness import own_tails
+from lowdim.maths.linalg import Array, Mask
 
 LEAST_ROWS_OF_LAW = 20  # rows that can set a law of their own; fewer are judged by the model's
 TAIL_ROWS = 100  # rows from which cells held out of a fit can be told from the tail of the others

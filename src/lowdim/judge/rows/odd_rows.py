@@ -28,14 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
+from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.rows.answers import JudgedAnswers
 from lowdim.judge.rows.bulk import beside_kept, law_of_table, p_of_rows
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw, cell_p_values, row_p_values
+from lowdim.judge.rows.outlyingness import robust_units, similar_groups
 from lowdim.judge.rows.surprise import distances, surprises
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.outlying import robust_units, similar_groups
+from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.results import LARGEST
-from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import gather

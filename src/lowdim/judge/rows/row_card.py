@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.rows.bulk import beside_kept, p_of_rows
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
 from lowdim.judge.rows.odd_rows import P_NOTE, check_level, disagrees, doubtful, expectation, in_own_units, row_name
 from lowdim.judge.rows.surprise import distances, surprises
-from lowdim.math.gaussian import Latent
-from lowdim.math.linalg import Array
-from lowdim.models.linear.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.maths.gaussian import Latent
+from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block
 from lowdim.text.format import count, figures, listing, observed, p_value
 from lowdim.text.messages import error

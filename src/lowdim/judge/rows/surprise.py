@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
-from lowdim.math.gaussian import Latent, posterior
-from lowdim.math.linalg import Array, Mask, lower, unpack
-from lowdim.models.linear.framed_gaussian import framed_gaussian
+from lowdim.judge.framed_gaussian import framed_gaussian
+from lowdim.maths.gaussian import Latent, posterior
+from lowdim.maths.linalg import Array, Mask, lower, unpack
 from lowdim.sources.source import Block
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import Fit
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.results import Cells
 from lowdim.models.base.survey import TableSurvey
 from lowdim.sources.source import Block, Source
@@ -36,21 +36,21 @@ class CalibratedCells:
 
     def _decode(self, params: Any, posterior: Any) -> Cells:
         cells = self._uncalibrated_cells(params, posterior)
-        return cells if params.inflation == 1.0 else self._inflation(params).inflate(cells)
+        return cells if params.inflation == 1.0 else self.inflation_of(params).inflate(cells)
 
     def _draw(self, params: Any, posterior: Any, rng: list[np.random.Generator]) -> Array:
         draw = self._uncalibrated_draw(params, posterior, rng)
         if params.inflation == 1.0:
             return draw
-        return self._inflation(params).inflate_draw(draw, self._uncalibrated_cells(params, posterior))
+        return self.inflation_of(params).inflate_draw(draw, self._uncalibrated_cells(params, posterior))
 
     def _uncalibrated_cells(self, params: Any, posterior: Any) -> Cells:
-        return super()._decode(params, posterior)  # type: ignore[misc, no-any-return]
+        return super()._decode(params, posterior)  # type: ignore[misc]
 
     def _uncalibrated_draw(self, params: Any, posterior: Any, rng: list[np.random.Generator]) -> Array:
-        return super()._draw(params, posterior, rng)  # type: ignore[misc, no-any-return]
+        return super()._draw(params, posterior, rng)  # type: ignore[misc]
 
-    def _inflation(self, params: Any) -> Inflation:
+    def inflation_of(self, params: Any) -> Inflation:
         from lowdim.models.base.calibration import Inflation
 
         unknown_row = self._prior(params, 1)  # type: ignore[attr-defined]

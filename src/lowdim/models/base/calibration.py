@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.streams import HELD_OUT_IN_MEMORY
+from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.seeds import HELD_OUT_IN_MEMORY
 from lowdim.models.base.results import Cells
 from lowdim.text.messages import warn
 

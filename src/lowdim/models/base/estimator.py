@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run, walk
-from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.results import Certificate
 from lowdim.sources.arrays import as_source
 from lowdim.sources.sinks import Sink, as_sink
@@ -75,7 +75,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         for word in options.keys() - set(own := cls._get_param_names()):
             from lowdim.models.other_words import with_other_word
 
-            return with_other_word(cls.__name__, word, own, args, options)  # type: ignore[no-any-return]
+            return with_other_word(cls.__name__, word, own, args, options)
         made: Self = super().__new__(cls)
         return made
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.engine.fit import STOPPED, Fit
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.monitor import STOPPED, Fit
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.streams import HELD_OUT_HASH
+from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.seeds import HELD_OUT_HASH
 from lowdim.models.base.calibrated_cells import MOST_ROUNDS
 from lowdim.models.base.calibration import (
     HELD_CELLS_WANTED,

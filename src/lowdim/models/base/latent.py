@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run, walk
-from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import plan
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.estimator import Estimator, Out, in_kind, seed_of
-from lowdim.models.base.results import Cells, Certificate, Posterior, product, squared
+from lowdim.models.base.results import Cells, Certificate, Posterior, in_table_units, product
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source
 from lowdim.sources.views import Frame
@@ -130,11 +130,6 @@ class LatentModel(Estimator):
         posterior = self._posterior(self.params_, self.frame_.inward(block))
         return posterior._replace(log_density=posterior.log_density + self.frame_.log_stretch(block.mask))
 
-    def _in_table(self, cells: Cells) -> Cells:
-        """Cells in the frame's units, in the table's."""
-        scale = self.frame_.lengths(np.ones_like(self.frame_.scale))
-        return Cells(self.frame_.outward(cells.mean), squared(cells.var, scale), squared(cells.noise, scale))
-
     def _cells(self, block: Block) -> Array:
         """The mean of the block's cells under the model, in the table's units."""
         return self.frame_.outward(self._decode(self.params_, self._latent(block)).mean)
@@ -145,7 +140,7 @@ class LatentModel(Estimator):
 
     def block_cells(self, block: Block) -> Cells:
         """`predict_cells` of one block of rows of the fitted columns: what a walk over a large table calls."""
-        return self._in_table(self._cells_given(self.params_, self.frame_.inward(block)))
+        return in_table_units(self.frame_, self._cells_given(self.params_, self.frame_.inward(block)))
 
     # row verbs -----------------------------------------------------------------------------------
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
@@ -216,7 +211,7 @@ class LatentModel(Estimator):
 
         `mean`, `var` (the parameters' uncertainty, where the model keeps it) and `noise` are n x d each.
         """
-        return Cells(*self._of_places(lambda z: self._in_table(self._decoded(z)), Z, self._n_features_out))
+        return Cells(*self._of_places(lambda z: in_table_units(self.frame_, self._decoded(z)), Z, self._n_features_out))
 
     def _of_places(self, decode: Callable[[Array], Any], Z: Any, q: int, *, gaps: bool = False) -> Any:
         """What `decode` makes of the n x q places Z that somebody gives, or a refusal."""
@@ -316,13 +311,13 @@ class LatentModel(Estimator):
 
     def bic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Schwarz's criterion of a table, the smaller the better."""
-        from lowdim.models.base.criteria import bic
+        from lowdim.models.base.scores import bic
 
         return bic(self, X, sample_weight)
 
     def aic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Akaike's criterion of a table, the smaller the better."""
-        from lowdim.models.base.criteria import aic
+        from lowdim.models.base.scores import aic
 
         return aic(self, X, sample_weight)
 

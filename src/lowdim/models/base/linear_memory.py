@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lowdim.engine.plan import kept_blocks, walking
-from lowdim.math.eigen import PASSES
-from lowdim.math.gaussian import LIGHT
+from lowdim.maths.eigen import PASSES
+from lowdim.maths.gaussian import LIGHT
 from lowdim.sources.source import tile_rows
 
 

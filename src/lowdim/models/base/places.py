@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.sources.matrices import as_matrix, complete_matrix
 from lowdim.text.messages import error
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from sklearn.base import clone
 
+from lowdim.engine.fit import STOPPED
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import STOPPED
 from lowdim.models.base.estimator import Estimator
 from lowdim.text.messages import error
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.engine.monitor import Fit
-from lowdim.math.linalg import Array, lower, unpack
+from lowdim.engine.fit import Fit
+from lowdim.maths.linalg import Array, lower, unpack
+from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 
 LARGEST = float(np.finfo(float).max)
@@ -58,6 +59,12 @@ class Cells(NamedTuple):
     mean: Array
     var: Array
     noise: Array
+
+
+def in_table_units(frame: Frame, cells: Cells) -> Cells:
+    """Cells that are stated in the frame's units, in the table's."""
+    scale = frame.lengths(np.ones_like(frame.scale))
+    return Cells(frame.outward(cells.mean), squared(cells.var, scale), squared(cells.noise, scale))
 
 
 class Certificate(NamedTuple):

@@ -15,7 +15,7 @@ from lowdim.engine.statistics import (
     columns,
     survey_block,
 )
-from lowdim.math.linalg import EPS, Array
+from lowdim.maths.linalg import EPS, Array
 from lowdim.models.base.results import LARGEST
 from lowdim.sources.source import Source
 from lowdim.sources.views import FAR_FROM_ZERO, FRAME_ROWS, Frame, Framed, Stored, frame_of, powers_of_two

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from lowdim.engine.climb import notify_monitor
+from lowdim.engine.fit import STOPPED, Fit, Monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread
-from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.optimise import Peak, climb
-from lowdim.math.streams import BAYESIAN_GPLVM_START
+from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.optimise import Peak, climb
+from lowdim.maths.seeds import BAYESIAN_GPLVM_START
 from lowdim.models.base.calibrated_cells import MOST_ROUNDS
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.held_out_cells import (

@@ -15,7 +15,7 @@ import numpy as np
 
 from lowdim.engine.fold import Run, fold, recalled, tree, walk
 from lowdim.engine.statistics import Sum
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.gaussian_process.collapsed_bound import (
     DIAGONAL,
     CollapsedBound,

@@ -15,8 +15,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import Array, lower
+from lowdim.maths.gaussian import LOG_TWO_PI
+from lowdim.maths.linalg import Array, lower
 from lowdim.models.gaussian_process.gp import Decoder, Index, KernelSum, jittered_cholesky
 
 DIAGONAL = 1e-6  # of the variance, added to the matrix of inducing points that move: they may meet

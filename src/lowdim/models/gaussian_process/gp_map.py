@@ -6,10 +6,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import Fit
-from lowdim.math.linalg import Array, Mask, lower
-from lowdim.math.optimise import climb_rows
+from lowdim.maths.linalg import Array, Mask, lower
+from lowdim.maths.optimise import climb_rows
 from lowdim.models.base.calibration import inflation_note
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared

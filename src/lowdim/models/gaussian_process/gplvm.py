@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowdim.engine.fit import STOPPED, Fit, Monitor
 from lowdim.engine.fold import Run, one_blas_thread
-from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, plan
-from lowdim.math.distances import squared_distances
-from lowdim.math.linalg import Array, Mask, sign_rule, svd
-from lowdim.math.streams import GPLVM_START
+from lowdim.maths.distances import squared_distances
+from lowdim.maths.linalg import Array, Mask, sign_rule, svd
+from lowdim.maths.seeds import GPLVM_START
 from lowdim.models.base.calibration import hold_back, inflation_from_errors
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.results import Certificate, squared
@@ -322,7 +322,7 @@ class GPLVM(GaussianProcessMap):
         """The kernel of the back constraints between rows, and its inverse squared width."""
         if not self.back_constraints:
             return None, 0.0
-        from lowdim.math.neighbors import median_width
+        from lowdim.maths.neighbors import median_width
 
         gamma = median_width(Y)
         return np.exp(-gamma * squared_distances(Y, Y)), gamma

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array, Mask, lower
+from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.models.gaussian_process.collapsed_bound import (
     DIAGONAL,
     CollapsedBound,

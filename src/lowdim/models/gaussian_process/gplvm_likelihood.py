@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.models.gaussian_process.gp import ColumnGroup, Decoder, KernelSum, condition, decoder, likelihood
 from lowdim.models.gaussian_process.gplvm_inducing import InducedTable, decoder_at, induced_likelihood, induced_table
 from lowdim.text.messages import error

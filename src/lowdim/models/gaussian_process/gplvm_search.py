@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.engine.climb import notify_monitor
+from lowdim.engine.fit import STOPPED, Monitor
 from lowdim.engine.fold import Run, recalled
-from lowdim.engine.monitor import STOPPED, Monitor
-from lowdim.math.linalg import Array, Mask, sign_rule, svd
-from lowdim.math.optimise import climb
+from lowdim.maths.linalg import Array, Mask, sign_rule, svd
+from lowdim.maths.optimise import climb
 from lowdim.models.gaussian_process.gp import jittered_cholesky
 from lowdim.models.gaussian_process.gplvm_inducing import decoder_at
 from lowdim.models.gaussian_process.gplvm_likelihood import LikelihoodSurface, PlacesProblem

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from lowdim.math.linalg import Array, lower
+from lowdim.maths.linalg import Array, lower
 from lowdim.models.gaussian_process.collapsed_bound import PsiSums, SumGradients
 from lowdim.models.gaussian_process.gp import KERNEL_TERMS
 

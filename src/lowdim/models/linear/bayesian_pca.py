@@ -7,12 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from lowdim.engine.em import em
+from lowdim.engine.fit import LIMIT, Fit
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import LIMIT, Fit
 from lowdim.engine.statistics import Moments
-from lowdim.math import variational as vb
-from lowdim.math.gaussian import Sums, sums
-from lowdim.math.linalg import EPS, Array, sign_rule
+from lowdim.maths import bayesian_gaussian as vb
+from lowdim.maths.gaussian import Sums, sums
+from lowdim.maths.linalg import EPS, Array, sign_rule
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
 from lowdim.models.base.results import Certificate, Posterior, squared
 from lowdim.models.base.survey import TableSurvey, columns_of
@@ -151,16 +151,17 @@ class BayesianPCA(LinearGaussian):
         self.max_iter = max_iter
 
     @property
-    def _sure(self) -> bool:
+    def is_sure(self) -> bool:
+        """Whether its parameters count as known, and not as uncertain."""
         return self.method == "laplace"
 
     @property
     def _objective_name(self) -> str:  # type: ignore[override]
-        return "log-likelihood" if self._sure else "evidence bound"
+        return "log-likelihood" if self.is_sure else "evidence bound"
 
     @property
     def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]
-        if self._sure:
+        if self.is_sure:
             return {"objective_never_falls": "re-estimating alpha by Laplace's approximation may lower the likelihood"}
         return {
             "score_is_objective": "the bound also pays for what is learnt about the parameters",
@@ -169,21 +170,21 @@ class BayesianPCA(LinearGaussian):
 
     # one pass --------------------------------------------------------------------------------------
     def _stats(self, params: BayesianPCAParams, block: Block) -> Sums:  # type: ignore[override]
-        if self._sure:
+        if self.is_sure:
             return super()._stats(params, block)  # type: ignore[arg-type]
         latent = vb.rows(block.x, block.mask, params.beliefs)
         return sums(block.mask, block.weight, latent, params.W, params.psi)
 
     def _objective(self, params: BayesianPCAParams, stats: Sums) -> float:  # type: ignore[override]
-        return stats.log_density if self._sure else vb.bound(stats, params.beliefs)
+        return stats.log_density if self.is_sure else vb.bound(stats, params.beliefs)
 
     def _update(self, params: BayesianPCAParams, stats: Sums) -> BayesianPCAParams:  # type: ignore[override]
         return params.believing(
-            vb.update(stats, params.beliefs, floor=float(params.low[0]), dead=DEAD, sure=self._sure)
+            vb.update(stats, params.beliefs, floor=float(params.low[0]), dead=DEAD, sure=self.is_sure)
         )
 
     def _posterior(self, params: BayesianPCAParams, block: Block) -> Posterior:  # type: ignore[override]
-        if self._sure:
+        if self.is_sure:
             return super()._posterior(params, block)  # type: ignore[arg-type]
         latent = vb.rows(block.x, block.mask, params.beliefs)
         packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
@@ -238,9 +239,9 @@ class BayesianPCA(LinearGaussian):
 
     def _pruned(self, start: BayesianPCAParams, source: Source, run: Run) -> Fit:
         """Fit; then, as long as the bound is higher for it, fit again without the weakest column (the death test)."""
-        best = em(self, start, source, run, mix=False, may_fall=self._sure)
+        best = em(self, start, source, run, mix=False, may_fall=self.is_sure)
         passes = best.passes
-        while not self._sure and best.converged and best.params.W.shape[1]:
+        while not self.is_sure and best.converged and best.params.W.shape[1]:
             if passes >= self.max_iter:
                 best = best._replace(converged=False, reason=LIMIT)
                 break
@@ -263,7 +264,7 @@ class BayesianPCA(LinearGaussian):
             warn("LD232", q=q, n_start=n_start)
         if on_floor(best.params).any():
             warn("LD202", floor=float(best.params.psi[0]), q=q, rank=q)
-        return best._replace(params=best.params if self._sure else best.params.turned(), passes=passes)
+        return best._replace(params=best.params if self.is_sure else best.params.turned(), passes=passes)
 
     # what it says ----------------------------------------------------------------------------------
     def _attributes(self, params: BayesianPCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:

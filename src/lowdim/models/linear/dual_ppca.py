@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
+from lowdim.engine.fit import STOPPED, Fit
 from lowdim.engine.fold import Run, walk
-from lowdim.engine.monitor import STOPPED, Fit
 from lowdim.engine.plan import Cost
-from lowdim.math.gaussian import Sums, design, posterior, sums
-from lowdim.math.linalg import Array, align, inverse_packed, lower, root, sign_rule, times_packed, unpack
+from lowdim.maths.gaussian import Sums, design, posterior, sums
+from lowdim.maths.linalg import Array, align, inverse_packed, lower, root, sign_rule, times_packed, unpack
 from lowdim.models.base.calibrated_cells import CalibratedCells
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
 from lowdim.models.base.held_out_cells import cost_with_held_out_fits
@@ -308,7 +308,7 @@ class DualPPCA(CalibratedCells, LinearGaussian):
     # what it says ----------------------------------------------------------------------------------
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the mean squared error of the seen cells as `reconstruct` makes them; never worse with more axes."""
-        from lowdim.models.base.criteria import minus_squared_error
+        from lowdim.models.base.scores import minus_squared_error
 
         check_is_fitted(self)
         return minus_squared_error(self, X, sample_weight)

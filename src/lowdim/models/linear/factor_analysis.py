@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments
-from lowdim.math.factor import FactorFit, degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
-from lowdim.math.gaussian import LOG_TWO_PI, Sums
-from lowdim.math.linalg import Array
-from lowdim.math.rotate import METHODS, simple_axes
+from lowdim.maths.factor import FactorFit, degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
+from lowdim.maths.gaussian import LOG_TWO_PI, Sums
+from lowdim.maths.linalg import Array
+from lowdim.maths.rotate import METHODS, simple_axes
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
 from lowdim.models.base.results import Certificate, Posterior, squared
 from lowdim.models.base.survey import TableSurvey

@@ -8,8 +8,8 @@ import numpy as np
 
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.statistics import Sum
-from lowdim.math.eigen import block_krylov, lanczos
-from lowdim.math.linalg import Array
+from lowdim.maths.eigen import block_krylov, lanczos
+from lowdim.maths.linalg import Array
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.principal_axes import RESIDUAL, Spectrum, settled
 from lowdim.sources.source import Block

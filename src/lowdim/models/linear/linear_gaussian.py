@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
+from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import USUAL_PASSES, Cost
 from lowdim.engine.statistics import Moments
-from lowdim.math.gaussian import Sums
-from lowdim.math.linalg import Array, orthogonality
+from lowdim.maths.gaussian import Sums
+from lowdim.maths.linalg import Array, orthogonality
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
 from lowdim.models.base.survey import TableSurvey, columns_of, is_wide, standardized, survey_for_fit
@@ -186,13 +186,13 @@ class LinearGaussian(LatentModel):
     @property
     def n_parameters_(self) -> int:
         """The numbers fitted, as `bic` and `aic` count them."""
-        from lowdim.models.base.criteria import count_parameters
+        from lowdim.models.base.scores import count_parameters
 
         check_is_fitted(self)
         return count_parameters(*self.params_.W.shape, own_units=self._own_units or bool(self.standardize))
 
     def _cost(self, n: int, d: int) -> Cost:
-        from lowdim.math.eigen import PASSES
+        from lowdim.maths.eigen import PASSES
         from lowdim.models.base.linear_memory import peak_bytes
 
         q = min(int(self.n_components), d) if isinstance(self.n_components, int | np.integer) else min(n, d)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 RANK_SHARE = 1e-10  # eigenvalues below this share of the largest count as zero
 SMALLEST_WIDTH = 2.0 / np.pi  # sqrt(2 pi / A) may not exceed pi, the range of an angle between two axes

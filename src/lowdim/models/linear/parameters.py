@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.gaussian import Sums, expand, parameter_covariance, posterior, regress, sums
-from lowdim.math.linalg import Array, align, largest, lower, root_times, sign_rule
+from lowdim.maths.gaussian import Sums, expand, parameter_covariance, posterior, regress, sums
+from lowdim.maths.linalg import Array, align, largest, lower, root_times, sign_rule
 from lowdim.models.base.results import Cells, Posterior
 from lowdim.models.base.survey import TableSurvey
 from lowdim.sources.source import Block
@@ -68,7 +68,7 @@ def predict_cells(params: LinearGaussianParams, block: Block) -> Cells:
 def e_step(params: LinearGaussianParams, block: Block) -> Sums:
     """The sums over rows that an M-step needs; `log_density` of them is the log-likelihood of the block."""
     if block.mask is not None:
-        from lowdim.math.missing_patterns import pattern_sums  # a quicker way to the same sums
+        from lowdim.maths.gaps import pattern_sums  # a quicker way to the same sums
 
         if quick := pattern_sums(block.x, block.mask, block.weight, (params.W, params.mu, params.psi)):
             return quick

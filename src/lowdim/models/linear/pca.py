@@ -7,12 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from lowdim.engine.fit import STOPPED, Fit
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.monitor import STOPPED, Fit
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments, Sum
-from lowdim.math.gaussian import Sums, posterior
-from lowdim.math.linalg import Array, lower
+from lowdim.maths.gaussian import Sums, posterior
+from lowdim.maths.linalg import Array, lower
 from lowdim.models.base.calibrated_cells import CalibratedCells
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHOLE, Rule, is_seed, seed_of
 from lowdim.models.base.held_out_cells import cost_with_held_out_fits

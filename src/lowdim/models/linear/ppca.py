@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, TURN, WHOLE, Rule
 from lowdim.models.base.results import Certificate
 from lowdim.models.base.survey import TableSurvey
@@ -138,7 +138,7 @@ class ProbabilisticPCA(LinearGaussian):
         return fit._replace(params=self._turned(fit.params))
 
     def _turned(self, params: LinearGaussianParams) -> LinearGaussianParams:
-        from lowdim.math.rotate import simple_axes
+        from lowdim.maths.rotate import simple_axes
 
         turn = self.rotation if params.W.shape[1] > 1 else None
         return params if turn is None else params._replace(T=simple_axes(params.W, params.psi, turn))

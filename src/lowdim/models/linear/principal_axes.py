@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.monitor import Fit
 from lowdim.engine.statistics import Moments, triangle
-from lowdim.math.linalg import EPS, Array, largest, orthogonality, residual, sign_rule, svd
+from lowdim.maths.linalg import EPS, Array, largest, orthogonality, residual, sign_rule, svd
 from lowdim.models.base.results import Certificate, certify
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey
 from lowdim.models.linear.parameters import noise_floor

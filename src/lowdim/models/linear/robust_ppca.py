@@ -7,10 +7,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
+from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import Fit
-from lowdim.math.gaussian import Latent, Sums, light, posterior, sums
-from lowdim.math.linalg import Array, lower, root_times
+from lowdim.maths.gaussian import Latent, Sums, light, posterior, sums
+from lowdim.maths.linalg import Array, lower, root_times
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Out, Rule
 from lowdim.models.base.results import Cells, Certificate, Posterior
 from lowdim.models.base.survey import TableSurvey

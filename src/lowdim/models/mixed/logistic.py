@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 SHARES = (0.05987694020126884, 0.3698345256494135, 0.4605285337345379, 0.10976000041477965)
 SLOPES = (0.3204803466257068, 0.47352652352304286, 0.6957939155942269, 1.0190919348224514)

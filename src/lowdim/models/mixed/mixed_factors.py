@@ -10,20 +10,29 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
+from lowdim.engine.fit import STOPPED, Fit
 from lowdim.engine.fold import Run
-from lowdim.engine.monitor import STOPPED, Fit
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
-from lowdim.math.gaussian import design
-from lowdim.math.linalg import Array, Mask, align, root_times, sign_rule
-from lowdim.math.rotate import simple_axes
+from lowdim.maths.gaussian import design
+from lowdim.maths.linalg import Array, Mask, align, root_times, sign_rule
+from lowdim.maths.rotate import simple_axes
 from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, TURN, WHOLE, Absent, Out, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
-from lowdim.models.mixed.cells import draw, expected, fills, probabilities
-from lowdim.models.mixed.columns import KINDS, sites_of, strange_values
-from lowdim.models.mixed.markers import marked_kinds
-from lowdim.models.mixed.start import LOGISTIC, LOWEST, MixedSurvey, asked_kinds, start, survey_mixed
-from lowdim.models.mixed.steps import (
+from lowdim.models.base.results import (
+    Cells,
+    Certificate,
+    Posterior,
+    certify,
+    em_digits,
+    in_table_units,
+    squared,
+    standard,
+)
+from lowdim.models.mixed.column_kinds import KINDS, sites_of, strange_values
+from lowdim.models.mixed.first_look import LOGISTIC, LOWEST, MixedSurvey, asked_kinds, start, survey_mixed
+from lowdim.models.mixed.indicator_labels import marked_kinds
+from lowdim.models.mixed.predictions import draw, expected, fills, probabilities
+from lowdim.models.mixed.variational_em import (
     INTERCEPT_PRECISION,
     LEAST_R,
     LONGEST,
@@ -37,7 +46,7 @@ from lowdim.models.mixed.steps import (
     updated,
     with_prior,
 )
-from lowdim.sources.coded import coded_source, decoded, in_kind
+from lowdim.sources.labelled_frames import coded_source, decoded, in_kind
 from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
@@ -447,7 +456,7 @@ class MixedFactorAnalysis(LatentModel):
 
         def cells(block: Block) -> Cells:
             rows = self._posterior(self.params_, self.frame_.inward(block))
-            return self._in_table(expected(self.params_, rows))
+            return in_table_units(self.frame_, expected(self.params_, rows))
 
         return Cells(*self._rows_of(cells, X, run))
 

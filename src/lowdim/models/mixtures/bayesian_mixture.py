@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from lowdim.engine.em import em
+from lowdim.engine.fit import STOPPED, Fit
 from lowdim.engine.fold import Run, one_blas_thread
-from lowdim.engine.monitor import STOPPED, Fit
-from lowdim.math import variational as vb
-from lowdim.math.gaussian import Latent, Sums, sums
-from lowdim.math.linalg import Array
+from lowdim.maths import bayesian_gaussian as vb
+from lowdim.maths.gaussian import Latent, Sums, sums
+from lowdim.maths.linalg import Array
 from lowdim.models.base.estimator import COUNT, WHOLE, Absent, Rule
 from lowdim.models.base.results import Cells, Certificate, Posterior, squared
 from lowdim.models.base.survey import TableSurvey

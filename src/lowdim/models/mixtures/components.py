@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from lowdim.math.factor import maximum_likelihood
-from lowdim.math.gaussian import LOG_TWO_PI, SHARP, Latent, Sums, posterior, sums
-from lowdim.math.linalg import Array, Mask, align, inverse_packed, largest, lower, unpack
-from lowdim.math.missing_patterns import Filled, Group, fill_deviations, open_scatter, open_variance, pattern_groups
+from lowdim.maths.factor import maximum_likelihood
+from lowdim.maths.gaps import Filled, Group, fill_deviations, open_scatter, open_variance, pattern_groups
+from lowdim.maths.gaussian import LOG_TWO_PI, SHARP, Latent, Sums, posterior, sums
+from lowdim.maths.linalg import Array, Mask, align, inverse_packed, largest, lower, unpack
 from lowdim.models.base.results import Cells, in_range, squared
 from lowdim.models.linear.parameters import (
     LinearGaussianParams,
@@ -413,7 +413,7 @@ class LinearComponent:
         return bool(on_floor(p).any())
 
     def n_parameters(self, params: Sequence[LinearGaussianParams]) -> int:
-        from lowdim.models.base.criteria import count_parameters
+        from lowdim.models.base.scores import count_parameters
 
         d, q = params[0].W.shape
         return len(params) * count_parameters(d, q, own_units=not self.isotropic)

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fit import STOPPED, Fit, Monitor
 from lowdim.engine.fold import Run, Serial, executor, fold, one_blas_thread, walk
-from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost, walking
-from lowdim.math.clusters import (
+from lowdim.maths.kmeans import (
     SAFE_SQUARES,
     ClusterSums,
     Labels,
@@ -22,8 +22,8 @@ from lowdim.math.clusters import (
     nearest_labels,
     plus_plus,
 )
-from lowdim.math.linalg import EPS, Array
-from lowdim.math.streams import KMEANS_SAMPLE
+from lowdim.maths.linalg import EPS, Array
+from lowdim.maths.seeds import KMEANS_SAMPLE
 from lowdim.models.base.calibrated_cells import MOST_ROUNDS, CalibratedCells
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel

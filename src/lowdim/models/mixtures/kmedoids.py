@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.estimator import COUNT, Absent, Estimator, Rule
 from lowdim.models.base.results import Certificate
 from lowdim.sources.arrays import as_source
@@ -167,7 +167,7 @@ class KMedoids(ClusterMixin, Estimator):
 
     def _rows(self, source: Source, completion: Any) -> tuple[Any, Array, Array]:
         """Rows with their expected cells and the variance that gaps leave each, 0 of a complete one."""
-        from lowdim.models.base.completion import complete_rows, completion_of
+        from lowdim.models.spectral.completion import complete_rows, completion_of
 
         x, mask = gather(source)
         if mask is None:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.clusters import ClusteredRows, first_largest, membership, rows_in_cache, sum_of_squares
-from lowdim.math.linalg import Array
+from lowdim.maths.kmeans import ClusteredRows, first_largest, membership, rows_in_cache, sum_of_squares
+from lowdim.maths.linalg import Array
 
 MOST_GATHERED = 0.6  # share of a tile's rows up to which they are gathered, and not all compared
 CAUTION = 1.01  # steps count for more and margins for less: rounding of either is a thousandth of that at most

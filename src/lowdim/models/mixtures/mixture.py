@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
+from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
-from lowdim.engine.monitor import Fit
 from lowdim.engine.plan import Cost, kept_blocks, walking
-from lowdim.math.clusters import label_covariances, responsibilities
-from lowdim.math.linalg import Array, Mask, lower
+from lowdim.maths.kmeans import label_covariances, responsibilities
+from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.models.base.calibrated_cells import MOST_ROUNDS, CalibratedCells
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
@@ -406,7 +406,7 @@ class MixtureModel(CalibratedCells, LatentModel):
         CommonMap
             `places` (n x n_components), `strain` of each axis, and `transform(X)` for other rows.
         """
-        from lowdim.models.mixtures.coordination import coordinate
+        from lowdim.models.mixtures.alignment import coordinate
 
         check_is_fitted(self)
         if not self._component().has_axes:

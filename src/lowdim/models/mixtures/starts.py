@@ -6,9 +6,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from lowdim.math.clusters import Labels, cluster_sums, move_centers, nearest_centers, plus_plus
-from lowdim.math.linalg import Array, largest, svd
-from lowdim.math.missing_patterns import fill_deviations, pattern_groups
+from lowdim.maths.gaps import fill_deviations, pattern_groups
+from lowdim.maths.kmeans import Labels, cluster_sums, move_centers, nearest_centers, plus_plus
+from lowdim.maths.linalg import Array, largest, svd
 from lowdim.sources.source import Block
 
 LEAST_VARIANCE = 1e-12  # the least share of a column's variance that counts as spread about the starting centres

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fit import Fit, Monitor
 from lowdim.engine.fold import Run, one_blas_thread, recalled
-from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost, walking
-from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import Array, Mask, lower
-from lowdim.math.optimise import climb, joined, minus, parted
-from lowdim.math.streams import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCODER_TRAINING
+from lowdim.maths.gaussian import LOG_TWO_PI
+from lowdim.maths.linalg import Array, Mask, lower
+from lowdim.maths.optimise import climb, joined, minus, parted
+from lowdim.maths.seeds import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCODER_TRAINING
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.held_out_cells import row_hash
 from lowdim.models.base.latent import LatentModel
@@ -374,7 +374,7 @@ class Autoencoder(LatentModel):
     # what a fit leaves ----------------------------------------------------------------------------------
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the mean squared error of the seen cells as `reconstruct` makes them; if variational, the bound."""
-        from lowdim.models.base.criteria import minus_squared_error
+        from lowdim.models.base.scores import minus_squared_error
 
         if self.variational is True:
             return super().score(X, y, sample_weight=sample_weight, run=run)

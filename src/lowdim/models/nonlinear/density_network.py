@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
+from lowdim.engine.fit import STOPPED, Fit, Monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
-from lowdim.engine.monitor import STOPPED, Fit, Monitor
 from lowdim.engine.plan import Cost
-from lowdim.math.linalg import Array
-from lowdim.math.optimise import climb, minus
-from lowdim.math.streams import DENSITY_NETWORK_CUBE, DENSITY_NETWORK_EPOCH, DENSITY_NETWORK_START
+from lowdim.maths.linalg import Array
+from lowdim.maths.optimise import climb, minus
+from lowdim.maths.seeds import DENSITY_NETWORK_CUBE, DENSITY_NETWORK_EPOCH, DENSITY_NETWORK_START
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
 from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, standard
 from lowdim.models.base.survey import TableSurvey
@@ -30,12 +30,6 @@ from lowdim.models.nonlinear.density_network_em import (
     profile_loss,
     squared_weights,
 )
-from lowdim.models.nonlinear.gtm_em import (
-    NodeSums,
-    evidence_precision,
-    principal_start,
-    regression_step,
-)
 from lowdim.models.nonlinear.mlp import (
     ACTIVATIONS,
     Layers,
@@ -44,6 +38,12 @@ from lowdim.models.nonlinear.mlp import (
     random_biases,
     random_layers,
     unpack_layers,
+)
+from lowdim.models.nonlinear.node_em import (
+    NodeSums,
+    evidence_precision,
+    principal_start,
+    regression_step,
 )
 from lowdim.models.nonlinear.node_model import WEIGHT_PRIOR, NodeModel
 from lowdim.models.nonlinear.rbf_grid import RBFBasis, latent_grid, rbf_grid

@@ -6,9 +6,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.results import Posterior
-from lowdim.models.nonlinear.gtm_em import NodeSums, least_squares, normal_matrices, solve_columns
 from lowdim.models.nonlinear.mlp import (
     Layers,
     activate,
@@ -20,6 +19,7 @@ from lowdim.models.nonlinear.mlp import (
     pack_layers,
     pack_weights,
 )
+from lowdim.models.nonlinear.node_em import NodeSums, least_squares, normal_matrices, solve_columns
 from lowdim.models.nonlinear.rbf_grid import RBFBasis
 
 STRONG_RIDGE = 1e-10  # of the mean diagonal: with less, normal equations lose the digits that the hidden layers need

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lowdim.engine.plan import Cost
-from lowdim.math.streams import GTM_JITTER
+from lowdim.maths.seeds import GTM_JITTER
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.nonlinear.gtm_em import GTMParams, NodeSums, principal_start, regression_step
+from lowdim.models.nonlinear.node_em import GTMParams, NodeSums, principal_start, regression_step
 from lowdim.models.nonlinear.node_model import WEIGHT_PRIOR, NodeModel
 from lowdim.models.nonlinear.rbf_grid import latent_grid, rbf_grid
 from lowdim.text.messages import warn

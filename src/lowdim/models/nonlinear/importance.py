@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from lowdim.engine.fit import Fit, Monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread
-from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.statistics import Sum
-from lowdim.math.distances import squared_distances
-from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import Array, lower
-from lowdim.math.optimise import climb
-from lowdim.math.streams import DENSITY_NETWORK_ROUND
+from lowdim.maths.distances import squared_distances
+from lowdim.maths.gaussian import LOG_TWO_PI
+from lowdim.maths.linalg import Array, lower
+from lowdim.maths.optimise import climb
+from lowdim.maths.seeds import DENSITY_NETWORK_ROUND
 from lowdim.models.nonlinear.density_network_em import (
     HIDDEN_PRIOR,
     DensityNetworkParams,
@@ -24,8 +24,8 @@ from lowdim.models.nonlinear.density_network_em import (
     hidden_shrinkage,
     squared_weights,
 )
-from lowdim.models.nonlinear.gtm_em import NODE_NOISE_FLOOR, node_responsibilities
 from lowdim.models.nonlinear.mlp import activation_slope, backward, forward, pack_layers
+from lowdim.models.nonlinear.node_em import NODE_NOISE_FLOOR, node_responsibilities
 from lowdim.sources.source import Block, Source
 
 if TYPE_CHECKING:

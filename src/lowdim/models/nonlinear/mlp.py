@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.text.messages import error
 
 Layer = tuple[Array, Array]  # weights, inputs x units, and biases

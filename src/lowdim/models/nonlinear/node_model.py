@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.em import em
+from lowdim.engine.fit import LIMIT, Fit
 from lowdim.engine.fold import Run, walk
-from lowdim.engine.monitor import LIMIT, Fit
 from lowdim.engine.plan import Cost, kept_blocks, walking
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.calibrated_cells import MOST_ROUNDS, CalibratedCells
 from lowdim.models.base.calibration import inflation_note
 from lowdim.models.base.estimator import Rule, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
-from lowdim.models.nonlinear.gtm_em import (
+from lowdim.models.nonlinear.node_em import (
     NODE_NOISE_FLOOR,
     NodePosterior,
     NodeSums,

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from lowdim.engine.climb import notify_monitor
+from lowdim.engine.fit import Fit, Monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread, recalled
-from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
-from lowdim.math.linalg import EPS, Array, Mask, lower
-from lowdim.math.optimise import Peak, climb, joined, minus, parted
-from lowdim.math.streams import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK
+from lowdim.maths.linalg import EPS, Array, Mask, lower
+from lowdim.maths.optimise import Peak, climb, joined, minus, parted
+from lowdim.maths.seeds import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK
 from lowdim.models.base.calibrated_cells import CalibratedCells
 from lowdim.models.base.calibration import inflation_from_errors, inflation_note
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of

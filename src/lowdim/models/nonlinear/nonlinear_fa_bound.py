@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.gaussian import LOG_TWO_PI
+from lowdim.maths.linalg import Array, Mask
 from lowdim.models.nonlinear.mlp import (
     Layer,
     Layers,

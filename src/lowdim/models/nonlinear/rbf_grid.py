@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from lowdim.math.distances import squared_distances
-from lowdim.math.linalg import Array
+from lowdim.maths.distances import squared_distances
+from lowdim.maths.linalg import Array
 from lowdim.models.base.results import LARGEST
 
 

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, polygamma
 
-from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import VECTORISED, Array, inverse_packed, lower, times_packed, unpack
+from lowdim.maths.gaussian import LOG_TWO_PI
+from lowdim.maths.linalg import VECTORISED, Array, inverse_packed, lower, times_packed, unpack
 
 FEW_MATRICES = 100  # matrices up to which LAPACK, one by one, beats arithmetic over all of them (measured at order 11)
 SLICE = 48  # columns at a time of products with a table: a fifth to two fifths less time at 17,770 items, the same bits

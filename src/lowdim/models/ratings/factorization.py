@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fit import Fit, Monitor
 from lowdim.engine.fold import Run, one_blas_thread, tree, walk
-from lowdim.engine.monitor import Fit, Monitor
 from lowdim.engine.plan import Cost
-from lowdim.math.linalg import Array, lower, unpack
+from lowdim.maths.linalg import Array, lower, unpack
 from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Rule
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared

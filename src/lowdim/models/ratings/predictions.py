@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from lowdim.math.linalg import Array, unpack
+from lowdim.maths.linalg import Array, unpack
 from lowdim.models.base.results import LARGEST, Posterior
 from lowdim.models.ratings.beliefs import Gamma, VectorBeliefs, VectorPrior, pair_means, row_sums
 from lowdim.models.ratings.sweep import (

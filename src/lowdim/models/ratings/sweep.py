@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lowdim.math.gaussian import LOG_TWO_PI
-from lowdim.math.linalg import Array, lower, unpack
+from lowdim.maths.gaussian import LOG_TWO_PI
+from lowdim.maths.linalg import Array, lower, unpack
 from lowdim.models.ratings.beliefs import (
     Gamma,
     RowSums,

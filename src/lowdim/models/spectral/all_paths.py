@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from lowdim.math.eigen import NULL_SHIFT, WIDE_GRAPH_STEPS, steps_across
-from lowdim.math.graph import laplacian, path_lengths, rows_of
-from lowdim.math.linalg import Array
-from lowdim.math.neighbors import Indices
+from lowdim.maths.eigen import NULL_SHIFT, WIDE_GRAPH_STEPS, steps_across
+from lowdim.maths.graph import laplacian, path_lengths, rows_of
+from lowdim.maths.linalg import Array
+from lowdim.maths.neighbors import Indices
 
 FEW_ROWS = 300  # rows up to which paths are found one by one
 MOST_JOINS = 4  # joins of an elimination over entries of the graph up to which it is the quicker way to all paths

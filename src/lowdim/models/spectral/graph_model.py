@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from lowdim.engine.fold import Run
-from lowdim.math.distances import SAME_SHARE, Fault, fault
-from lowdim.math.eigen import DENSE_ROWS, Eigen
-from lowdim.math.graph import bridges, by_size, components, matrix_of
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.neighbors import (
+from lowdim.maths.distances import SAME_SHARE, Fault, fault
+from lowdim.maths.eigen import DENSE_ROWS, Eigen
+from lowdim.maths.graph import bridges, by_size, components, matrix_of
+from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.neighbors import (
     Indices,
     Neighbours,
     RowPairs,
@@ -25,7 +25,7 @@ from lowdim.math.neighbors import (
     together,
 )
 from lowdim.models.base.estimator import COUNT, Rule
-from lowdim.models.base.spectral import SpectralFit, SpectralModel, in_units, refuse_fault
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, in_units, refuse_fault
 from lowdim.sources.arrays import SparseSource, as_source
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
@@ -122,7 +122,7 @@ class GraphModel(SpectralModel):
     # gaps -----------------------------------------------------------------------------------------
     def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
         """The map of the rows that are known well enough to be neighbours; the others lie where they may be."""
-        from lowdim.models.base.completion import certain_limit, mean_place, thinned_neighbors
+        from lowdim.models.spectral.completion import certain_limit, mean_place, thinned_neighbors
 
         n, k = len(x), self.n_neighbors
         limit = certain_limit(rows, k, max(self.n_components + 2, k + 1))
@@ -142,7 +142,7 @@ class GraphModel(SpectralModel):
         return fit._replace(attributes=attributes)
 
     def _place_gaps(self, completion: Any, x: Array, mask: Mask) -> Array:
-        from lowdim.models.base.completion import CompletedRows, certain_limit, complete_rows, mean_place
+        from lowdim.models.spectral.completion import CompletedRows, certain_limit, complete_rows, mean_place
 
         points = self.params_.points
         limit = completion.limit

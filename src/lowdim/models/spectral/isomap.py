@@ -8,15 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowdim.engine.plan import Cost
-from lowdim.math.distances import centred_gram
-from lowdim.math.eigen import Problem, solve
-from lowdim.math.graph import both_ways, spread_rows
-from lowdim.math.linalg import Array, sign_rule, svd
-from lowdim.math.neighbors import BLOCK_PAIRS, Indices
+from lowdim.maths.distances import centred_gram
+from lowdim.maths.eigen import Problem, solve
+from lowdim.maths.graph import both_ways, spread_rows
+from lowdim.maths.linalg import Array, sign_rule, svd
+from lowdim.maths.neighbors import BLOCK_PAIRS, Indices
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.results import product
-from lowdim.models.base.spectral import SpectralFit, lengths_in_table_units
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, equal_values
+from lowdim.models.spectral.spectral_model import SpectralFit, lengths_in_table_units
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 

@@ -10,10 +10,10 @@ import scipy.sparse.linalg as spl
 from scipy.linalg.blas import dsymv
 
 from lowdim.engine.fold import one_blas_thread
-from lowdim.math.distances import centred_gram, squared_distances
-from lowdim.math.eigen import Eigen, Problem, solve
-from lowdim.math.linalg import EPS, Array, Mask, sign_rule
-from lowdim.math.neighbors import Indices, exact_distances
+from lowdim.maths.distances import centred_gram, squared_distances
+from lowdim.maths.eigen import Eigen, Problem, solve
+from lowdim.maths.linalg import EPS, Array, Mask, sign_rule
+from lowdim.maths.neighbors import Indices, exact_distances
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import View
 from lowdim.text.messages import error

@@ -10,14 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import Cost, walking
-from lowdim.math.distances import LARGE_NEGATIVE_SHARE, centred_gram, fault, negative_mass, squared_distances
-from lowdim.math.eigen import Eigen, Problem, solve
-from lowdim.math.linalg import EPS, Array, Mask
-from lowdim.math.neighbors import WIDTH_ROWS, median_width
-from lowdim.math.streams import KERNEL_FEATURES
+from lowdim.maths.distances import LARGE_NEGATIVE_SHARE, centred_gram, fault, negative_mass, squared_distances
+from lowdim.maths.eigen import Eigen, Problem, solve
+from lowdim.maths.linalg import EPS, Array, Mask
+from lowdim.maths.neighbors import WIDTH_ROWS, median_width
+from lowdim.maths.seeds import KERNEL_FEATURES
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
 from lowdim.models.base.results import LARGEST
-from lowdim.models.base.spectral import GapsFound, SpectralFit, SpectralModel, in_units, refuse_fault
 from lowdim.models.spectral.kernel_features import (
     FeatureMap,
     FeatureSource,
@@ -32,6 +31,7 @@ from lowdim.models.spectral.kernel_features import (
     solve_kernel,
     times,
 )
+from lowdim.models.spectral.spectral_model import GapsFound, SpectralFit, SpectralModel, in_units, refuse_fault
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
@@ -260,7 +260,7 @@ class KernelPCA(SpectralModel):
         return np.asarray(np.exp(-np.minimum(gamma * rows.open, MOST_FADED)))
 
     def _place_gaps(self, completion: Any, x: Array, mask: Mask) -> Array:
-        from lowdim.models.base.completion import complete_rows
+        from lowdim.models.spectral.completion import complete_rows
 
         rows = complete_rows(completion, x, mask)
         a = self._row_weights(rows, self.params_.gamma)
@@ -479,7 +479,7 @@ class KernelPCA(SpectralModel):
         -------
         X : ndarray of shape (n, d)
         """
-        from lowdim.models.base.completion import complete_rows
+        from lowdim.models.spectral.completion import complete_rows
 
         check_is_fitted(self)
         completion = cache(self._completion)

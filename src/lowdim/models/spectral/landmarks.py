@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from lowdim.math.linalg import Array
-from lowdim.math.neighbors import Indices, Neighbours, exact_distances, nearest
+from lowdim.maths.linalg import Array
+from lowdim.maths.neighbors import Indices, Neighbours, exact_distances, nearest
 
 WEIGHT_RIDGE = 1e-3  # of squared distances, as in LLE; distance-scaled, so a row on a neighbour is that neighbour
 BLOCK_NUMBERS = 2**20  # numbers of differences held at once while weights are made

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowdim.engine.plan import Cost
-from lowdim.math.distances import fault
-from lowdim.math.eigen import Eigen
-from lowdim.math.graph import degrees, laplacian, matrix_of, rows_of, smallest
-from lowdim.math.linalg import Array
-from lowdim.math.neighbors import (
+from lowdim.maths.distances import fault
+from lowdim.maths.eigen import Eigen
+from lowdim.maths.graph import degrees, laplacian, matrix_of, rows_of, smallest
+from lowdim.maths.linalg import Array
+from lowdim.maths.neighbors import (
     BLOCK_PAIRS,
     TIED_DISTANCES,
     Indices,
@@ -23,8 +23,8 @@ from lowdim.math.neighbors import (
     within,
 )
 from lowdim.models.base.estimator import Rule
-from lowdim.models.base.spectral import SpectralFit, refuse_fault
 from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors, sparse_fault
+from lowdim.models.spectral.spectral_model import SpectralFit, refuse_fault
 from lowdim.sources.source import Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn

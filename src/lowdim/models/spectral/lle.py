@@ -9,14 +9,14 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from lowdim.engine.plan import Cost
-from lowdim.math.eigen import Eigen
-from lowdim.math.graph import both_ways, path_lengths, smallest
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.neighbors import BLOCK_PAIRS, Indices, exact_distances, nearest, nearest_known, neighbor_weights
+from lowdim.maths.eigen import Eigen
+from lowdim.maths.graph import both_ways, path_lengths, smallest
+from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.neighbors import BLOCK_PAIRS, Indices, exact_distances, nearest, nearest_known, neighbor_weights
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.results import squared
-from lowdim.models.base.spectral import SpectralFit
 from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
+from lowdim.models.spectral.spectral_model import SpectralFit
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 

@@ -9,7 +9,7 @@ import scipy.linalg as sl
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost
-from lowdim.math.distances import (
+from lowdim.maths.distances import (
     LARGE_NEGATIVE_SHARE,
     NegativeMass,
     centred_gram,
@@ -17,12 +17,12 @@ from lowdim.math.distances import (
     negative_mass,
     to_similarities,
 )
-from lowdim.math.eigen import Problem, solve
-from lowdim.math.linalg import EPS, Array, Mask, evenly_spread, sign_rule
-from lowdim.math.neighbors import Indices
+from lowdim.maths.eigen import Problem, solve
+from lowdim.maths.linalg import EPS, Array, Mask, evenly_spread, sign_rule
+from lowdim.maths.neighbors import Indices
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.results import product, squared
-from lowdim.models.base.spectral import SpectralFit, SpectralModel, lengths_in_table_units
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, lengths_in_table_units
 from lowdim.sources.source import Source
 from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
@@ -174,7 +174,7 @@ class ClassicalMDS(SpectralModel):
 
     def _completion(self) -> Any:
         """That of the fit; a map of a complete table places new rows by least squares on their seen cells."""
-        from lowdim.models.base.completion import linear_completion
+        from lowdim.models.spectral.completion import linear_completion
 
         if "completion_" in vars(self):
             return self.completion_

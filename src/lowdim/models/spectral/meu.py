@@ -11,17 +11,17 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.plan import Cost
-from lowdim.math.distances import centred
-from lowdim.math.eigen import Problem, solve
-from lowdim.math.graph import by_size, components
-from lowdim.math.linalg import Array, Mask, distinct
-from lowdim.math.neighbors import Indices, exact_distances, joined_known, pair_distances
+from lowdim.maths.distances import centred
+from lowdim.maths.eigen import Problem, solve
+from lowdim.maths.graph import by_size, components
+from lowdim.maths.linalg import Array, Mask, distinct
+from lowdim.maths.neighbors import Indices, exact_distances, joined_known, pair_distances
 from lowdim.models.base.estimator import COUNT, Rule
-from lowdim.models.base.spectral import SpectralFit
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, of_all_rows
 from lowdim.models.spectral.landmarks import interpolate_places, unordered
 from lowdim.models.spectral.mvu import ONE_MAP, few_threads
 from lowdim.models.spectral.mvu_solver import springs
+from lowdim.models.spectral.spectral_model import SpectralFit
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 from lowdim.text.quiet import no_warnings

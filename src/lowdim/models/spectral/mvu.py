@@ -11,15 +11,15 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from lowdim.engine.fold import one_blas_thread
 from lowdim.engine.plan import Cost
-from lowdim.math.eigen import Problem, solve
-from lowdim.math.graph import both_ways, components, path_lengths, spread_rows
-from lowdim.math.linalg import Array
-from lowdim.math.neighbors import Indices, RowPairs, joined_known, pair_distances, together
+from lowdim.maths.eigen import Problem, solve
+from lowdim.maths.graph import both_ways, components, path_lengths, spread_rows
+from lowdim.maths.linalg import Array
+from lowdim.maths.neighbors import Indices, RowPairs, joined_known, pair_distances, together
 from lowdim.models.base.estimator import COUNT, TRUTH, Rule
-from lowdim.models.base.spectral import SpectralFit
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph
 from lowdim.models.spectral.landmarks import cliques, extend_places, interpolate_places, unordered
 from lowdim.models.spectral.mvu_solver import Unfolded, unfold
+from lowdim.models.spectral.spectral_model import SpectralFit
 from lowdim.text.messages import warn
 
 ALL_ROWS = 600  # rows up to which each is a node of the program: its Schur matrix costs edges^3 / 3 a step

@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sl
 
-from lowdim.math.distances import centred
-from lowdim.math.linalg import Array
-from lowdim.math.neighbors import Indices
+from lowdim.maths.distances import centred
+from lowdim.maths.linalg import Array
+from lowdim.maths.neighbors import Indices
 
 MOST_STEPS = 60  # 17 to 30 are usual
 GAP_REACHED = 5e-9  # certificate at which nothing is left to gain; rounding stops most problems near 1e-8

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lowdim.math.distances import fault, to_similarities
-from lowdim.math.eigen import Problem, solve
-from lowdim.math.graph import components, path_lengths
-from lowdim.math.linalg import Array, Mask
-from lowdim.math.neighbors import Indices, exact_distances
-from lowdim.models.base.spectral import refuse_fault
+from lowdim.maths.distances import fault, to_similarities
+from lowdim.maths.eigen import Problem, solve
+from lowdim.maths.graph import components, path_lengths
+from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.neighbors import Indices, exact_distances
+from lowdim.models.spectral.spectral_model import refuse_fault
 from lowdim.sources.matrices import as_matrix
 from lowdim.text.messages import error, warn
 

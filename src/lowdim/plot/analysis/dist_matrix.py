@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.maps.neighbours import distances, rank_agreement
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.linear.pca import PCA
 from lowdim.plot import base as draw
 from lowdim.plot.analysis.decode import KEPT

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrik, betaincinv
 
 from lowdim.judge.fills.calibration import width_word
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import about, legend_above, name_ticks, spread_out, write

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot

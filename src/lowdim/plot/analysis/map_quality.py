@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from lowdim.judge.maps.neighbours import NEAR, distances, kept, order
 from lowdim.judge.maps.quality import Shepard, cells_of, coordinates, floors, shares_true, typical
 from lowdim.judge.maps.quality import shepard as shepard_pairs
-from lowdim.math.linalg import Array
-from lowdim.math.rotate import procrustes
+from lowdim.maths.linalg import Array
+from lowdim.maths.rotate import procrustes
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, groups

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import LEAST_SHOWN_ROWS, whole_ticks

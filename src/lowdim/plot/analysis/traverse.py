@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.judge.mixed.given_others import cells_at
 from lowdim.judge.mixed.mixed_cells import told_numbers
 from lowdim.judge.mixed.mixed_map import MixedMap, mixed_map
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.mixed.given_others import cells_at
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot

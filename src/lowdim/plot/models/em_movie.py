@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.math.clusters import cluster_sums, move_centers, nearest_labels, plus_plus
-from lowdim.math.linalg import Array
+from lowdim.maths.kmeans import cluster_sums, move_centers, nearest_labels, plus_plus
+from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import spread_out, whole_ticks

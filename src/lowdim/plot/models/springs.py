@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.judge.maps.quality import coordinates
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import MOST_VECTOR_POINTS, legend_above, spread_out

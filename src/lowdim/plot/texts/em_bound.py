@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.models.linear.ppca import PPCA
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot

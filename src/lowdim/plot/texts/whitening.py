@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowdim.datasets.small import faithful
-from lowdim.models.linear.functions import total_least_squares, whiten
 from lowdim.models.linear.pca import PCA
+from lowdim.models.linear.whitening import total_least_squares, whiten
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import legend_above, spread_out

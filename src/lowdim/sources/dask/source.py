@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.arrays import check_real
 from lowdim.sources.data_frames import from_pandas, objects_as_numbers
 from lowdim.sources.source import Block, Source

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
-from lowdim.sources.columns import Picked, choose_columns
+from lowdim.maths.linalg import Array, Mask
+from lowdim.sources.arrow_rows import Picked, choose_columns
 from lowdim.sources.files.base import Affordable, FileSource, damaged
 from lowdim.sources.files.parquet import take_rows
 from lowdim.text.escape import protect_terminal

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.sources.files.base import PIECES, WIDEST_FILE, Affordable, FileSource, damaged, runs_of
 from lowdim.sources.files.sinks import ZARR_MARKS, import_zarr
 from lowdim.storage.memory import free_memory

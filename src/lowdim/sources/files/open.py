@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.sources.arrays import ArraySource, SparseSource, check_tiles, check_weight
-from lowdim.sources.columns import position
+from lowdim.sources.arrow_rows import position
 from lowdim.sources.files import arrow as feather
-from lowdim.sources.files import csv as csvfile
 from lowdim.sources.files import npy_zarr as arrayfile
-from lowdim.sources.files import parquet
+from lowdim.sources.files import parquet, text_files
 from lowdim.sources.files.base import Affordable
 from lowdim.sources.files.base import block_tiles as tiles_for
 from lowdim.sources.source import Source
@@ -108,7 +107,7 @@ def _open(
     if kind == "text" and head.startswith(b"%%MatrixMarket"):
         return _some(_sparse(arrayfile.load_mtx(place), zeros, where), columns, weight, where)
     if kind == "text":
-        return csvfile.open_source(place, columns, weight, where)
+        return text_files.open_source(place, columns, weight, where)
     raise error(
         "LD002",
         name=protect_terminal(place.name),

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, Mask
-from lowdim.sources.columns import Picked, choose_columns, is_number_type, turn
+from lowdim.maths.linalg import Array, Mask
+from lowdim.sources.arrow_rows import Picked, choose_columns, is_number_type, turn
 from lowdim.sources.files.base import Affordable, FileSource, damaged, runs_of
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error

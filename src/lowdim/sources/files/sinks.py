@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.storage.atomic import not_written
 from lowdim.text.messages import error
 

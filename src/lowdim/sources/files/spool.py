@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.sources.columns import Picked
+from lowdim.sources.arrow_rows import Picked
 from lowdim.sources.files.arrow import RecordBatches
 from lowdim.storage.memory import free_memory
 

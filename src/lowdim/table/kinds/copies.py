@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 if TYPE_CHECKING:
     from lowdim.table.roles import Column

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.table.kinds.functions import CopyOf
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.kinds.single import KEY_SHARE, Kind, impossible_years

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.table.kinds.sums import EXACT_SHARE, TOO_LARGE, rounding_unit
 
 LEAST_VALUES = 12  # different values of both columns from which a function is believed

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)]
 DISGUISES += [-9.0, -99.9, -999.9, -999.99, -9999.99, -8888.0, -7777.0]

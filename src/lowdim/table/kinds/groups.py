@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.table.kinds.single import Kind, is_whole
 
 LEAST_GROUPS = 10  # groups from which what rows of one group share is no accident

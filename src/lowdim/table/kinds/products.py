@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array, evenly_spread
+from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.table.kinds.functions import DIGITS, FINE, LEAST_VALUES, ROUNDING
 from lowdim.table.kinds.sums import EXACT_SHARE, MOST_SEARCHED, TOO_LARGE, rounding_unit
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 
 LEAST_STUCK = 10  # rows one after the other that hold one value
 MOST_ORDINARY = 4  # rows that elsewhere hold one value at the most: more is how a slow or a rounded column goes

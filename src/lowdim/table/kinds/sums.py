@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from lowdim.math.linalg import Array, evenly_spread
+from lowdim.maths.linalg import Array, evenly_spread
 
 LEAST_SUM_ROWS = 12  # rows with total and parts from which an identity is believed
 MOST_PARTS = 40  # columns beside a total that are tried as its parts

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.table.kinds.groups import date_families, group_keys, part_families
 from lowdim.table.kinds.single import MOST_LEVELS, Kind, is_whole, kind_of, name_words
 

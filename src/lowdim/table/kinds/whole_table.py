@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.math.linalg import Array
+from lowdim.maths.linalg import Array
 from lowdim.table.kinds.single import is_whole, name_words
 
 LEAST_PAIR_ROWS = 4  # rows from which a symmetric table is no accident

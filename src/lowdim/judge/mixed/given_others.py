@@ -1,0 +1,236 @@
+"""Every cell of a row given its other cells, under a fitted mixed model: what judges of rows start from.
+
+The posterior of a row is N(m, V) with V^-1 = I + sum h w w' and m = V sum (g + h w'm) w: each seen cell has a Gaussian
+term of its own, whatever its likelihood. Without the term of a cell with one weight vector, and with a = w'V w,
+
+    w'z ~ N(w'm - a g / (1 - h a), a / (1 - h a)),
+
+and the cell's likelihood, averaged over that and over the doubt of the weights, says how likely each of its values was.
+For a table of real columns it is the distribution of a Gaussian cell given the others, exactly.
+
+How far a value lies out: p is the probability of all values that are no likelier than it (both tails, for numbers).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from lowdim.engine.fold import Run, walk
+from lowdim.maths.linalg import Array, Mask, inverse_packed, lower, times_packed
+from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.results import Cells, Posterior, in_table_units, standard
+from lowdim.models.mixed.column_kinds import LEVELLED, MixedColumns, level_codes, sites_of
+from lowdim.models.mixed.predictions import SiteMeans, count_below, expected_at, probabilities, site_means
+from lowdim.models.mixed.variational_em import MixedParams, RowBeliefs, beliefs_of_rows
+from lowdim.sources.source import Block
+
+if TYPE_CHECKING:
+    from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+
+LEAST_FREE = 1e-6  # of a site's variance that is its own
+LEAST_P = 1e-300
+SAMPLED_ROWS = 256  # rows drawn from a model, by which the usual information of its sites is found
+
+
+class UsualRows(NamedTuple):
+    """What rows of a model are usually like, by rows drawn from it."""
+
+    information: Array  # h of each weight vector, on average over its cells; 1 / psi of a real column
+    middle: float  # of the rows' standardised sums of surprises
+    spread: float
+
+
+class GivenOthers(NamedTuple):
+    """Every cell beside what the others of its row say, n x columns each, in the table's units.
+
+    At a gap `mean` and `sd` are those of its fill, and all else says nothing.
+    """
+
+    seen: Mask
+    mean: Array  # of levels between their values; of a label 0
+    sd: Array
+    p: Array  # of values no likelier than the one seen
+    surprise: Array  # p as a normal score, with the sign of value - mean
+    tail: Array  # probability of the value and all beyond it, on the rarer side; of a label its own
+    share: Array  # probability of the value seen where a column has levels, else 1
+    excess: Array  # -2 log of that less its expectation; of numbers surprise^2 - 1
+    spread2: Array  # its variance
+    likeliest: Array  # code of the most likely level; of numbers 0
+    likeliest_share: Array  # and its probability
+    position: Array  # n x q, where the row is by all its cells
+    information: Array  # n x (q(q+1)/2), packed: of the seen cells, each counted as in an ordinary row
+    off: Array  # n: the sum of a row's excess, in standard deviations of rows of the model
+
+
+def given_others(model: MixedFactorAnalysis, X: Any, usual: UsualRows | None = None) -> GivenOthers:
+    """Every cell of a table beside what the others of its row say.
+
+    Parameters
+    ----------
+    model : MixedFactorAnalysis
+        Fitted.
+    X : table of the fitted columns
+    usual : UsualRows, optional
+        `usual_rows` of the model, where they are known already.
+
+    Returns
+    -------
+    GivenOthers
+    """
+    each = usual_rows(model) if usual is None else usual
+    parts = [part for _, part in walk(lambda block: _given(model, each, block), model.arrange(X), Run())]
+    return GivenOthers(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
+
+
+def usual_rows(model: MixedFactorAnalysis) -> UsualRows:
+    """What rows of a model are usually like: what their cells tell of their position, and how surprising they are.
+
+    What a row's cells tell depends on the row; how far its position lies out is judged by what they usually tell.
+    """
+    raw = Block(LatentModel.sample(model, SAMPLED_ROWS), None)
+    sites, _ = sites_of(model.params_.columns, model.frame_.inward(raw))
+    seen = np.maximum(np.concatenate([sites.seen, sites.c > 0, sites.known], axis=1).mean(axis=0), 1e-12)
+    information = beliefs_of_rows(model.params_, sites).cells.h.mean(axis=0) / seen
+    off = _given(model, UsualRows(information, 0.0, 1.0), raw).off
+    return UsualRows(information, float(off.mean()), float(off.std()) or 1.0)
+
+
+def cells_at(model: MixedFactorAnalysis, Z: Array) -> tuple[Cells, dict[str, Array]]:
+    """The mean and variance of every cell of a row at each of some places, and the probabilities of the levels."""
+    params, q = model.params_, Z.shape[1]
+    rows = Posterior(Z, np.zeros((len(Z), q * (q + 1) // 2)), np.zeros(len(Z)))
+    shares = probabilities(params, rows)
+    cells = in_table_units(model.frame_, expected_at(params, site_means(params, rows), shares))
+    return cells, {params.columns.names[j]: share for j, share in shares.items()}
+
+
+def usual_posterior(model: MixedFactorAnalysis, usual: UsualRows, seen: Mask) -> Posterior:
+    """Rows in the middle of the map, with the doubt that rows have that show these cells (n x columns)."""
+    params = model.params_
+    q = params.W.shape[1]
+    i, j = lower(q)
+    A = _information(params, usual, seen)
+    cov, _ = inverse_packed(np.where(i == j, 1.0, 0.0)[:, None] + A.T, q)
+    return standard(len(seen), q)._replace(packed=np.ascontiguousarray(cov.T))
+
+
+def _given(model: MixedFactorAnalysis, usual: UsualRows, raw: Block) -> GivenOthers:
+    params, block = model.params_, model.frame_.inward(raw)
+    columns = params.columns
+    sites, _ = sites_of(columns, block)
+    mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
+    code, seen = level_codes(columns, block.x, mask)
+    rows = beliefs_of_rows(params, sites)
+    at, shares = _without_own(params, rows)
+    cells = in_table_units(model.frame_, expected_at(params, at, shares))
+    sd = np.sqrt(cells.var + cells.noise)
+    n, d = block.x.shape
+    out: dict[str, Any] = {name: np.zeros((n, d)) for name in ("surprise", "excess", "likeliest", "likeliest_share")}
+    out |= {name: np.ones((n, d)) for name in ("p", "tail", "share", "spread2")}
+    for j in range(d):
+        if columns.kinds[j] in LEVELLED:
+            told = _of_levels(columns, j, code[:, j], shares[j], cells)
+        else:
+            told = _of_numbers(params, j, raw.x[:, j], (cells.mean[:, j], sd[:, j]), at)
+        for name, values in told.items():
+            out[name][:, j] = values
+    for name in ("p", "tail", "surprise", "share", "excess", "spread2"):
+        out[name] = np.where(seen, out[name], 1.0 if name in ("p", "tail", "share") else 0.0)
+    spread = np.sqrt(out["spread2"].sum(axis=1))
+    off = out["excess"].sum(axis=1) / np.where(spread > 0.0, spread, 1.0)
+    off = np.where(spread > 0.0, (off - usual.middle) / usual.spread, 0.0)
+    at_all: dict[str, Any] = {"seen": seen, "mean": cells.mean, "sd": sd, "position": rows.mean, "off": off}
+    return GivenOthers(**at_all, information=_information(params, usual, seen), **out)
+
+
+def _without_own(params: MixedParams, rows: RowBeliefs) -> tuple[SiteMeans, dict[int, Array]]:
+    """The sites of every cell without its own term, and the probabilities of its levels; a gap has no term."""
+    columns = params.columns
+    latent = Posterior(rows.mean, np.ascontiguousarray(rows.cov.T), rows.bound)
+    at = site_means(params, latent)
+    a, (g, h) = at.var - at.own, (rows.cells.g, rows.cells.h)
+    free = np.maximum(1.0 - h * a, LEAST_FREE)
+    alone = SiteMeans(at.mean - a * g / free, a / free + at.own, at.own)
+    one = [j for j, kind in enumerate(columns.kinds) if kind in LEVELLED and len(columns.levels[j]) <= 2]
+    one += [j for j in columns.ordinal if j not in one]
+    shares = probabilities(params, latent, one, alone)
+    for j, kind in enumerate(columns.kinds):
+        if kind in LEVELLED and j not in shares:
+            shares |= probabilities(params, _without_sites(params, rows, sites_of_column(params, j)), [j])
+    return alone, shares
+
+
+def sites_of_column(params: MixedParams, j: int) -> list[int]:
+    """The weight vectors of a column."""
+    columns, R, M = params.columns, len(params.mu), len(params.b)
+    own = [s for s, (k, _) in enumerate(columns.gaussian) if k == j]
+    own += [R + s for s, (k, _) in enumerate(columns.single) if k == j]
+    return own + [R + M + o for o, k in enumerate(columns.ordinal) if k == j]
+
+
+def _without_sites(params: MixedParams, rows: RowBeliefs, sites: list[int]) -> Posterior:
+    """The posteriors of the rows without the terms of some sites."""
+    q = params.W.shape[1]
+    i, j = lower(q)
+    W, g, h = params.W[sites], rows.cells.g[:, sites], rows.cells.h[:, sites]
+    A, _ = inverse_packed(rows.cov, q)
+    own = (W[:, i] * W[:, j]).T @ h.T
+    cov, _ = inverse_packed(A - (1.0 - LEAST_FREE) * own, q)
+    natural = times_packed(A, np.ascontiguousarray(rows.mean.T)) - ((g + h * (rows.mean @ W.T)) @ W).T
+    return Posterior(times_packed(cov, natural).T, np.ascontiguousarray(cov.T), rows.bound)
+
+
+def _of_levels(columns: MixedColumns, j: int, code: NDArray[np.intp], share: Array, cells: Cells) -> dict[str, Array]:
+    """What a value among levels is worth, given the probability of each."""
+    share = np.maximum(share, LEAST_P)
+    own, best = share[np.arange(len(code)), code], share.argmax(axis=1)
+    p = np.minimum((share * (share <= own[:, None] * (1.0 + 1e-9))).sum(axis=1), 1.0)
+    sign = np.sign(columns.levels[j][code] - cells.mean[:, j]) if columns.kinds[j] in ("yes/no", "ordinal") else 1.0
+    log = -2.0 * np.log(share)
+    usual = (share * log).sum(axis=1)
+    upto = (share * (columns.levels[j] <= columns.levels[j][code][:, None])).sum(axis=1)
+    return {
+        "p": p,
+        "tail": own if columns.kinds[j] in ("label", "marker") else np.minimum(upto, 1.0 - upto + own),
+        "surprise": _score(p) * sign + 0.0,
+        "share": own,
+        "excess": -2.0 * np.log(own) - usual,
+        "spread2": (share * (log - usual[:, None]) ** 2).sum(axis=1),
+        "likeliest": columns.levels[j][best],
+        "likeliest_share": share[np.arange(len(code)), best],
+    }
+
+
+def _of_numbers(params: MixedParams, j: int, x: Array, told: tuple[Array, Array], at: SiteMeans) -> dict[str, Array]:
+    """What a number is worth: its two tails, of a count by the negative binomial."""
+    mean, sd = told
+    columns = params.columns
+    if columns.kinds[j] == "count":
+        s = next(s for s in columns.count_sites if columns.single[s][0] == j)
+        r, site = float(params.r[columns.count_sites.index(s)]), len(params.mu) + s
+        below, upto = (count_below(x - k, at.mean[:, site], at.var[:, site], r) for k in (1.0, 0.0))
+        p = np.clip(2.0 * np.minimum(upto, 1.0 - below), LEAST_P, 1.0)
+        far = np.where(x < mean, -1.0, 1.0) * _score(p)
+    else:
+        far = (x - mean) / sd
+        p = np.maximum(2.0 * ndtr(-np.abs(far)), LEAST_P)
+    return {"p": p, "tail": 0.5 * p, "surprise": far, "excess": far**2 - 1.0, "spread2": np.full(len(x), 2.0)}
+
+
+def _score(p: Array) -> Array:
+    """A p of two tails as a distance in standard deviations."""
+    return np.asarray(np.maximum(-ndtri(np.maximum(p, LEAST_P) / 2.0), 0.0))
+
+
+def _information(params: MixedParams, usual: UsualRows, seen: Mask) -> Array:
+    """Of the seen cells of each row about its position, each as in an ordinary row; packed, n x q(q+1)/2."""
+    i, j = lower(params.W.shape[1])
+    each = (params.W[:, i] * params.W[:, j]) * usual.information[:, None]
+    column = np.zeros((seen.shape[1], len(i)))
+    for k in range(seen.shape[1]):
+        column[k] = each[sites_of_column(params, k)].sum(axis=0)
+    return np.asarray(seen @ column)

@@ -1,0 +1,182 @@
+"""The masked linear-Gaussian model: x = mu + W z + e, z ~ N(0, I), e_j ~ N(0, psi_j).
+
+Rows with any pattern of gaps at once: the precision of z given the seen cells of row i is
+A_i = I + sum_j m_ij w_j w_j' / psi_j, which for all rows is one product of the mask with a table of
+outer products, followed by one small inverse a pattern; then one product back for the M-step. Where that
+table would not fit (d q^2 numbers), the light EM takes over: gaps count as latent variables too, rows are
+taken one by one, and the statistics are d x q.
+
+Reference: [Lawrence2012] 2.9 to 2.11, [Zabaras2017] on EM for PPCA; derived anew with gaps (docs/sources.md).
+"""
+
+from __future__ import annotations
+
+from operator import add
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.maths.linalg import EPS, Array, distinct, inverse_packed, lower, root, times_packed, unpack
+
+LOG_TWO_PI = float(np.log(2 * np.pi))
+Mask = NDArray[np.bool_]
+SHARP = 1e6  # sum of signal to noise ratios beyond which posterior means are refined
+LIGHT = 2**25  # numbers in the table of outer products (256 MB) beyond which the light EM takes over
+
+
+class Latent(NamedTuple):
+    """p(z | seen cells) of each row, its log density, and what the mean leaves unexplained."""
+
+    mean: Array  # n x q
+    cov: Array  # packed, (q(q+1)/2) x n, or x 1 where every row has the same
+    log_density: Array
+    residual: Array  # n x d, zero at gaps
+    log_volume: Array | None = None  # n, -log |2 pi C_oo| / 2: the log density without its quadratic form
+
+
+def posterior(x: Array, mask: Mask | None, W: Array, mu: Array, psi: Array) -> Latent:
+    """The E-step: exact for every row, whatever its gaps."""
+    q = W.shape[1]
+    V = W / psi[:, None]
+    i, j = lower(q)
+    r = x - mu
+    if mask is None:
+        A = (V.T @ W)[i, j][:, None]
+        logs: Array | float = float(np.log(psi).sum()) + len(mu) * LOG_TWO_PI
+    else:
+        m = mask.astype(np.float64)
+        r *= m
+        first, of = distinct(mask)  # rows with the same gaps share a covariance
+        A = _light_precision(mask[first], W, V) if light(W) else (V[:, i] * W[:, j]).T @ m[first].T
+        logs = m @ (np.log(psi) + LOG_TWO_PI)
+    A[i == j] += 1.0
+    cov, logdet = inverse_packed(A, q)
+    if mask is not None:
+        cov, logdet = cov[:, of], logdet[of]
+    mean = times_packed(cov, np.ascontiguousarray((r @ V).T)).T
+    residual = r - mean @ W.T
+    if mask is not None:
+        residual *= m
+    if (W * V).sum() > SHARP:  # little noise makes A ill-conditioned: one step of refinement wins the digits back
+        mean = mean + times_packed(cov, np.ascontiguousarray((residual @ V - mean).T)).T
+        residual = r - mean @ W.T
+        if mask is not None:
+            residual *= m
+    # r' C^-1 r = |residual|^2_psi + |mean|^2, a sum of squares that cannot cancel
+    quadratic = (residual * residual) @ (1.0 / psi) + (mean * mean).sum(axis=1)
+    log_volume = np.broadcast_to(-0.5 * (logs + logdet), len(quadratic))
+    return Latent(mean, cov, -0.5 * (logs + logdet + quadratic), residual, log_volume)
+
+
+class Sums(NamedTuple):
+    """What the M-step needs; every part is a plain sum over rows.
+
+    With e = x - w'z - mu at the *present* parameters, the increments of (w_j, mu_j) regress e_j on
+    (z, 1): near convergence the right-hand sides are small, and nothing cancels.
+    """
+
+    n: float
+    log_density: float
+    z: Array  # sum E[z]                                q
+    zz: Array  # sum E[zz'], packed                     q(q+1)/2
+    A: Array  # sum over seen of E[(z,1)(z,1)'], packed: zz, z, 1    d x (q(q+1)/2 + q + 1), light: 1 x ...
+    B: Array  # sum over seen of E[e (z,1)]             d x (q + 1)
+    squares: Array  # sum over seen of E[e^2]              d
+    seen: Array  # seen cells                           d
+
+    def merge(self, other: Self) -> Self:
+        return type(self)(*map(add, self, other))
+
+
+def light(W: Array) -> bool:
+    """Whether d q(q+1)/2 numbers are too many to hold."""
+    return bool(len(W) * W.shape[1] * (W.shape[1] + 1) // 2 > LIGHT)
+
+
+def _light_precision(mask: Mask, W: Array, V: Array) -> Array:
+    """sum over seen of w_j w_j' / psi_j, a row at a time."""
+    i, j = lower(W.shape[1])
+    return np.array([(V[row].T @ W[row])[i, j] for row in mask]).T
+
+
+def _light_cov_times(mask: Mask, times: Array, cov: Array, W: Array) -> Array:
+    """sum over seen of Cov[z] w_j for every column, a row at a time."""
+    out = np.zeros_like(W)
+    for row, C, n in zip(mask, unpack(cov, W.shape[1]), times, strict=True):
+        out[row] += W[row] @ (C * n)
+    return out
+
+
+def sums(
+    mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi: Array, seen_sums: Array | None = None
+) -> Sums:
+    """The statistics of a block, given its posterior; `seen_sums` are A's with Cov[z] apart, where they are at hand."""
+    (rows, q), d = latent.mean.shape, len(W)
+    i, j = lower(q)
+    z, heavy = latent.mean.T, not light(W)
+    times = np.ones(rows) if weight is None else weight
+    weighted, n = latent.residual * times[:, None], float(times.sum())
+    cov = latent.cov[:, 0] * n if latent.cov.shape[1] == 1 else latent.cov @ times
+    whole = np.concatenate([cov, ((z * times) @ z.T)[i, j], z @ times, [n]])
+    per = whole[None, :] if seen_sums is None else seen_sums
+    if mask is not None and heavy and seen_sums is None:
+        tall = np.concatenate([np.broadcast_to(latent.cov, (len(i), rows)), z[i] * z[j], z, np.ones((1, rows))])
+        per = ((tall * times) @ mask.astype(np.float64)).T
+    per = np.broadcast_to(per, (d if heavy else 1, len(whole)))
+    C = per[:, : len(i)]  # sum over seen of Cov[z]
+    if mask is None or heavy:
+        Cw = times_packed(C.T, np.ascontiguousarray(W.T)).T
+    else:
+        Cw = _light_cov_times(mask, times, np.broadcast_to(latent.cov, (len(i), rows)), W)
+    B = np.column_stack([weighted.T @ latent.mean - Cw, weighted.sum(axis=0)])
+    A = per[:, len(i) :].copy()
+    A[:, : len(i)] += C
+    squares = (weighted * latent.residual).sum(axis=0) + (Cw * W).sum(axis=1)
+    seen = np.broadcast_to(A[:, -1], d).copy()
+    if not heavy and mask is not None:  # a gap is a latent variable whose error is all noise
+        squares += psi * (seen - times @ mask)
+    parts = whole[2 * len(i) : -1], cov + whole[len(i) : 2 * len(i)]
+    return Sums(n, float(times @ latent.log_density), *parts, A, B, squares, seen)
+
+
+def design(A: Array, q: int) -> Array:
+    """Packed sums of E[(z,1)(z,1)'], a row each, as matrices of order q + 1."""
+    p = q * (q + 1) // 2
+    full = np.empty((len(A), q + 1, q + 1))
+    full[:, :q, :q] = unpack(A[:, :p].T, q)
+    full[:, :q, q] = full[:, q, :q] = A[:, p : p + q]
+    full[:, q, q] = A[:, -1]
+    return full
+
+
+def regress(s: Sums, W: Array, mu: Array) -> tuple[Array, Array, Array]:
+    """The M-step for (w_j, mu_j) of every column, and the sum of squares each leaves."""
+    q = W.shape[1]
+    A = design(s.A, q)
+    ridge = EPS * np.trace(A, axis1=1, axis2=2)[:, None] + np.finfo(float).tiny
+    A[:, np.arange(q + 1), np.arange(q + 1)] += ridge  # a column seen once or twice is nearly singular
+    step = np.linalg.solve(A[0], s.B.T).T if len(A) == 1 else np.linalg.solve(A, s.B[:, :, None])[:, :, 0]
+    unexplained = np.maximum(s.squares - (step * s.B).sum(axis=1), 0.0)
+    return W + step[:, :q], mu + step[:, q], unexplained
+
+
+def expand(s: Sums, W: Array, mu: Array) -> tuple[Array, Array]:
+    """Parameter expansion: let z ~ N(nu, P), fit nu and P, and absorb them into mu and W.
+
+    Without it EM crawls: the mean and the length of the axes then move by a small share a pass.
+    """
+    q = W.shape[1]
+    nu = s.z / s.n
+    P = unpack(s.zz[:, None], q)[0] / s.n - np.outer(nu, nu)
+    return W @ root(P), mu + W @ nu
+
+
+def parameter_covariance(s: Sums, psi: Array, q: int) -> Array:
+    """Covariance of (w_j, mu_j) given the latent variables' posterior: psi_j A_j^-1, d matrices; light: d x 1."""
+    if len(s.A) < len(psi):  # light: after expansion A is close to n I
+        return (psi / s.seen)[:, None]
+    A = design(s.A, q)
+    values, U = np.linalg.eigh(A)
+    values = np.maximum(values, EPS * np.maximum(values[:, -1:], 1.0))
+    return np.asarray((U * (psi[:, None] / values)[:, None, :]) @ U.transpose(0, 2, 1))

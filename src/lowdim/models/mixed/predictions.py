@@ -1,0 +1,273 @@
+"""What the latent Gaussian model says of cells: probabilities, fills and draws, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betainc, expit, ndtri
+from scipy.stats import nbinom, qmc
+
+from lowdim.maths.linalg import Array, lower, root_times
+from lowdim.models.base.results import LARGEST, Cells, Posterior
+from lowdim.models.mixed.column_kinds import MOST_COUNT, MixedColumns
+from lowdim.models.mixed.logistic import logistic_share
+from lowdim.models.mixed.normal_scores import unscored
+from lowdim.models.mixed.variational_em import MixedParams
+
+POINTS = 128  # positions over which the product of sticks is averaged
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
+SPREAD = np.linspace(-5.0, 5.0, 81)  # for what is steep here and flat there
+SPREAD_WEIGHTS = np.exp(-0.5 * SPREAD**2) / np.exp(-0.5 * SPREAD**2).sum()
+LEAST_SHARE = 1e-3  # of a marker's label, whose indicator may be guessed below zero
+HIGHEST_LOG = 300.0  # of a mean: its square can still be stored
+CountRule = Callable[[Array, Array, float], tuple[Array, Array]]
+LevelRule = Callable[[MixedColumns, int, Array], tuple[Array, Array]]
+
+
+class SiteMeans(NamedTuple):
+    """Mean and variance of eta at each weight vector of each row, intercepts of Gaussian and single sites added."""
+
+    mean: Array  # n x G
+    var: Array  # n x G: of the position and of the weights
+    own: Array  # n x G: of the weights alone
+
+
+def site_means(params: MixedParams, rows: Posterior) -> SiteMeans:
+    """eta = w'z + b where z and (w, b) are uncertain, independently."""
+    q = params.W.shape[1]
+    i, j = lower(q)
+    twice = np.where(i == j, 1.0, 2.0)
+    mean = rows.mean @ params.W.T + np.concatenate([params.mu, params.b, np.zeros(params.sizes[2])])
+    position = (rows.packed * twice) @ (params.W[:, i] * params.W[:, j]).T
+    second = rows.packed + rows.mean[:, i] * rows.mean[:, j]
+    V = params.V
+    own = (second * twice) @ V[:, i, j].T + 2.0 * rows.mean @ V[:, :q, q].T + V[:, q, q]
+    own = np.maximum(own, 0.0)
+    return SiteMeans(mean, np.maximum(position, 0.0) + own, own)
+
+
+def probabilities(
+    params: MixedParams, rows: Posterior, among: Collection[int] | None = None, at: SiteMeans | None = None
+) -> dict[int, Array]:
+    """For every column of levels, or those `among` them, the probability of each level, n x levels, in their order.
+
+    `at` has the means of the sites, where they are not those of the rows (columns of one weight vector only).
+    """
+    columns, at = params.columns, site_means(params, rows) if at is None else at
+    R, M, _ = params.sizes
+    shares: dict[int, Array] = {}
+    for j, kind in enumerate(columns.kinds):
+        if among is not None and j not in among:
+            continue
+        if kind in ("yes/no", "label", "marker", "ordinal") and len(columns.levels[j]) == 1:
+            shares[j] = np.ones((len(rows.mean), 1))
+        elif kind == "ordinal":
+            o = columns.ordinal.index(j)
+            t = params.t[columns.first[o] : columns.first[o + 1]]
+            mean, var = at.mean[:, R + M + o, None], at.var[:, R + M + o, None]
+            above = logistic_share(mean - t, np.broadcast_to(var, (len(mean), len(t))))
+            ends = np.ones((len(mean), 1)), np.zeros((len(mean), 1))
+            shares[j] = np.maximum(-np.diff(np.concatenate([ends[0], above, ends[1]], axis=1), axis=1), 0.0)
+        elif kind == "marker":
+            sites = [s for s, (k, _) in enumerate(columns.gaussian) if k == j]
+            shares[j] = _marker_shares(at.mean[:, sites] * columns.spread[sites] + columns.centre[sites])
+        elif kind in ("yes/no", "label"):
+            sites = [R + s for s, (k, _) in enumerate(columns.single) if k == j]
+            shares[j] = _stick_shares(params, rows, at, sites)
+    return {j: share / share.sum(axis=1, keepdims=True) for j, share in shares.items()}
+
+
+def _marker_shares(indicators: Array) -> Array:
+    """Indicators of all levels but the last as shares."""
+    rest = 1.0 - indicators.sum(axis=1, keepdims=True)
+    return np.asarray(np.maximum(np.concatenate([indicators, rest], axis=1), LEAST_SHARE))
+
+
+def _stick_shares(params: MixedParams, rows: Posterior, at: SiteMeans, sites: list[int]) -> Array:
+    """Shares of the labels: the first stick, then what it leaves times the second, ..., averaged over the position.
+
+    One stick is averaged in closed form; several depend on each other through z, and are averaged over POINTS of them.
+    """
+    if len(sites) == 1:
+        first = logistic_share(at.mean[:, sites], at.var[:, sites])
+        return np.concatenate([first, 1.0 - first], axis=1)
+    W, b = params.W[sites], params.b[[s - len(params.mu) for s in sites]]
+    total, positions = np.zeros((len(rows.mean), len(sites) + 1)), spread_positions(rows)
+    for z in positions:
+        stick = logistic_share(z @ W.T + b, at.own[:, sites])
+        left = np.cumprod(1.0 - stick, axis=1)
+        total[:, 0] += stick[:, 0]
+        total[:, 1:-1] += stick[:, 1:] * left[:, :-1]
+        total[:, -1] += left[:, -1]
+    return total
+
+
+def spread_positions(rows: Posterior) -> Iterator[Array]:
+    """Positions of all rows, n x q, over which their posteriors are averaged; one where there is no doubt."""
+    if not rows.packed.any():
+        yield rows.mean
+        return
+    values, U = np.linalg.eigh(rows.cov)
+    roots = U * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    for point in normal_points(rows.mean.shape[1]):
+        yield rows.mean + roots @ point
+
+
+@cache
+def normal_points(q: int) -> Array:
+    """POINTS standard normal positions, evenly spread, each beside its opposite; always the same."""
+    if q == 0:
+        return np.zeros((POINTS, 0))
+    half = ndtri(np.clip(qmc.Sobol(q, scramble=True, rng=0).random(POINTS // 2), 1e-9, 1 - 1e-9))
+    points = np.concatenate([half, -half])
+    points.flags.writeable = False
+    return points
+
+
+# fills ------------------------------------------------------------------------------------------------------------
+def fills(params: MixedParams, rows: Posterior) -> Cells:
+    """The fill of every cell and its expected squared error, in the frame's units.
+
+    Means of real and positive columns, the most likely of yes/no and labels, medians of ordinal columns and counts. The
+    squared error of a label is 1 where it is wrong; `noise` is what would stay were the position known, for real
+    columns; of the others `var` holds all.
+    """
+    return _told(params, site_means(params, rows), probabilities(params, rows), _count_fill, _level_fill)
+
+
+def expected(params: MixedParams, rows: Posterior) -> Cells:
+    """The mean of every cell and its variance, in the frame's units: of levels and counts too, between their values.
+
+    What judges compare with other models by squared errors. Labels have no mean: theirs is 0.
+    """
+    ordered = [j for j, kind in enumerate(params.columns.kinds) if kind in ("yes/no", "ordinal")]
+    at = site_means(params, rows)
+    return _told(params, at, probabilities(params, rows, ordered, at), _count_mean, _level_mean)
+
+
+def expected_at(params: MixedParams, at: SiteMeans, shares: dict[int, Array]) -> Cells:
+    """The same where the means of the sites and the probabilities of levels are known; those of labels are left out."""
+    ordered = {j: share for j, share in shares.items() if params.columns.kinds[j] in ("yes/no", "ordinal")}
+    return _told(params, at, ordered, _count_mean, _level_mean)
+
+
+def _told(
+    params: MixedParams, at: SiteMeans, shares: dict[int, Array], of_count: CountRule, of_levels: LevelRule
+) -> Cells:
+    columns = params.columns
+    shape = (len(at.mean), len(columns.kinds))
+    mean, var, noise = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for s, (j, _) in enumerate(columns.gaussian):
+        spread = columns.spread[s]
+        m, v = at.mean[:, s] * spread + columns.centre[s], at.var[:, s] * spread**2
+        if columns.kinds[j] == "real":
+            mean[:, j], var[:, j], noise[:, j] = m, v, params.psi[s] * params.excess[s] * spread**2
+        elif columns.kinds[j] == "positive":
+            mean[:, j], var[:, j] = _positive(columns, j, m, v + params.psi[s] * spread**2)
+    for k, s in enumerate(columns.count_sites):
+        site = len(params.mu) + s
+        j = columns.single[s][0]
+        mean[:, j], var[:, j] = of_count(at.mean[:, site], at.var[:, site], float(params.r[k]))
+    for j, share in shares.items():
+        mean[:, j], var[:, j] = of_levels(columns, j, share)
+    return Cells(mean, var, noise)
+
+
+def _positive(columns: MixedColumns, j: int, m: Array, v: Array) -> tuple[Array, Array]:
+    """Mean and variance of a positive column whose site is N(m, v), in its own units."""
+    curve, offset = columns.curve(j), columns.offset[j]
+    if not curve.size:
+        return _log_normal(m, v, offset)
+    logs = unscored(curve, m[:, None] + np.sqrt(v)[:, None] * SPREAD)
+    x = np.exp(np.minimum(logs, HIGHEST_LOG))
+    mean = x @ SPREAD_WEIGHTS
+    return np.maximum(mean - offset, 0.0), (x - mean[:, None]) ** 2 @ SPREAD_WEIGHTS
+
+
+def _log_normal(m: Array, v: Array, offset: float) -> tuple[Array, Array]:
+    mean = np.exp(np.minimum(m + 0.5 * v, HIGHEST_LOG))
+    return np.maximum(mean - offset, 0.0), mean**2 * np.expm1(np.minimum(v, 10.0))
+
+
+def _level_fill(columns: MixedColumns, j: int, share: Array) -> tuple[Array, Array]:
+    levels = columns.levels[j]
+    if columns.kinds[j] == "ordinal":
+        fill = levels[(np.cumsum(share, axis=1) < 0.5).sum(axis=1).clip(max=len(levels) - 1)]
+        error2 = (share * _squared_gaps(levels, fill[:, None])).sum(axis=1)
+    else:
+        best = share.argmax(axis=1)
+        fill, error2 = levels[best], 1.0 - share[np.arange(len(share)), best]
+        if columns.kinds[j] == "yes/no" and len(levels) == 2:
+            error2 = error2 * _squared_gaps(levels[:1], levels[1:])[0]
+    return fill, np.maximum(error2, 1e-12)
+
+
+def _level_mean(columns: MixedColumns, j: int, share: Array) -> tuple[Array, Array]:
+    levels = columns.levels[j]
+    mean = share @ levels
+    return mean, np.maximum((share * _squared_gaps(levels, mean[:, None])).sum(axis=1), 1e-12)
+
+
+def _squared_gaps(a: Array, b: Array) -> Array:
+    """(a - b)^2, up to what a double can hold."""
+    with np.errstate(over="ignore"):
+        return np.minimum((a - b) ** 2, LARGEST / 2)
+
+
+def _count_mean(m: Array, v: Array, r: float) -> tuple[Array, Array]:
+    first, second = _count_moments(m, v, r)
+    return first, np.maximum(second - first**2, 1e-12)
+
+
+def _count_moments(m: Array, v: Array, r: float) -> tuple[Array, Array]:
+    """E x and E x^2 of a negative binomial whose eta is N(m, v)."""
+    top = np.log(MOST_COUNT) + 1.0  # what the means of a heavy tail may not pass
+    first = r * np.exp(np.minimum(m + 0.5 * v, top))
+    return first, first + r * (r + 1.0) * np.exp(2.0 * np.minimum(m + v, top))
+
+
+def count_below(x: Array, m: Array, v: Array, r: float) -> Array:
+    """P(count <= x) of a negative binomial whose eta is N(m, v); 0 for x below 0."""
+    p = expit(-(m[:, None] + np.sqrt(v)[:, None] * NODES))
+    share = betainc(r, np.maximum(x, 0.0)[:, None] + 1.0, p) @ (NODE_WEIGHTS / NODE_WEIGHTS.sum())
+    return np.where(x < 0, 0.0, share)
+
+
+def _count_fill(m: Array, v: Array, r: float) -> tuple[Array, Array]:
+    """Median of a negative binomial whose eta is N(m, v), and the expected squared error of that."""
+    low, high = np.full(len(m), -1.0), np.full(len(m), 2.0**14)
+    for _ in range(14):
+        middle = np.floor(0.5 * (low + high))
+        enough = count_below(middle, m, v, r) >= 0.5
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    first, second = _count_moments(m, v, r)
+    return high, np.maximum(second - 2.0 * high * first + high**2, 1e-12)
+
+
+# draws ------------------------------------------------------------------------------------------------------------
+def draw(params: MixedParams, rows: Posterior, rng: Sequence[np.random.Generator]) -> Array:
+    """The cells of each row drawn jointly, with the row's own generator, in the frame's units."""
+    columns, q, R = params.columns, params.W.shape[1], len(params.mu)
+    normal = np.array([r.standard_normal(q + R) for r in rng]).reshape(len(rng), q + R)
+    uniform = np.array([r.random(len(columns.kinds)) for r in rng]).reshape(len(rng), len(columns.kinds))
+    z = rows.mean + root_times(rows.cov, normal[:, :q])
+    sure = Posterior(z, np.zeros_like(rows.packed), rows.log_density)
+    exact = params._replace(V=np.zeros_like(params.V))
+    at, out = site_means(exact, sure), np.zeros((len(rng), len(columns.kinds)))
+    for s, (j, _) in enumerate(columns.gaussian):
+        x = (at.mean[:, s] + normal[:, q + s] * np.sqrt(params.psi[s])) * columns.spread[s] + columns.centre[s]
+        if columns.kinds[j] == "positive":  # what was added to zeros may not make them negative
+            logs = unscored(columns.curve(j), x)
+            x = np.maximum(np.exp(np.minimum(logs, HIGHEST_LOG)) - columns.offset[j], 0.0)
+        out[:, j] = x
+    for k, s in enumerate(columns.count_sites):
+        j = columns.single[s][0]
+        p = np.maximum(expit(-at.mean[:, R + s]), 1e-6)
+        out[:, j] = np.minimum(nbinom.ppf(uniform[:, j], params.r[k], p), MOST_COUNT)
+    for j, share in probabilities(exact, sure).items():
+        at_level = (uniform[:, j, None] >= np.cumsum(share, axis=1)[:, :-1]).sum(axis=1)
+        out[:, j] = columns.levels[j][at_level]
+    return out

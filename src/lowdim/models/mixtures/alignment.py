@@ -1,0 +1,91 @@
+"""One map for all parts of a mixture: their own maps, glued by one eigenproblem.
+
+A row's place on the common map is y = sum_k r_k (L_k z_k + l_k), with its share r_k in part k and its position z_k on
+that part's axes: linear in the numbers r_k z_k and r_k, which the mixture gives. The L_k and l_k that keep every row
+where its neighbours put it, as locally linear embedding asks, are eigenvectors of a problem as small as the mixture is.
+
+Reference: Teh and Roweis, "Automatic alignment of local representations" (NIPS 15, 2003).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.engine.fold import Run
+from lowdim.maths.kmeans import responsibilities
+from lowdim.maths.linalg import Array, Mask, sign_rule
+from lowdim.maths.neighbors import nearest, neighbor_weights
+from lowdim.sources.source import Block
+from lowdim.text.messages import error
+
+TINY = 1e-290  # squared steps below this are those of copies
+RIDGE = 1e-6  # of the squared distances of a row's neighbours, in the weights that place it among them
+SPANNED = 1e-9  # of the largest variance of the numbers mapped: directions with less are not told from none
+
+
+class CommonMap(NamedTuple):
+    """Places of rows on one map of all parts of a mixture."""
+
+    places: Array  # n x m, of unit variance and not correlated
+    L: Array  # K (q + 1) x m
+    mean: Array  # K (q + 1)
+    strain: Array  # m: how far rows lie from where their neighbours put them, as a share of the map's variance
+    model: Any
+
+    def transform(self, X: Any, *, run: Run | None = None) -> Array:
+        """The places of other rows, gaps welcome, m numbers each."""
+        return np.asarray((local_numbers(self.model, X, run) - self.mean) @ self.L)
+
+
+def coordinate(model: Any, X: Any, n_components: int, n_neighbors: int) -> CommonMap:
+    """The common map of a fitted mixture, from the rows of a table."""
+    U = local_numbers(model, X, None)
+    n, most = len(U), min(U.shape[1] - 1, len(U) - 1)
+    if not 1 <= n_components <= most:
+        raise error("LD200", n_components=n_components, most=most, why=f"the parts have {U.shape[1]} numbers a row")
+    if not 1 <= n_neighbors < n:
+        raise error("LD210", option="n_neighbors", value=n_neighbors, allowed=f"a whole number from 1 to {n - 1}")
+    mean = U.mean(axis=0)
+    centred = U - mean
+    values, Q = np.linalg.eigh(centred.T @ centred / n)
+    spanned = values > SPANNED * values[-1]
+    whiten = Q[:, spanned] / np.sqrt(values[spanned])
+    Y = centred @ whiten
+    filled = (model.impute(X) - model.frame_.shift) * model.frame_.scale  # whose squares can be stored
+    E = Y - _from_neighbors(filled, Y, n_neighbors)
+    strain, R = np.linalg.eigh(E.T @ E / n)
+    L = whiten @ R[:, :n_components]
+    L = L * sign_rule(centred @ L)
+    return CommonMap(centred @ L, L, mean, strain[:n_components], model)
+
+
+def _from_neighbors(X: Array, Y: Array, k: int) -> Array:
+    """Each row of Y as its neighbours in X put it."""
+    found = nearest(X, k)
+    steps = X[found.row] - X[:, None, :]
+    C = steps @ steps.transpose(0, 2, 1)
+    size = np.trace(C, axis1=1, axis2=2)
+    C, ridge = (
+        C / np.where(size > TINY, size, 1.0)[:, None, None],
+        np.where(size > TINY, RIDGE, 1.0),
+    )  # copies: all alike
+    w = neighbor_weights(C, np.ones(C.shape[:2], dtype=bool), ridge)
+    return np.asarray((w[:, None, :] @ Y[found.row])[:, 0])
+
+
+def local_numbers(model: Any, X: Any, run: Run | None) -> Array:
+    """r_k z_k and r_k of every part, n x K (q + 1)."""
+
+    def numbers(block: Block) -> Array:
+        inward = model.frame_.inward(block)
+        mask: Mask | None = None if inward.mask is None or inward.mask.all() else inward.mask
+        inward, component, p = inward._replace(mask=mask), model._component(), model.params_
+        parts = [component.expect(part, inward, None) for part in p.components]
+        shares, _ = responsibilities(p.log_weights, [part.log_density for part in parts], mask)
+        ones = np.ones((block.rows, 1))
+        return np.hstack([r[:, None] * np.hstack([z.mean, ones]) for r, z in zip(shares, parts, strict=True)])
+
+    rows: Array = model._each(numbers, X, run=run)
+    return rows
