@@ -10,7 +10,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fit import STOPPED, Fit, Monitor
-from lowdim.engine.fold import Run, Serial, executor, fold, one_blas_thread, walk
+from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.plan import Cost, walking
 from lowdim.maths.kmeans import (
     SAFE_SQUARES,
@@ -18,6 +18,7 @@ from lowdim.maths.kmeans import (
     Labels,
     center_distances,
     cluster_sums,
+    lloyd_steps,
     move_centers,
     nearest_labels,
     plus_plus,
@@ -29,15 +30,18 @@ from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, i
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, certify, draw_labels, squared
 from lowdim.models.base.survey import TableSurvey, survey_table
-from lowdim.models.mixtures.known_nearest import KnownNearest
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source, tile_rows
 from lowdim.sources.views import FRAME_ROWS, MODERATE_SIZE, Frame, Framed, frame_of
 from lowdim.text.messages import error, warn
 
-PRODUCT_COLUMNS = 256  # columns up to which products of all of them are the quickest way to their variances
-SEEDING_ROWS = 2**14  # rows that k-means++ draws its centres from
+SEEDING_ROWS = 2**14  # rows that k-means++ draws its centres from: all of a table that has no more
 SEEDING_CELLS = 2**22  # and the most cells of them
+SAMPLE_SHARE, SAMPLE_ROWS, SAMPLE_ROWS_EACH = 8, 2048, 64  # of others an eighth, but so many, and so many a cluster
+SAMPLE_TRIES, SAMPLE_STEPS = (
+    4,
+    5,
+)  # starts on a sample, and steps there, of which the best goes on (docs/measurements.md)
 LABELLED_ROWS = 2**22  # labels are kept of tables of up to so many rows
 SHORT_PASS = 2**24  # rows x columns x centres of a pass in which threads wait for each other longer than they work
 USUAL_STEPS = 20  # passes that Lloyd's iteration usually takes
@@ -180,7 +184,7 @@ class KMeans(ClusterMixin, CalibratedCells, LatentModel):
     # fitting -------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         self._check_rows(source)
-        survey = _plain(survey_table(source, run, standardize=False, wide=source.d > PRODUCT_COLUMNS), source)
+        survey = _plain(survey_table(source, run, standardize=False, wide=True), source)
         mu = self._starts(survey.source, survey.frame, survey.columns.mean)
         run = _undivided(run, survey.source, mu)
         small = self.tol * float(survey.columns.variance.mean())
@@ -231,15 +235,12 @@ class KMeans(ClusterMixin, CalibratedCells, LatentModel):
                     allowed=f"'k-means++' or {K} x {d} finite numbers of the table's order of size",
                 )
             return frame.inward(Block(centers)).x[None]
-        seed, starts = seed_of(self.random_state), self._n_starts(framed.total, d)
-        rows = min(SEEDING_ROWS, max(SEEDING_CELLS // max(d, 1), 4 * K))
-        block = framed.sample(rows, None if rows >= framed.n else np.random.default_rng([seed, KMEANS_SAMPLE]))
+        seed, rows = seed_of(self.random_state), _seeding_rows(framed.n, d, K)
+        whole = rows == framed.n
+        block = framed.sample(rows, None if whole else np.random.default_rng([seed, KMEANS_SAMPLE]))
         with one_blas_thread():
             return np.stack(
-                [
-                    plus_plus(block.x, block.mask, block.weight, K, fill, np.random.default_rng([seed, r]))
-                    for r in range(1, starts + 1)
-                ]
+                [_start(block, K, fill, [seed, r], whole) for r in range(1, 1 + self._n_starts(framed.total, d))]
             )
 
     def _n_starts(self, n: float, d: int) -> int:
@@ -252,13 +253,10 @@ class KMeans(ClusterMixin, CalibratedCells, LatentModel):
         """Every start moves until none of its centres does; a pass carries all that still move."""
         moving = [_Start(centers) for centers in mu]
         arrived: list[_Start] = []
-        known = _known(mu, survey.source, run)
         with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, self.max_iter + 1) as watch:
             while True:
                 centers = np.stack([start.mu for start in moving])
-                if known is not None:
-                    known.move(centers[0])
-                sums = fold(partial(_sums, centers, known=known), survey.source, run)
+                sums = fold(partial(_sums, centers), survey.source, run)
                 for r, start in enumerate(moving):
                     start.see(sums.of_start(r), small)
                 arrived += [start for start in moving if start.arrived]
@@ -410,6 +408,26 @@ class KMeans(ClusterMixin, CalibratedCells, LatentModel):
         return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL_STEPS, self.max_iter) + 2)
 
 
+def _seeding_rows(n: int, d: int, K: int) -> int:
+    """How many rows k-means++ draws from: all, or a share of them, within bounds."""
+    most = max(min(SEEDING_ROWS, SEEDING_CELLS // max(d, 1)), 4 * K)
+    return n if n <= most else min(most, max(n // SAMPLE_SHARE, SAMPLE_ROWS, SAMPLE_ROWS_EACH * K))
+
+
+def _start(block: Block, K: int, fill: Array, seed: list[int], whole: bool) -> Array:
+    """K x d centres by k-means++ on all rows of a table; on a sample the best of a few, each moved by a few steps.
+
+    Steps over a sample cost little, and most of what passes over all rows would do is then done.
+    """
+    x, mask, weight = block.x, block.mask, block.weight
+    generators = [np.random.default_rng([*seed, t]) for t in range(1 if whole else SAMPLE_TRIES)]
+    centers = plus_plus(x, mask, weight, K, fill, generators)
+    if whole:
+        return centers[0]
+    centers, inertia = lloyd_steps(x, mask, weight, centers, SAMPLE_STEPS)
+    return centers[inertia.argmin()]
+
+
 class _Start:
     """One start on its way: its centres, their inertia by the last pass, and whether it has arrived."""
 
@@ -461,20 +479,12 @@ def _with_squares(params: KMeansParams, source: Source, run: Run) -> tuple[KMean
 
 
 # what walks the table: functions of arrays, so that any engine can send them elsewhere
-def _sums(mu: Array, block: Block, known: KnownNearest | None = None) -> ClusterSums:
-    nearest = None if known is None or block.mask is not None else known.tile(block.x, block.weight, block.start)
-    return cluster_sums(block.x, block.mask, block.weight, block.start, mu, nearest)
-
-
-def _known(mu: Array, source: Source, run: Run) -> KnownNearest | None:
-    """What passes may tell each other of the rows: of one start, in this process, with every pass walked."""
-    here = run.checkpoint is None and isinstance(executor(run, source), Serial)
-    alone = len(mu) == 1 and mu.shape[1] > 1
-    return KnownNearest(mu[0]) if here and alone and source.n <= LABELLED_ROWS else None
+def _sums(mu: Array, block: Block) -> ClusterSums:
+    return cluster_sums(block.x, block.mask, block.weight, block.start, mu)
 
 
 def _labels(params: KMeansParams, block: Block) -> Labels:
-    """The nearesidual centre of each row; the largest cluster for a row without any cell."""
+    """The nearest centre of each row; the largest cluster for a row without any cell."""
     return _labels_and_residuals(params, block)[0]
 
 
