@@ -266,10 +266,11 @@ class LatentModel(Estimator, Generic[P, R]):
 
         if not return_std:
             return self._each(self._fill, X, out, run, lambda source: source.columns)
-        source = self.arrange(X)
-        if source.n == 0:
-            raise error("LD160", n=0, least=1)
         # One walk for both: what a row says of its gaps is computed once, and a file is read once.
+        if out is None:
+            filled, std = self._rows_of(self._fill_and_std, X, run)
+            return filled, std
+        source = self.arrange(X)
         with as_sink(out, source.n, source.columns) as fills, as_sink(None, source.n) as stds:
             for start, (filled, std) in walk(self._fill_and_std, source, run or Run()):
                 fills.write(start, filled)

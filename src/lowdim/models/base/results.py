@@ -214,8 +214,8 @@ def in_range(values: Array, what: str, size: float) -> Array:
 def squared(variance: Array, factor: Array | float) -> Array:
     """variance * factor^2, never with factor^2 alone: it overflows long before the product does."""
     with np.errstate(over="ignore"):
-        out = variance * factor * factor
-    return in_range(np.asarray(out), "Variances", float(np.max(factor)))
+        out = np.asarray(variance * factor * factor)
+    return out if np.isfinite(out).all() else in_range(out, "Variances", float(np.max(factor)))
 
 
 def product(A: Array, B: Array) -> Array:
