@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.gaussian import Mask, Sums, light, posterior, sums
-from lowdim.maths.linalg import Array, distinct
+from lowdim.maths.gaussian import Sums, light, posterior, sums
+from lowdim.maths.linalg import Array, Index, Mask, distinct
 
-Index = NDArray[np.intp]
 ROWS_A_PATTERN = 250  # rows with the same gaps from which each pattern is taken by itself: one costs 0.8 ms
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.maths.linalg import Array
-from lowdim.sources.matrices import as_matrix, complete_matrix
+from lowdim.sources.arrays import as_matrix, complete_matrix
 from lowdim.text.messages import error
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.engine.sparse_statistics import stored_moments
-from lowdim.engine.statistics import Moments
+from lowdim.engine.statistics import Moments, stored_moments
 from lowdim.engine.statistics import moments as moments_of
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, Stored, frame_of
