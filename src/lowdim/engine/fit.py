@@ -170,3 +170,9 @@ class Monitor:
             solver,
             remaining,
         )
+
+
+def notify_monitor(monitor: Monitor, x: Any, value: float) -> bool:
+    """Note an iteration of a climb over numbers in memory; True where someone wants it to stop."""
+    monitor.see(None, None, value, True)
+    return monitor.reason in STOPPED

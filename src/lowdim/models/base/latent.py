@@ -22,8 +22,7 @@ from lowdim.models.base.estimator import Estimator, Out, in_kind
 from lowdim.models.base.options import seed_of
 from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_units, product
 from lowdim.models.base.scores import aic, bic
-from lowdim.sources.arrays import as_source
-from lowdim.sources.matrices import as_matrix, complete_matrix
+from lowdim.sources.arrays import as_matrix, as_source, complete_matrix
 from lowdim.sources.sinks import as_sink
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame

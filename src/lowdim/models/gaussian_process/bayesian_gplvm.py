@@ -9,8 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.climb import notify_monitor
-from lowdim.engine.fit import STOPPED, Fit, Monitor
+from lowdim.engine.fit import STOPPED, Fit, Monitor, notify_monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array, Mask

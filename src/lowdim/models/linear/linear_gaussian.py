@@ -16,8 +16,7 @@ from lowdim.engine.em import em
 from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, plan, walking
-from lowdim.engine.sparse_statistics import stored_moments
-from lowdim.engine.statistics import Moments, moments
+from lowdim.engine.statistics import Moments, moments, stored_moments
 from lowdim.maths.eigen import PASSES
 from lowdim.maths.gaussian import LIGHT, Sums, expand, parameter_covariance, pattern_sums, posterior, regress, sums
 from lowdim.maths.linalg import Array, Mask, align, largest, lower, orthogonality, root_times, sign_rule
