@@ -221,9 +221,12 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     missing=f"; missing or there twice: {', '.join(map(str, absent[:5]))}",
                 )
             return Chosen(source, [source.columns.index(name) for name in names])
+        self._check_width(source)
+        return source
+
+    def _check_width(self, source: Source) -> None:
         if source.d != self.n_features_in_:
             raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__, missing="")
-        return source
 
     def _each(
         self,
