@@ -97,8 +97,7 @@ def hidden_imports(path: Path) -> list[tuple[str, bool]]:
     inner = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     numbers = [node.lineno for part in inner for node in ast.walk(part) if of_ours(node)]
     return [
-        (f"{path.relative_to(ROOT)}:{k}", "#" in lines[k - 1] or lines[k - 2].lstrip().startswith("#"))
-        for k in numbers
+        (f"{path.relative_to(ROOT)}:{k}", "#" in lines[k - 1] or lines[k - 2].lstrip().startswith("#")) for k in numbers
     ]
 
 

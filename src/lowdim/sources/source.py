@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
 from lowdim.text.messages import LowdimError, error
 
 TILE_CELLS = 2**20  # 8 MB of float64: a tile stays in the last-level cache while BLAS works on it
 TILE_ROWS = (256, 8192)  # fewer rows waste BLAS, more waste the cache in row-wise E-steps
 KEEP_CELLS = 2**22  # up to 32 MB of finished blocks are kept between passes
+Rows = slice | Index  # which rows of a table
 
 
 class Block(NamedTuple):
@@ -42,13 +42,34 @@ class Block(NamedTuple):
         """The number of rows, each counted by its weight."""
         return float(self.x.shape[0]) if self.weight is None else float(self.weight.sum())
 
-    def part(self, begin: int, end: int) -> Block:
-        """Rows begin to end of this block; a part that has no gaps is complete."""
-        mask = None if self.mask is None else self.mask[begin:end]
+    @property
+    def seen(self) -> Mask:
+        """The mask as an array, also of a complete block."""
+        return np.ones(self.x.shape, dtype=bool) if self.mask is None else self.mask
+
+    @property
+    def times(self) -> Array:
+        """The weights as an array: how many times each row counts."""
+        return np.ones(self.rows) if self.weight is None else self.weight
+
+    @property
+    def with_nan(self) -> Array:
+        """The cells, gaps as NaN."""
+        return self.x if self.mask is None else np.where(self.mask, self.x, np.nan)
+
+    def take(self, rows: slice | Index | Mask) -> Block:
+        """These rows of the block in this order; where they have no gaps they are complete.
+
+        `start` is the block's own: it says nothing of rows that are no longer one after the other.
+        """
+        mask = None if self.mask is None else self.mask[rows]
         if mask is not None and mask.all():
             mask = None
-        weight = None if self.weight is None else self.weight[begin:end]
-        return Block(self.x[begin:end], mask, weight, self.start + begin)
+        return Block(self.x[rows], mask, None if self.weight is None else self.weight[rows], self.start)
+
+    def part(self, begin: int, end: int) -> Block:
+        """Rows begin to end of this block."""
+        return self.take(slice(begin, end))._replace(start=self.start + begin)
 
     def tiles(self, tile: int) -> Iterator[Block]:
         """The block cut into tiles, the leaves of every fold."""
@@ -107,7 +128,7 @@ class Source(ABC):
         self._kept: dict[int, Block] = {}
 
     @abstractmethod
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         """These rows as float64, gaps as NaN or, where a mask is given, marked False in it."""
 
     @property
@@ -163,7 +184,7 @@ class Source(ABC):
         """Whether `leaf.stored(rows)` gives the few cells that are not zero."""
         return False
 
-    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+    def stored(self, rows: Rows) -> Any:
         """These rows as a CSR matrix, where the source is sparse."""
         raise NotImplementedError
 
@@ -213,12 +234,12 @@ class Source(ABC):
         rows = evenly_spread(self.n, k) if rng is None else np.sort(rng.choice(self.n, k, replace=False))
         return self.block_of(rows)
 
-    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+    def block_of(self, rows: Rows, start: int = 0) -> Block:
         """These rows as a finished block: gaps found and zeroed, infinite cells refused, weights beside them."""
         values, mask = self.read(rows)
         return as_block(values, mask, self.weights(rows), start, rows, self.columns)
 
-    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+    def weights(self, rows: Rows) -> Array | None:
         """How often each of these rows counts."""
         return None if self.weight is None else self.weight[rows]
 
@@ -235,7 +256,7 @@ def as_block(
     mask: Mask | None,
     weight: Array | None,
     start: int,
-    rows: slice | NDArray[np.intp],
+    rows: Rows,
     columns: tuple[str, ...],
 ) -> Block:
     """The block of raw values: gaps found and zeroed, infinite cells refused."""
