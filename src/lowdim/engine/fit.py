@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from os import PathLike
 from types import FrameType, TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -104,9 +103,8 @@ class Monitor:
     def see(self, params: Any, stats: Any, value: float, jumped: bool) -> bool:
         """Note a pass; True if the objective fell. `jumped` says the parameters were extrapolated."""
         self.history.append(value)
-        memory = self.run.checkpoint
-        if memory is not None and not isinstance(memory, str | PathLike):
-            memory.note(value)
+        if self.run.memory_of_folds is not None:
+            self.run.memory_of_folds.note(value)
         before = None if self.best is None else self.best[0]
         gain = float("inf") if before is None else value - before
         if self.may_fall:  # what moves counts, whichever way
