@@ -27,7 +27,6 @@ from lowdim.models.base.options import (  # noqa: F401
     WHOLE,
     Option,
     Rule,
-    check_options,
     declare_options,
     is_seed,
     option,
@@ -130,8 +129,16 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return Fitted(fit.params, frame, certificate, self._attributes(fit.params, frame, fit), fit.history)
 
     def _check_options(self) -> None:
-        """Refuse options that no fit can use; a model whose options depend on each other adds to it."""
-        check_options(self)
+        """Refuse values that their rules do not allow; a model whose options depend on each other adds to it."""
+        rules = {name: found.rule for name, found in self._options.items()}
+        for name, rule in {**getattr(self, "_rules", {}), **rules}.items():  # TRANSITION: _rules
+            value = getattr(self, name)
+            try:
+                holds = rule.holds(value)
+            except (TypeError, ValueError):  # not even of a kind that can be compared
+                holds = False
+            if not holds:
+                raise error("LD210", option=name, value=value, allowed=rule.words)
 
     def _open(self, X: Any, y: Any, weight: Any) -> Source:
         """What is handed to `fit`, as a source of rows."""
@@ -193,7 +200,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def arrange(self, X: Any) -> Source:
         """Rows as a source with the fitted columns in the fitted order."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)  # scikit-learn's own words
         return self._arranged(as_source(X))
 
     def _arranged(self, source: Source) -> Source:
@@ -212,12 +220,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     missing=f"; missing or there twice: {', '.join(map(str, absent[:5]))}",
                 )
             return Chosen(source, [source.columns.index(name) for name in names])
-        self._check_width(source)
-        return source
-
-    def _check_width(self, source: Source) -> None:
         if source.d != self.n_features_in_:
             raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__, missing="")
+        return source
 
     def _each(
         self,
@@ -231,13 +236,18 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         source = self.arrange(X)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
+        parts = walk(f, source, run or Run())
+        if out is None:
+            rows = np.concatenate([part for _, part in parts])
+            return in_kind(rows, X) if names == self._axis_names else rows
         with as_sink(out, source.n, names and names(source)) as sink:
-            for start, rows in walk(f, source, run or Run()):
-                sink.write(start, rows)
-        rows_written: Array = sink.close()
-        return in_kind(rows_written, X) if out is None and names == self._axis_names else rows_written
+            for start, part in parts:
+                sink.write(start, part)
+        written: Array = sink.close()
+        return written
 
     def _axis_names(self, source: Source) -> tuple[str, ...]:
+        """The names of the positions' coordinates, for a file that they are written to."""
         return tuple(self.get_feature_names_out())
 
     # files and faces -----------------------------------------------------------------------------
@@ -262,7 +272,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return [name for name in object.__dir__(self) if not isinstance(getattr_static(type(self), name, None), Absent)]
 
     def __sklearn_is_fitted__(self) -> bool:
-        return is_fitted(self)
+        return "params_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

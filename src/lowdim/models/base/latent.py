@@ -133,7 +133,7 @@ class LatentModel(Estimator, Generic[P, R]):
 
     def _cells(self, block: Block) -> Array:
         """The mean of the block's cells under the model, in the table's units."""
-        return self.frame_.outward(self._cells_at(self.params_, self._latent(block)).mean)
+        return self.frame_.outward(self._cells_given(self.params_, self.frame_.inward(block)).mean)
 
     def block_posterior(self, block: Block) -> Posterior:
         """`posterior` of one block of rows of the fitted columns: what a walk over a large table calls."""
@@ -157,10 +157,9 @@ class LatentModel(Estimator, Generic[P, R]):
         -------
         ndarray of shape (n, q), or what `out` holds
         """
-        T = self.latent_axes()
 
         def places(block: Block) -> Array:
-            return product(self._places(self.params_, self.frame_.inward(block)), T)
+            return product(self._places(self.params_, self.frame_.inward(block)), self._axes(self.params_))
 
         return self._each(places, X, out, run, self._axis_names)
 
@@ -265,10 +264,11 @@ class LatentModel(Estimator, Generic[P, R]):
 
         if not return_std:
             return self._each(self._fill, X, out, run, lambda source: source.columns)
-        source = self.arrange(X)
-        if source.n == 0:
-            raise error("LD160", n=0, least=1)
         # One walk for both: what a row says of its gaps is computed once, and a file is read once.
+        if out is None:
+            filled, std = self._rows_of(self._fill_and_std, X, run)
+            return filled, std
+        source = self.arrange(X)
         with as_sink(out, source.n, source.columns) as fills, as_sink(None, source.n) as stds:
             for start, (filled, std) in walk(self._fill_and_std, source, run or Run()):
                 fills.write(start, filled)
@@ -282,7 +282,7 @@ class LatentModel(Estimator, Generic[P, R]):
         """Filled cells, and the standard deviation of each fill (0 where seen)."""
         if b.mask is None:
             return b.x, np.zeros_like(b.x)
-        cells = self._cells_at(self.params_, self._latent(b))
+        cells = self._cells_given(self.params_, self.frame_.inward(b))
         std = self.frame_.lengths(np.sqrt(cells.var + cells.noise))
         return np.where(b.mask, b.x, self.frame_.outward(cells.mean)), np.where(b.mask, 0.0, std)
 

@@ -155,20 +155,7 @@ def _with_parameters(doc: str, options: Mapping[str, Option]) -> str:
     return f"{text[: first.start()]}{section}\n\n{text[first.start() :]}\n"
 
 
-# checking them ---------------------------------------------------------------------------------------------
-def check_options(model: Any) -> None:
-    """Refuse a value that the rule of its option does not allow."""
-    rules = {name: found.rule for name, found in model._options.items()}
-    for name, rule in {**getattr(model, "_rules", {}), **rules}.items():  # TRANSITION: _rules
-        value = getattr(model, name)
-        try:
-            holds = rule.holds(value)
-        except (TypeError, ValueError):  # not even of a kind that can be compared
-            holds = False
-        if not holds:
-            raise error("LD210", option=name, value=value, allowed=rule.words)
-
-
+# other words, and seeds ------------------------------------------------------------------------------------
 def with_other_word(model: str, word: str, own: Sequence[str], args: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """A linear model whose columns have likelihoods is a `MixedFactorAnalysis`; all other unknown words are refused.
 

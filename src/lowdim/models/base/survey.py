@@ -16,9 +16,9 @@ from lowdim.engine.statistics import (
     survey_block,
 )
 from lowdim.maths.linalg import EPS, Array
-from lowdim.models.base.results import LARGEST
+from lowdim.maths.scale import LARGEST, moderate_scale
 from lowdim.sources.source import Source
-from lowdim.sources.views import FAR_FROM_ZERO, FRAME_ROWS, Frame, Framed, Stored, frame_of, powers_of_two
+from lowdim.sources.views import FAR_FROM_ZERO, FRAME_ROWS, Frame, Framed, Stored, frame_of
 from lowdim.text.messages import error, warn
 
 COARSE_ROUNDING = 1e-6  # a column whose rounding unit exceeds this share of its spread is warned about
@@ -147,7 +147,8 @@ def _largest(source: Source, run: Run) -> Array:
 
 def _larger(frame: Frame, size: Array, each: bool) -> Frame:
     """The frame for a table whose largest cells were not in the sample."""
-    return frame._replace(shift=np.where(size > FAR_FROM_ZERO, 0.0, frame.shift), scale=powers_of_two(size, each))
+    shift = np.where(size > FAR_FROM_ZERO, 0.0, frame.shift)
+    return frame._replace(shift=shift, scale=moderate_scale(size, together=not each))
 
 
 def check_columns(source: Source, cols: Columns, frame: Frame) -> None:

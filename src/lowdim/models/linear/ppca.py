@@ -20,7 +20,6 @@ from lowdim.models.linear.linear_gaussian import (
     excess,
     noise_on_bound,
     principal_start,
-    warn_of_floor,
 )
 from lowdim.models.linear.principal_axes import (
     Spectrum,
@@ -85,7 +84,9 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
         d, q = spectrum.vectors.shape
         # s2 is the mean of the discarded eigenvalues, and W the axes as long as the others exceed it.
         s2, floor = closed_noise(spectrum, spectrum.tail / max(d - q, 1))
+        boundary: tuple[str, ...] = ()
         if s2 == floor:
+            boundary = ("noise_variance_",)
             warn("LD202", floor=s2, q=q, rank=spectrum.rank)
         params = LinearGaussianParams(
             W=spectrum.vectors * np.sqrt(np.maximum(spectrum.values - s2, 0.0)),
@@ -97,9 +98,7 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
             excess=excess(np.full(d, spectrum.n), q),
         )
         value = spectrum_log_likelihood(spectrum, s2)
-        certificate = certify_spectrum(
-            spectrum, value, self._objective_name, spectrum.passes, boundary=noise_on_bound(params)
-        )
+        certificate = certify_spectrum(spectrum, value, self._objective_name, spectrum.passes, boundary)
         turned = self._turned(params)
         return Fitted(turned, frame, certificate, self._isotropic_attributes(turned, frame), (value,))
 
@@ -111,8 +110,8 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
             warn("LD212", seen=f"{cells:g}", free=free)
         fit = self.fit_from(principal_start(survey, q), survey.source, run)
         fit = fit._replace(passes=fit.passes + survey.gathered)
-        warn_of_floor(fit.params, q)
-        certificate = self._certify_em(fit, fit.params.W, fit.stats.n, boundary=noise_on_bound(fit.params))
+        boundary = noise_on_bound(fit.params, q)
+        certificate = self._certify_em(fit, fit.params.W, fit.stats.n, boundary)
         turned = self._turned(fit.params)
         return Fitted(turned, survey.frame, certificate, self._isotropic_attributes(turned, survey.frame), fit.history)
 

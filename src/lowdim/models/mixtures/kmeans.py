@@ -23,16 +23,17 @@ from lowdim.maths.kmeans import (
     plus_plus,
 )
 from lowdim.maths.linalg import EPS, Array
+from lowdim.maths.scale import LARGEST, MODERATE_SIZE
 from lowdim.maths.seeds import KMEANS_SAMPLE
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, certify, draw_labels, squared
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, squared
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.known_nearest import KnownNearest
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Header, Source, tile_rows
-from lowdim.sources.views import FRAME_ROWS, MODERATE_SIZE, Frame, Framed, frame_of
+from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of
 from lowdim.text.messages import error, warn
 
 PRODUCT_COLUMNS = 256  # columns up to which products of all of them are the quickest way to their variances

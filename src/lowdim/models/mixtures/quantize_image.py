@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.distances import moderate_unit
 from lowdim.maths.linalg import Array
+from lowdim.maths.scale import moderate_factor
 from lowdim.text.messages import LowdimWarning, error
 
 Picture = NDArray[Any]
@@ -109,7 +109,7 @@ def _pixels(image: Any) -> tuple[Picture, Picture]:
         raise error("LD264", problem=f"it holds {picture.dtype} and not numbers")
     if picture.dtype.kind == "f" and not np.isfinite(picture).all():
         raise error("LD264", problem="it holds NaN or infinite numbers")
-    if moderate_unit(np.abs(picture.astype(np.longdouble)).max()) != 1.0:
+    if moderate_factor(picture.astype(np.longdouble)) != 1.0:
         raise error("LD264", problem="its numbers are so large or small that their squares cannot be stored")
     return picture, np.ascontiguousarray(picture).reshape(picture.shape[0] * picture.shape[1], -1)
 
