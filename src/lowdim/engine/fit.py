@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
-from os import PathLike
 from types import FrameType, TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -112,9 +111,8 @@ class Monitor:
         `jumped` says that the parameters were extrapolated: then a fall is no news.
         """
         self.history.append(value)
-        memory = self.run.checkpoint
-        if memory is not None and not isinstance(memory, str | PathLike):
-            memory.note(value)
+        if self.run.memory_of_folds is not None:
+            self.run.memory_of_folds.note(value)
         before = None if self.best is None else self.best[0]
         gain = float("inf") if before is None else value - before
         if self.may_fall:  # what moves counts, whichever way

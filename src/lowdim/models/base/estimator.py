@@ -15,9 +15,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.checkpoint.store import remembered
 from lowdim.engine.fit import INTERRUPTED
-from lowdim.engine.fold import Run, walk
+from lowdim.engine.fold import Run, remembered, walk
 from lowdim.engine.plan import Cost, plan
 from lowdim.maths.linalg import Array
 from lowdim.models.base.options import (  # noqa: F401
