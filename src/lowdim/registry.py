@@ -175,10 +175,7 @@ ENTRIES = (
         "Columns that are no real numbers?", "", "mixed", "mixed factor analysis", begins=8, kinds=True,
         estimate="a lower bound",
         records=("models.mixed.variational_em.MixedParams", "models.mixed.column_kinds.MixedColumns"),
-        statistics=(
-            "models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook",
-            "models.mixed.normal_scores.BinCounts",
-        ),
+        statistics=("models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook"),
     ),
     ModelEntry(
         "GaussianMixture", "models.mixtures.gaussian_mixture",

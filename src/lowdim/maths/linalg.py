@@ -155,6 +155,12 @@ def times_packed(A: Array, b: Array) -> Array:
     return out
 
 
+def quadratic_forms(packed: Array, W: Array) -> Array:
+    """w'C w of n packed symmetric matrices, n x q(q+1)/2, and the m rows of W (m x q): n x m."""
+    i, j = lower(W.shape[1])
+    return packed @ (W[:, i] * W[:, j] * np.where(i == j, 1.0, 2.0)).T
+
+
 def floored_eigh(C: Array, least: Array | float = 0.0) -> tuple[Array, Array]:
     """Eigenvalues of one symmetric matrix or many, rising, none below `least`, and their eigenvectors.
 
