@@ -226,8 +226,8 @@ ENTRIES = (
         "two views of the same rows: probabilistic CCA with gaps and both posteriors, four tests of each correlation",
         "What do two sets of columns share?", "lowdim fit FILE -m cca --views a:1-12,b:13-40", "cca",
         "canonical correlation", asks="views",
-        records=("CCAParams", "models.projections.cca_algebra.CanonicalTest"),
-        statistics=("models.projections.cca_algebra.SeenSums",),
+        records=("CCAParams", "models.projections.two_views.CanonicalTest"),
+        statistics=("maths.gaps.Scatter",),
     ),
     ModelEntry(
         "LinearDiscriminant", "models.projections.linear_discriminant", "the directions that tell known classes apart",

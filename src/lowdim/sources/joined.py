@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
-from lowdim.sources.source import Source
+from lowdim.sources.source import Header, Source
 from lowdim.text.messages import error
 
 
@@ -32,6 +32,12 @@ class Joined(Source):
         ]
         super().__init__((present.n, sum(widths)), tuple(names), present.weight)
         self.named, self.first, self.second, self.widths = False, first, second, widths
+
+    @property
+    def header(self) -> Header:
+        """What is said of the columns of a fit is said of the first table's."""
+        assert self.first is not None
+        return self.first.header
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         parts = [
