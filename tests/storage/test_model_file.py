@@ -395,7 +395,7 @@ def test_a_lie_about_size_takes_no_memory(good: bytes, tmp_path: Path) -> None:
     assert peak < 4 << 20
 
 
-def test_a_newer_file_is_named_as_newer(good: bytes, tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_named_as_such(good: bytes, tmp_path: Path) -> None:
     def newer(tree: Any) -> None:
         tree.clear()
         tree.update(format=7, something="else")

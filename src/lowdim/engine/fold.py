@@ -186,28 +186,32 @@ def tree(leaves: Iterable[S]) -> S:
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
+def _libraries() -> list[Any]:
+    """The thread pools of BLAS and OpenMP in this process; looking for them takes milliseconds."""
+    return list(ThreadpoolController().lib_controllers)
 
 
 class _Limit:
     """Counts who needs one BLAS thread: concurrent fits must not give each other's threads back."""
 
     def __init__(self) -> None:
-        self.lock, self.users, self.held = threading.Lock(), 0, None
+        self.lock, self.users = threading.Lock(), 0
+        self.before: list[tuple[Any, int]] = []
 
     def enter(self) -> None:
         with self.lock:
             if self.users == 0:
-                self.held = _libraries().limit(limits=1)
+                self.before = [(pool, pool.num_threads) for pool in _libraries() if pool.num_threads != 1]
+                for pool, _ in self.before:
+                    pool.set_num_threads(1)
             self.users += 1
 
     def leave(self) -> None:
         with self.lock:
             self.users -= 1
-            if self.users == 0 and self.held is not None:
-                self.held.restore_original_limits()
-                self.held = None
+            if self.users == 0:
+                for pool, threads in self.before:
+                    pool.set_num_threads(threads)
 
 
 _LIMIT = _Limit()

@@ -16,7 +16,7 @@ from lowdim.maths import distances
 from lowdim.maths import rotate as rotations
 from lowdim.maths.linalg import Array
 from lowdim.models.base.results import in_range
-from lowdim.sources.matrices import complete_matrix
+from lowdim.sources.arrays import complete_matrix
 from lowdim.sources.views import powers_of_two
 from lowdim.text.messages import error
 

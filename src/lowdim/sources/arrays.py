@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
-from lowdim.sources.source import Source
+from lowdim.sources.source import Block, Rows, Source
+from lowdim.sources.views import gather
 from lowdim.text.messages import error
 
 SPARSE_SHARE = 0.1  # up to this share of stored cells a sparse matrix is worked on as it is
@@ -25,7 +26,7 @@ class ArraySource(Source):
         super().__init__(values.shape, **where)
         self.values, self.seen = values, seen
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         with np.errstate(over="ignore"):  # a long double beyond a double is infinite, and refused as such
             values = np.ascontiguousarray(self.values[rows], dtype=np.float64)
         return values, None if self.seen is None else np.ascontiguousarray(self.seen[rows])
@@ -46,7 +47,7 @@ class SparseSource(Source):
                 (np.ones(self.values.nnz, dtype=bool), self.values.indices, self.values.indptr), values.shape
             )
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         values = self.values[rows].toarray().astype(np.float64)
         return values, self.pattern[rows].toarray() if self.gaps else None
 
@@ -58,7 +59,7 @@ class SparseSource(Source):
         often = np.bincount(self.values.indices, minlength=self.d).max(initial=0)
         return bool(2 * often <= self.n and np.isfinite(self.values.data).all())
 
-    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+    def stored(self, rows: Rows) -> Any:
         return self.values[rows].astype(np.float64, copy=False)
 
     @property
@@ -193,3 +194,29 @@ def check_weight(weight: Any, n: int) -> Array | None:
     if n and not w.any():
         raise error("LD230", problem="all weights are zero", n=n)
     return w
+
+
+# whole tables, for the functions that are given a matrix and not a table to be walked --------------------------
+def in_columns(X: Any) -> Any:
+    """A table as it is; one column that is given as an array, a list or a Series, as a table of it."""
+    flat = getattr(X, "ndim", 0) == 1 or (isinstance(X, list | tuple) and bool(X) and not np.iterable(X[0]))
+    return np.asarray(X)[:, None] if flat else X
+
+
+def as_matrix(X: Any, least: int = 1) -> Array:
+    """Any table as an array of float64, gaps as NaN; what is no table, or has fewer rows, is refused."""
+    source = as_source(X)
+    if source.n < least:
+        raise error("LD160", n=source.n, least=least)
+    x, mask = gather(source)
+    return Block(x, mask).with_nan
+
+
+def complete_matrix(X: Any, job: str, why: str, least: int = 1) -> Array:
+    """`as_matrix` of a table without gaps; the first gap is named."""
+    x = as_matrix(X, least)
+    if np.isnan(x).any():
+        row, column = np.argwhere(np.isnan(x))[0]
+        fix = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X)"
+        raise error("LD163", f"row {row + 1}, column {column + 1}", job=job, why=why, fix=fix)
+    return x

@@ -29,6 +29,7 @@ from lowdim.storage import model_file as persist
 from lowdim.text.kinds import FileError, ModelWarning, TableError
 from lowdim.text.messages import LowdimError
 from tests.conftest import sparse_table
+from tests.storage.saved import bits
 
 FITS = {
     "PPCA": (lowdim.PPCA, {"n_components": 2}),
@@ -52,11 +53,6 @@ def table(gaps: bool = True, n: int = 700, d: int = 7) -> Any:
 
 def tiled(X: Any, block_tiles: int = 1) -> Source:
     return lowdim.as_source(X, tile=64, block_tiles=block_tiles)
-
-
-def bits(model: Any) -> bytes:
-    """The model as the bytes of its file."""
-    return b"".join(bytes(head) + bytes(body) for _, head, body in persist._contents(model))
 
 
 class Refuses(Serial):

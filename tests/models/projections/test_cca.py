@@ -96,7 +96,7 @@ def test_em_finds_the_closed_form(monkeypatch):
     from lowdim.engine.em import em
     from lowdim.models.base.survey import survey_table
     from lowdim.models.projections.cca import CCAParams
-    from lowdim.sources.joined import Joined
+    from lowdim.sources.views import Joined
 
     X, Y = views()
     model = CCA(2, tol=1e-11)

@@ -40,7 +40,7 @@ from lowdim.engine.fold import Executor, Run, S, Tree, node, tree
 from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
-from lowdim.storage.atomic import lock, not_written, replace
+from lowdim.storage.atomic import Replacement, lock, not_written
 from lowdim.storage.model_file import VERSION, digest, load_values, save_values
 from lowdim.text.messages import LowdimError, error, warn
 
@@ -172,7 +172,7 @@ class Checkpoint(Watch):
         objective = [[k, value if math.isfinite(value) else None] for k, value in self.history]
         text = _dumps({**self.facts, "history": objective})
         whole = {**self.facts, "history": objective, "blake2b": digest([text])}
-        self._try(replace, self.folder / MANIFEST, [json.dumps(whole, indent=1).encode()])
+        self._try(_save_text, self.folder / MANIFEST, json.dumps(whole, indent=1))
 
     def _try(self, write: Callable[..., None], path: Path, what: Any) -> bool:
         """Write, or say once that it cannot be done: the fit goes on in memory."""
@@ -317,6 +317,11 @@ def _text(value: Any) -> str:
     value = value.item() if isinstance(value, np.generic) else value
     plain = value is None or isinstance(value, bool | int | float | str)
     return repr(value) if plain else f"{type(value).__name__} {hash_of(value)[:16]}"
+
+
+def _save_text(path: Path, text: str) -> None:
+    with Replacement(path) as temp:
+        temp.write_text(text, encoding="utf-8")
 
 
 def _dumps(facts: dict[str, Any]) -> bytes:

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from lowdim.maths.linalg import Array
 from lowdim.maths.neighbors import exact_distances
-from lowdim.sources.matrices import complete_matrix, in_columns
+from lowdim.sources.arrays import complete_matrix, in_columns
 from lowdim.sources.views import powers_of_two
 from lowdim.text.messages import error
 

@@ -117,7 +117,7 @@ def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[Framed,
     framed = Framed(source, frame)
     with np.errstate(over="ignore", invalid="ignore"):
         if source.is_sparse:
-            from lowdim.engine.sparse_statistics import stored_columns, survey_stored_block
+            from lowdim.engine.statistics import stored_columns, survey_stored_block
 
             stored = Stored(source, frame)
             if wide:

@@ -44,9 +44,8 @@ from lowdim.models.projections.two_views import (
     shared_factors,
 )
 from lowdim.sources.arrays import as_source
-from lowdim.sources.joined import Joined
 from lowdim.sources.source import Block, Header, Source, tile_rows
-from lowdim.sources.views import Chosen, Frame
+from lowdim.sources.views import Chosen, Frame, Joined
 from lowdim.text.messages import error, warn
 
 START_EIGENVALUE = 0.05  # the least of the pairwise correlations that start EM, which need not be those of any table

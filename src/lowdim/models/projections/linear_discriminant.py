@@ -34,9 +34,8 @@ from lowdim.models.projections.covariance import (
     whitening,
 )
 from lowdim.sources.arrays import ArraySource, as_source
-from lowdim.sources.joined import Joined
 from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Frame, Framed, gather
+from lowdim.sources.views import Frame, Framed, Joined, gather
 from lowdim.text.messages import error, warn
 
 LEAST_CLASS_VARIANCE = 1e-8  # share of the largest (columns of unit spread): sd 1e-4, as scikit-learn's tol

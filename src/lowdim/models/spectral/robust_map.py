@@ -13,7 +13,7 @@ from lowdim.maths.graph import components, path_lengths
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.neighbors import Indices, exact_distances
 from lowdim.models.spectral.spectral_model import refuse_fault
-from lowdim.sources.matrices import as_matrix
+from lowdim.sources.arrays import as_matrix
 from lowdim.text.messages import error, warn
 
 LEAST_SMOOTHING = 1e-3  # logarithms of ratios below this weigh as in least squares; it starts at 1 and halves each time

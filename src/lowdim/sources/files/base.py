@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask, evenly_spread
-from lowdim.sources.source import KEEP_CELLS, Block, Source, as_block, cores, tile_rows
+from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
+from lowdim.sources.source import KEEP_CELLS, Block, Rows, Source, as_block, cores, tile_rows
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error
 
@@ -78,7 +77,7 @@ class FileSource(Source):
         self._sums: dict[tuple[int, int], float] = {}
         self._reader: Any = None
 
-    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: Rows) -> tuple[Array, Mask | None]:
         """These rows, by a format; whatever it raises means that the file is damaged."""
         raise NotImplementedError
 
@@ -86,7 +85,7 @@ class FileSource(Source):
         """What reads the file and cannot be sent to another machine; made anew there."""
         return None
 
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Index:
         """Rows that reading may begin at without reading what stands before them."""
         return np.zeros(1, dtype=np.intp)
 
@@ -104,7 +103,7 @@ class FileSource(Source):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_reader": None, "_sums": {}}
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         try:
             cells = self.decode(rows)
         except LowdimError:
@@ -115,7 +114,7 @@ class FileSource(Source):
         self._unchanged(rows)
         return cells
 
-    def _unchanged(self, rows: slice | NDArray[np.intp]) -> None:
+    def _unchanged(self, rows: Rows) -> None:
         for path, was in zip(self.paths, self.stamps, strict=True):
             try:
                 now = stamp(path)
@@ -126,10 +125,10 @@ class FileSource(Source):
                 part = next(part for part in words if getattr(now, part) != getattr(was, part))
                 raise self._changed(path, words[part], rows)
 
-    def _changed(self, path: Path, problem: str, rows: slice | NDArray[np.intp]) -> LowdimError:
+    def _changed(self, path: Path, problem: str, rows: Rows) -> LowdimError:
         return error("LD174", _rows(rows), name=protect_terminal(path.name), problem=problem)
 
-    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+    def block_of(self, rows: Rows, start: int = 0) -> Block:
         values, mask = self.read(rows)
         weight = self.weights(rows)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -186,7 +185,7 @@ class FileSource(Source):
         return digest.hexdigest()
 
 
-def runs_of(rows: NDArray[np.intp]) -> tuple[list[tuple[int, int]], NDArray[np.intp]]:
+def runs_of(rows: Index) -> tuple[list[tuple[int, int]], Index]:
     """Rows of any order as runs (first, one after the last) of rising rows, and where each row is among those.
 
     >>> runs_of(np.array([7, 3, 4, 7]))[0]
@@ -197,7 +196,7 @@ def runs_of(rows: NDArray[np.intp]) -> tuple[list[tuple[int, int]], NDArray[np.i
     return [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)], back
 
 
-def _rows(rows: slice | NDArray[np.intp]) -> str:
+def _rows(rows: Rows) -> str:
     if isinstance(rows, slice):
         return f"rows {rows.start + 1:,} to {rows.stop:,}"
     return f"{len(rows):,} rows from row {int(rows[0]) + 1:,} on" if len(rows) else "no rows"
