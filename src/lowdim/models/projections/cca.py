@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,9 +19,10 @@ from lowdim.maths.gaps import Scatter
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array, Index, floored, half_root, lower, orthogonality, quadratic_forms, root_times
 from lowdim.maths.seeds import normals
-from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Out, Rule, in_kind, seed_of
+from lowdim.models.base.estimator import Absent, Out, WeightedEstimator, in_kind
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, in_range, standard
+from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, option, seed_of
+from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, certify, em_digits, in_range, standard
 from lowdim.models.base.scores import count_shared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.principal_axes import SQUARED
@@ -44,7 +46,7 @@ from lowdim.models.projections.two_views import (
     shared_factors,
 )
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Chosen, Frame, Joined
 from lowdim.text.messages import error, warn
 
@@ -74,7 +76,25 @@ class ViewPosteriors(NamedTuple):
     both: Posterior
 
 
-class CCA(LatentModel):
+class TwoTables(Joined):
+    """Two views as one table, the second as it was given; what it says of its columns is said of the first."""
+
+    def __init__(self, first: Source, y: Any) -> None:
+        table, self.y_ndim = second_table(y)
+        second = as_source(table)
+        super().__init__(first, second, (first.d, second.d))
+
+    @property
+    def second_attributes(self) -> dict[str, Any]:
+        """What a fit keeps of the second table."""
+        assert self.second is not None
+        about: dict[str, Any] = {"n_y_features_in_": self.second.d, "y_ndim_": self.y_ndim}
+        if self.second.named:
+            about["y_feature_names_in_"] = np.array(self.second.columns, dtype=object)
+        return about
+
+
+class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
     """Probabilistic canonical correlation analysis of two views of the same rows, gaps welcome.
 
     x = mu_x + W_x z + e_x,  y = mu_y + W_y z + e_y,  z ~ N(0, I_q), with e_x and e_y independent of each other and
@@ -82,17 +102,6 @@ class CCA(LatentModel):
     correlations P (W_x and W_y share P evenly); tables with gaps by EM of this very model, every row exact. In a view
     of lower rank, directions without variance are left out of the correlations, and the density gives them a
     millionth of a column's variance (LD281).
-
-    Parameters
-    ----------
-    n_components : int, default=1
-        The number q of shared positions.
-    views : int, default=None
-        With `fit(table)`: the first so many columns are the view X. None: `fit(X, y)` takes the views as two tables.
-    tol : float, default=1e-7
-        With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.
-    max_iter : int, default=1000
-        The most passes over the table.
 
     Attributes
     ----------
@@ -133,37 +142,27 @@ class CCA(LatentModel):
     ((200, 1), (200, 2), True)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "views": Rule(lambda v: v is None or COUNT.holds(v), "None, or how many columns the first view has"),
-    }
+    n_components: int = option(default=1, rule=WHOLE, words="The number q of shared positions.", kw_only=False)
+    views: int | None = option(
+        default=None,
+        rule=Rule(lambda v: v is None or COUNT.holds(v), "None, or how many columns the first view has"),
+        words="With `fit(table)`: the first so many columns are the view X. None: `fit(X, y)` takes the views as two "
+        "tables.",
+    )
+    tol: float = option(
+        default=1e-7,
+        rule=POSITIVE,
+        words="With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.",
+    )
+    max_iter: int = option(default=1000, rule=COUNT, words="The most passes over the table.")
     predict_cells = Absent(TWO_TABLES, "impute or reconstruct, which give both")
     decode = Absent(TWO_TABLES, "inverse_transform, which gives both")
-    n_y_features_in_: int
-
-    def __init__(
-        self, n_components: int = 1, *, views: int | None = None, tol: float = 1e-7, max_iter: int = 1000
-    ) -> None:
-        self.n_components = n_components
-        self.views = views
-        self.tol = tol
-        self.max_iter = max_iter
 
     # fitting -------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Fit to two views of the same rows, X and `y`; or to one table, its first `views` columns being X."""
-        if y is None:
-            return super().fit(X, sample_weight=sample_weight, run=run)
-        self._check_options()
-        table, ndim = second_table(y)
-        first, second = as_source(X, weight=sample_weight), as_source(table)
-        self._fit_source(Joined(first, second, (first.d, second.d)), run or Run())
-        self.n_y_features_in_, self.y_ndim_ = second.d, ndim
-        if second.named:
-            self.y_feature_names_in_ = np.array(second.columns, dtype=object)
-        return self
+    def _open(self, X: Any, y: Any, weight: Any) -> Source:
+        """Two views of the same rows, X and `y`; or one table, its first `views` columns being X."""
+        first = as_source(X, weight=weight)
+        return first if y is None else TwoTables(first, y)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """`fit` and then `transform` of the same rows, given all that was seen of them: both views."""
@@ -180,24 +179,31 @@ class CCA(LatentModel):
             raise error("LD280", problem=f"{left} for the second view")
         return int(self.views)
 
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+    def _fit(self, source: Source, run: Run) -> Fitted:
         k = self._first(source)
         most = min(k, source.d - k)
         if self.n_components > most:
             why = f"the views have {k} and {source.d - k} columns (n_features = {k})"
             raise error("LD200", n_components=self.n_components, most=most, why=why)
         survey = survey_for_fit(source, run, standardize=True, wide=False)
-        fit = self._with_gaps(survey, k, run) if survey.gaps else self._complete(survey, k, run)
-        warn_of_rank(fit.stats, k, source.d - k, survey.columns.n)
+        climb = self._with_gaps if survey.gaps else self._complete
+        fit, analysis = climb(survey, k, run)
+        warn_of_rank(analysis, k, source.d - k, survey.columns.n)
         frame = survey.frame._replace(unit=np.ones(source.d))  # everything is reported in the table's units
-        return fit.restated(survey.log_stretch, survey.passes), frame
+        attributes = reported(fit.params, analysis, frame)
+        if not survey.gaps:
+            attributes["tests_"] = canonical_tests(analysis.rho, analysis.ranks, survey.columns.n)
+        if isinstance(source, TwoTables):
+            attributes |= source.second_attributes
+        fitted = Fitted(fit.params, frame, self._certified(fit, analysis), attributes, fit.history)
+        return fitted.restated(survey.log_stretch, survey.passes)
 
-    def _complete(self, survey: TableSurvey, k: int, run: Run) -> Fit:
+    def _complete(self, survey: TableSurvey, k: int, run: Run) -> tuple[Fit[CCAParams, None], Canonical]:
         """Closed form: Bach and Jordan's theorem 2."""
         m = survey.moments
         assert m is not None
         d = len(m.mean)
-        # A factor F of the scatter, F'F = n S: of the covariance, or where squaring costs digits of the rows themselves.
+        # A factor F of the scatter, F'F = n S: of the covariance, or of the rows where squaring them costs digits.
         passes = int(m.n <= d or any(is_ill_conditioned(m.covariance[at, at]) for at in (slice(k), slice(k, None))))
         if passes:
             R = fold(triangle, survey.source, run).R[1:, 1:]  # the first row is the mean's
@@ -210,9 +216,9 @@ class CCA(LatentModel):
         params = CCAParams(W, m.mean, noise, survey.columns.seen, k)
         whole = whitening(params.covariance)
         value = -0.5 * (m.n * (d * LOG_TWO_PI + whole.logdet) + float(((F @ whole.P) ** 2).sum()))
-        return Fit(params, analysis, value, (value,), passes, True, "closed form", "svd of the whitened views")
+        return Fit(params, None, value, (value,), passes, True, "closed form", "svd of the whitened views"), analysis
 
-    def _with_gaps(self, survey: TableSurvey, k: int, run: Run) -> Fit:
+    def _with_gaps(self, survey: TableSurvey, k: int, run: Run) -> tuple[Fit[CCAParams, Scatter], Canonical]:
         """EM of the same model, from the pairwise correlations on."""
         assert survey.pairs is not None
         correlations = floored(survey.pairs.covariance(), START_EIGENVALUE)
@@ -226,7 +232,24 @@ class CCA(LatentModel):
         # The same covariance along its canonical directions.
         analysis = model_canonical(fit.params.covariance, k)
         W, noise = shared_factors(analysis, self.n_components)
-        return fit._replace(params=fit.params._replace(W=W, noise=noise), stats=analysis)
+        return fit._replace(params=fit.params._replace(W=W, noise=noise)), analysis
+
+    def _certified(self, fit: Fit[CCAParams, Any], analysis: Canonical) -> Certificate:
+        digits = 15.0 - float(np.log10(analysis.condition))
+        notes: tuple[str, ...] = ()
+        if fit.solver == "em":
+            digits = min(digits, em_digits(fit.remaining, max(float(fit.params.seen.max()), 1.0)))
+            notes = ("no tests: their F needs complete rows",)
+        on_bound = (analysis.rho[: self.n_components] > 1.0 - CLOSE_TO_ONE).any()
+        return certify(
+            fit,
+            self._objective_name,
+            digits=digits,
+            orthogonality=max(orthogonality(A) for A in analysis.variates),
+            condition=analysis.condition,
+            boundary=("canonical_correlations_",) if on_bound else (),
+            notes=notes,
+        )
 
     def _stats(self, params: CCAParams, block: Block) -> Scatter:
         """The E-step: each row's gaps given its seen cells."""
@@ -290,25 +313,25 @@ class CCA(LatentModel):
         return np.eye(params.W.shape[1])
 
     # fills, from all other cells of the row, those of the same view included -------------------------
-    def _expected(self, b: Block) -> tuple[Array, Array]:
-        """Each cell given the seen ones: mean and standard deviation, the parameters' doubt included."""
-        params, inner = self.params_, self.frame_.inward(b)
+    def _cells_given(self, params: CCAParams, block: Block) -> Cells:
+        """Each cell given the seen ones, the parameters' doubt included."""
         whole, seen = whitening(params.covariance), params.seen
-        mean, std = np.empty_like(inner.x), np.empty_like(inner.x)
-        for at, given in given_in_pieces(deviations(params.mu, inner), inner.mask, whole):
+        mean, var = np.empty_like(block.x), np.empty_like(block.x)
+        for at, given in given_in_pieces(deviations(params.mu, block), block.mask, whole):
             # as a regression on the seen cells has it: n / (n - 1 - cells), at most 4, and 1 + leverage / n
-            cells = inner.seen[at].sum(axis=1)[:, None]
+            cells = block.seen[at].sum(axis=1)[:, None]
             leverage = 1.0 + ((given.deviations @ whole.P) ** 2).sum(axis=1)[:, None]
             inflation = seen / np.maximum(seen - 1.0 - cells, seen / 4.0) * (1.0 + leverage / seen)
             mean[at] = params.mu + given.deviations
-            std[at] = np.sqrt(np.maximum(given.variance(), 0.0) * inflation)
-        return self.frame_.outward(mean), self.frame_.lengths(std)
+            var[at] = np.maximum(given.variance(), 0.0) * inflation
+        return Cells(mean, var, np.zeros_like(var))
 
     def _fill(self, b: Block) -> Array:
-        return b.x if b.mask is None else np.where(b.mask, b.x, self._expected(b)[0])
+        return self._fill_and_std(b)[0]
 
-    def _fill_std(self, b: Block) -> Array:
-        return np.zeros_like(b.x) if b.mask is None else np.where(b.mask, 0.0, self._expected(b)[1])
+    def _cells(self, block: Block) -> Array:
+        """What the shared positions say of the cells: not a fill, which also looks at the cell's own view."""
+        return self.frame_.outward(self._decode(self.params_, self._latent(block)).mean)
 
     def _impute_draw(self, X: Any, number: int, seed: int) -> Array:
         params = self._redraw(self.params_, np.random.default_rng([seed, number]))
@@ -353,9 +376,9 @@ class CCA(LatentModel):
         return Joined(first, second, (self.n_features_in_, self.n_y_features_in_))
 
     def _y_arranged(self, source: Source) -> Source:
-        names = [str(name) for name in getattr(self, "y_feature_names_in_", ())]
-        if source.named and names and set(names) <= set(source.columns):
-            return Chosen(source, [source.columns.index(name) for name in names])
+        chosen = chosen_by_name(source, getattr(self, "y_feature_names_in_", ()))
+        if chosen is not None:
+            return chosen
         if source.d != self.n_y_features_in_:
             raise error("LD220", got=source.d, want=self.n_y_features_in_, model="the second view of CCA", missing="")
         return source
@@ -390,11 +413,10 @@ class CCA(LatentModel):
         widths = (k, len(self.params_.mu) - k)
         if self._of_two_tables:
             return Joined(self._arranged(as_source(X)), None, widths)
-        first, names = as_source(X), [str(name) for name in getattr(self, "feature_names_in_", ())[:k]]
-        if first.named and names and set(names) <= set(first.columns):
-            first = Chosen(first, [first.columns.index(name) for name in names])
-        elif first.d != k:
-            first = Chosen(self._arranged(first), list(range(k)))
+        table = as_source(X)
+        first = chosen_by_name(table, getattr(self, "feature_names_in_", ())[:k])
+        if first is None:
+            first = table if table.d == k else Chosen(self._arranged(table), list(range(k)))
         return Joined(first, None, widths)
 
     def reconstruct(self, X: Any, y: Any = None, *, out: Out = None, run: Run | None = None) -> Any:
@@ -447,49 +469,6 @@ class CCA(LatentModel):
         """Akaike's criterion of both views, the smaller the better."""
         return super().aic(self._views(X, y), sample_weight=sample_weight)
 
-    # reports ----------------------------------------------------------------------------------
-    def _attributes(self, params: CCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        k, q, analysis = params.first, params.W.shape[1], fit.stats
-        assert isinstance(analysis, Canonical)
-        m = min(q, len(analysis.rho))
-        rho, weights = np.zeros(q), np.zeros((len(params.mu), q))
-        rho[:m], weights[:k, :m], weights[k:, :m] = analysis.rho[:m], analysis.first[:, :m], analysis.second[:, :m]
-        size = float(frame.lengths(np.ones_like(frame.scale)).max())
-        with np.errstate(over="ignore"):
-            noise = in_range(params.noise / frame.scale / frame.scale[:, None], "Noise covariances", size)
-            weights = in_range(weights * frame.scale[:, None], "Weights", 1.0 / size)
-        W, mean = params.W / frame.scale[:, None], frame.outward(params.mu)
-        tests = () if fit.solver == "em" else canonical_tests(analysis.rho, analysis.ranks, float(params.seen[0]))
-        return {
-            "canonical_correlations_": rho,
-            "n_components_": q,
-            "x_loadings_": W[:k],
-            "y_loadings_": W[k:],
-            "x_weights_": weights[:k],
-            "y_weights_": weights[k:],
-            "x_mean_": mean[:k],
-            "y_mean_": mean[k:],
-            "x_noise_covariance_": noise[:k, :k],
-            "y_noise_covariance_": noise[k:, k:],
-            "tests_": tests,
-        }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        analysis = fit.stats
-        orthogonal = max((orthogonality(A) for A in analysis.variates), default=0.0)
-        boundary = (
-            ("canonical_correlations_",) if (analysis.rho[: self.n_components] > 1.0 - CLOSE_TO_ONE).any() else ()
-        )
-        digits = 15.0 - float(np.log10(analysis.condition))
-        notes: tuple[str, ...] = ()
-        if fit.solver == "em":
-            n = max(float(fit.params.seen.max()), 1.0)
-            digits = min(digits, em_digits(fit.remaining, n))
-            notes = ("no tests: their F needs complete rows",)
-        residual = fit.remaining if fit.solver == "em" else 0.0
-        accuracy = {"residual": residual, "orthogonality": orthogonal, "condition": analysis.condition}
-        return certify(fit, self._objective_name, **accuracy, digits=digits, boundary=boundary, notes=notes)
-
     def _cost(self, n: int, d: int) -> Cost:
         passes = 6 + self.max_iter
         cells = min(tile_rows(d), n) * d
@@ -502,6 +481,41 @@ class CCA(LatentModel):
         tags.target_tags.required = self.views is None
         tags.target_tags.multi_output = True
         return tags
+
+
+def reported(params: CCAParams, analysis: Canonical, frame: Frame) -> dict[str, Any]:
+    """The fitted attributes, in the table's units; no tests."""
+    k, q = params.first, params.W.shape[1]
+    m = min(q, len(analysis.rho))
+    rho, weights = np.zeros(q), np.zeros((len(params.mu), q))
+    rho[:m] = analysis.rho[:m]
+    weights[:, :m] = np.concatenate([analysis.first[:, :m], analysis.second[:, :m]])
+    size = float(frame.lengths(np.ones_like(frame.scale)).max())
+    with np.errstate(over="ignore"):
+        noise = in_range(params.noise / frame.scale / frame.scale[:, None], "Noise covariances", size)
+        weights = in_range(weights * frame.scale[:, None], "Weights", 1.0 / size)
+    W, mean = params.W / frame.scale[:, None], frame.outward(params.mu)
+    return {
+        "canonical_correlations_": rho,
+        "n_components_": q,
+        "x_loadings_": W[:k],
+        "y_loadings_": W[k:],
+        "x_weights_": weights[:k],
+        "y_weights_": weights[k:],
+        "x_mean_": mean[:k],
+        "y_mean_": mean[k:],
+        "x_noise_covariance_": noise[:k, :k],
+        "y_noise_covariance_": noise[k:, k:],
+        "tests_": (),
+    }
+
+
+def chosen_by_name(source: Source, names: Sequence[str]) -> Source | None:
+    """The columns of a source that have these names; None where it has none, or not these."""
+    wanted = [str(name) for name in names]
+    if not source.named or not wanted or not set(wanted) <= set(source.columns):
+        return None
+    return Chosen(source, [source.columns.index(name) for name in wanted])
 
 
 def within_views(params: CCAParams) -> tuple[Index, Index]:

@@ -7,6 +7,7 @@ from operator import add
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -18,10 +19,11 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.gaussian import LOG_TWO_PI
-from lowdim.maths.linalg import EPS, Array, floored, lower, sign_rule
-from lowdim.models.base.estimator import COUNT, POSITIVE, Absent, Rule
+from lowdim.maths.linalg import EPS, Array, Index, floored, lower, sign_rule
+from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, in_range
+from lowdim.models.base.options import COUNT, POSITIVE, Rule, none_or, option
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, in_range
 from lowdim.models.base.survey import survey_for_fit
 from lowdim.models.projections.covariance import (
     GAP_NUMBERS,
@@ -34,7 +36,7 @@ from lowdim.models.projections.covariance import (
     whitening,
 )
 from lowdim.sources.arrays import ArraySource, as_source
-from lowdim.sources.source import Block, Header, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, Joined, gather
 from lowdim.text.messages import error, warn
 
@@ -65,26 +67,21 @@ class ClassSums(NamedTuple):
         return type(self)(*map(add, self, other))
 
 
-class LinearDiscriminant(ClassifierMixin, LatentModel):
+class Classed(Joined):
+    """Rows and, as a last column, the number of each row's class."""
+
+    def __init__(self, rows: Source, classes: NDArray[Any], codes: Index) -> None:
+        super().__init__(rows, ArraySource(codes[:, None].astype(np.float64), columns=None), (rows.d, 1))
+        self.classes = classes
+
+
+class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearDiscriminantParams, Posterior]):
     """Linear discriminant analysis: classes as Gaussians with one covariance, gaps and weights welcome.
 
     x | class c ~ N(mu_c, C). `transform` projects on the directions that hold most of the variance between class means
     beside that within classes; `predict` and `predict_proba` are Bayes' rule, given the cells a row shows. Complete
     tables in one pass, with the same numbers as scikit-learn's default solver; tables with gaps by EM, every row
     exact. Directions without variance within classes are left out, as there (LD287).
-
-    Parameters
-    ----------
-    n_components : int, default=None
-        The directions to keep; None for all, one less than the classes.
-    priors : array of shape (n_classes,), default=None
-        Probabilities of the classes; None for their shares of the rows.
-    shrinkage : float, default=0.0
-        Moves C by this share towards the columns' own variances.
-    tol : float, default=1e-7
-        With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.
-    max_iter : int, default=1000
-        The most passes over the table.
 
     Attributes
     ----------
@@ -120,15 +117,32 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
     (0.98, [0.991, 0.009])
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": Rule(lambda v: v is None or COUNT.holds(v), "None for all, or a whole number >= 1"),
-        "shrinkage": Rule(
+    n_components: int | None = option(
+        default=None,
+        rule=none_or(COUNT, "all"),
+        words="The directions to keep; None for all, one less than the classes.",
+        kw_only=False,
+    )
+    priors: Any = option(
+        default=None,
+        rule=Rule(lambda _: True, "shares of the classes"),
+        kind="array of shape (n_classes,) or None",
+        words="Probabilities of the classes; None for their shares of the rows.",
+    )
+    shrinkage: float = option(
+        default=0.0,
+        rule=Rule(
             lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v <= 1.0), "a share between 0 and 1"
         ),
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-    }
-    _objective_name = "log-likelihood given the classes"
+        words="Moves C by this share towards the columns' own variances.",
+    )
+    tol: float = option(
+        default=1e-7,
+        rule=POSITIVE,
+        words="With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.",
+    )
+    max_iter: int = option(default=1000, rule=COUNT, words="The most passes over the table.")
+    _objective_name: ClassVar[str] = "log-likelihood given the classes"
     _why = "it tells classes apart, and a row's class is not among its cells"
     inverse_transform = Absent("it keeps only the directions that tell classes apart", "means_, or PCA")
     reconstruct = Absent("it keeps only the directions that tell classes apart", "PCA().reconstruct")
@@ -146,46 +160,20 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         "score_is_objective": "its score is the accuracy of the classes",
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        priors: Any = None,
-        shrinkage: float = 0.0,
-        tol: float = 1e-7,
-        max_iter: int = 1000,
-    ) -> None:
-        self.n_components = n_components
-        self.priors = priors
-        self.shrinkage = shrinkage
-        self.tol = tol
-        self.max_iter = max_iter
-
     # fitting -------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Fit to rows and their classes; `shrinkage` moves C towards the columns' own variances."""
-        self._check_options()
-        first = as_source(X, weight=sample_weight)
-        classes, codes = classes_of(y, first)
-        labels = ArraySource(codes[:, None].astype(np.float64), columns=None)
-        self._fit_source(Joined(first, labels, (first.d, 1)), run or Run())
-        self.classes_ = classes
-        return self
+    def _open(self, X: Any, y: Any, weight: Any) -> Source:
+        rows = as_source(X, weight=weight)
+        return Classed(rows, *classes_of(y, rows))
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
-        """`fit` and then `transform` of the same rows."""
-        return self.fit(X, y, **fit_options).transform(X)
-
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        assert isinstance(source, Joined) and source.first is not None and source.second is not None
-        X, d = source.first, source.first.d
-        K = int(source.second.read(slice(0, source.n))[0].max()) + 1
+    def _fit(self, source: Source, run: Run) -> Fitted:
+        assert isinstance(source, Classed) and source.first is not None
+        K, d = len(source.classes), source.first.d
         priors = self._checked_priors(K)
         most = min(K - 1, d)
         if self.n_components is not None and self.n_components > most:
             why = f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them"
             raise error("LD200", n_components=self.n_components, most=most, why=why)
-        survey = survey_for_fit(X, run, standardize=True, wide=False)
+        survey = survey_for_fit(source.first, run, standardize=True, wide=False)
         mean = survey.columns.mean
         # rows in the frame, the number of their class beside them as it is
         shift, scale, unit = survey.frame
@@ -215,7 +203,13 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         params = fit.params._replace(rows=n, prior=n / n.sum() if priors is None else priors)
         params = between_classes(params, self.n_components, self.shrinkage, span)
         frame = survey.frame._replace(unit=np.ones(d))  # everything is reported in the table's units
-        return fit._replace(params=params).restated(survey.log_stretch, survey.passes), frame
+        widest, narrowest = (solve(Problem(M, few=True), 1).values[0] for M in (params.C, np.linalg.inv(params.C)))
+        condition = float(np.sqrt(widest * narrowest))
+        digits = 15.0 - 2.0 * np.log10(condition)
+        certificate = certify(fit, self._objective_name, condition=condition, digits=digits)
+        attributes = {"classes_": source.classes, **reported(params, frame)}
+        fitted = Fitted(params, frame, certificate, attributes, fit.history)
+        return fitted.restated(survey.log_stretch, survey.passes)
 
     def _checked_priors(self, count: int) -> Array | None:
         if self.priors is None:
@@ -318,32 +312,6 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         """The share of rows whose class is predicted rightly."""
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
-    # reports ----------------------------------------------------------------------------------
-    def _attributes(self, params: LinearDiscriminantParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        whole = params.means @ np.linalg.solve(params.C, params.means.T)
-        between = (params.means @ params.W) ** 2 * params.prior[:, None]
-        total = float(np.diag(whole) @ params.prior)
-        scale = float(frame.scale.max())
-        with np.errstate(over="ignore"):
-            covariance = in_range(params.C / frame.scale / frame.scale[:, None], "Covariances", 1.0 / scale)
-            scalings = in_range(params.W * frame.scale[:, None], "Scalings", scale)
-        return {
-            "means_": frame.outward(params.mu + params.means),
-            "xbar_": frame.outward(params.mu),
-            "priors_": params.prior,
-            "covariance_": covariance,
-            "n_components_": params.W.shape[1],
-            "explained_variance_ratio_": between.sum(axis=0) / total if total > 0.0 else np.zeros(params.W.shape[1]),
-            "scalings_": scalings,
-        }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        C = fit.params.C
-        widest, narrowest = (solve(Problem(M, few=True), 1).values[0] for M in (C, np.linalg.inv(C)))
-        condition = float(np.sqrt(widest * narrowest))
-        residual, digits = fit.remaining if fit.solver == "em" else 0.0, 15.0 - 2.0 * np.log10(condition)
-        return certify(fit, self._objective_name, residual=residual, condition=condition, digits=digits)
-
     def _cost(self, n: int, d: int) -> Cost:
         passes = 5 + self.max_iter
         peak = walking(n, d, 8 * min(n, 8192) * d + 4 * GAP_NUMBERS, 4 * d * d) + 8 * (12 * d * d + 2 * n)
@@ -355,6 +323,25 @@ class LinearDiscriminant(ClassifierMixin, LatentModel):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def reported(params: LinearDiscriminantParams, frame: Frame) -> dict[str, Any]:
+    """The fitted attributes, in the table's units."""
+    total = float(np.diag(params.means @ np.linalg.solve(params.C, params.means.T)) @ params.prior)
+    between = ((params.means @ params.W) ** 2 * params.prior[:, None]).sum(axis=0)
+    scale = float(frame.scale.max())
+    with np.errstate(over="ignore"):
+        covariance = in_range(params.C / frame.scale / frame.scale[:, None], "Covariances", 1.0 / scale)
+        scalings = in_range(params.W * frame.scale[:, None], "Scalings", scale)
+    return {
+        "means_": frame.outward(params.mu + params.means),
+        "xbar_": frame.outward(params.mu),
+        "priors_": params.prior,
+        "covariance_": covariance,
+        "n_components_": params.W.shape[1],
+        "explained_variance_ratio_": between / total if total > 0.0 else np.zeros_like(between),
+        "scalings_": scalings,
+    }
 
 
 def class_moments(params: LinearDiscriminantParams, sums: ClassSums) -> tuple[Array, Array]:
@@ -424,7 +411,7 @@ def whole_matrix(values: Array, U: Array, rest: float) -> Array:
     return (U * (values - rest)) @ U.T + rest * np.eye(len(U))
 
 
-def classes_of(y: Any, source: Source) -> tuple[Any, Any]:
+def classes_of(y: Any, source: Source) -> tuple[NDArray[Any], Index]:
     """The classes in order, and the number of each row's."""
     try:
         if y is None:
