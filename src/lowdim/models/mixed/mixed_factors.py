@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,11 +14,13 @@ from lowdim.engine.fit import STOPPED, Fit
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
 from lowdim.maths.linalg import Array, align, root_times
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, TURN, WHOLE, Absent, Out, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.options import COUNT, ORTHOGONAL, POSITIVE, SEED, TRUTH, WHOLE, Rule, one_of, option, seed_of
 from lowdim.models.base.results import (
     Cells,
     Certificate,
+    Fitted,
     Posterior,
     certify,
     em_digits,
@@ -52,7 +54,7 @@ from lowdim.models.mixed.variational_em import (
     updated,
 )
 from lowdim.sources.labelled_frames import coded_source, decoded, in_kind
-from lowdim.sources.source import Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 
@@ -66,7 +68,7 @@ def _are_kinds(value: Any) -> bool:
     return all(kind in (*KINDS, "auto") for kind in asked)
 
 
-class MixedFactorAnalysis(LatentModel):
+class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]):
     """Factor analysis with a likelihood for each column: real, yes/no, ordinal, count or label; gaps welcome.
 
     z ~ N(0, I_q), and every column is a noisy function of w'z + b: Gaussian for real ones, logistic for yes/no, with
@@ -76,34 +78,6 @@ class MixedFactorAnalysis(LatentModel):
 
     Frames may hold text, categories and truth values; they come back from `impute` and `reconstruct` as they were,
     labels as labels. From arrays and files numbers are read, and come back.
-
-    Parameters
-    ----------
-    n_components : int, default 2
-        Latent dimensions q; with `ard` the most there may be.
-    likelihoods : "auto", str, dict or sequence, default "auto"
-        The kind of all columns, of some by name, or one for each: "real", "positive" (real by its normal scores),
-        "yes/no", "ordinal", "count", "label", "marker" (labels as indicators with Gaussian noise: for labels that mark
-        clusters of real columns) or "auto". By itself it takes text and categories as labels, ordered categories as
-        ordinal, two values as yes/no, whole numbers of 3 to 10 values, each five times on average, as ordinal, and all
-        else as real. Labels between which the real columns differ much are markers where hidden cells of up to 1,000
-        rows are then predicted better, by two standard errors.
-    noise : {"columns", "one"}, default "columns"
-        A noise variance for each real column, or one for all (as in probabilistic PCA), in units of their spread.
-    ard : bool, default False
-        Find how many of the dimensions are needed (automatic relevance determination), as in Bayesian PCA.
-    rotation : {None, "varimax", "quartimax"}, default None
-        Turns the axes so that each column loads on few of them; positions stay N(0, I), and every fill, bound and
-        probability as it is.
-    alpha : float, default 0.1
-        Prior precision of the weights of columns that are not real. It keeps them finite where a column can be told
-        from others without error; with `ard` it is found.
-    tol : float, default 1e-5
-        EM ends when the bound can gain no more than this, in nats a row.
-    max_iter : int, default 500
-        The most passes of EM.
-    random_state : int, Generator or RandomState, default 0
-        Only for a start with more than 2,048 weight vectors.
 
     Attributes
     ----------
@@ -150,50 +124,63 @@ class MixedFactorAnalysis(LatentModel):
     [2.0, 2.0, 1.0, 2.0]
     """
 
+    n_components: int = option(
+        default=2, rule=WHOLE, words="Latent dimensions q; with `ard` the most there may be.", kw_only=False
+    )
+    likelihoods: Any = option(
+        default="auto",
+        rule=Rule(_are_kinds, f"one of {', '.join(KINDS)} or auto, a dict of them by column, or one for each"),
+        kind='"auto", str, dict or sequence',
+        words="""The kind of all columns, of some by name, or one for each: "real", "positive" (real by its normal
+        scores), "yes/no", "ordinal", "count", "label", "marker" (labels as indicators with Gaussian noise: for labels
+        that mark clusters of real columns) or "auto". By itself it takes text and categories as labels, ordered
+        categories as ordinal, two values as yes/no, whole numbers of 3 to 10 values, each five times on average, as
+        ordinal, and all else as real. Labels between which the real columns differ much are markers where hidden cells
+        of up to 1,000 rows are then predicted better, by two standard errors.""",
+    )
+    noise: str = option(
+        default="columns",
+        rule=one_of("columns", "one"),
+        kind='{"columns", "one"}',
+        words="A noise variance for each real column, or one for all (as in probabilistic PCA), in units of their "
+        "spread.",
+    )
+    ard: bool = option(
+        default=False,
+        rule=TRUTH,
+        words="Find how many of the dimensions are needed (automatic relevance determination), as in Bayesian PCA.",
+    )
+    rotation: str | None = option(
+        default=None,
+        rule=one_of(None, *ORTHOGONAL),
+        kind='{None, "varimax", "quartimax"}',
+        words="Turns the axes so that each column loads on few of them; positions stay N(0, I), and every fill, bound "
+        "and probability as it is.",
+    )
+    alpha: float = option(
+        default=0.1,
+        rule=POSITIVE,
+        words="Prior precision of the weights of columns that are not real. It keeps them finite where a column can be "
+        "told from others without error; with `ard` it is found.",
+    )
+    tol: float = option(
+        default=1e-5, rule=POSITIVE, words="EM ends when the bound can gain no more than this, in nats a row."
+    )
+    max_iter: int = option(default=500, rule=COUNT, words="The most passes of EM.")
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator or RandomState",
+        words="Only for a start with more than 2,048 weight vectors.",
+    )
     n_parameters_ = bic = aic = Absent(
         "its log density is a lower bound, no likelihood", "objective_, the penalised bound"
     )
     _objective_name: ClassVar[str] = "penalised lower bound"
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE,
-        "likelihoods": Rule(
-            _are_kinds, f"one of {', '.join(KINDS)} or auto, a dict of them by column, or one for each"
-        ),
-        "noise": Rule(lambda v: v in ("columns", "one"), "'columns' or 'one'"),
-        "ard": TRUTH,
-        "rotation": TURN,
-        "alpha": POSITIVE,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "random_state": Rule(is_seed, "None, a whole number >= 0, a numpy Generator or RandomState"),
-    }
     _laws_broken: ClassVar[dict[str, str]] = {
         "score_is_objective": "the objective counts the priors of the weights too",
         "sample_then_fit": "the rows' bounds are no log-likelihood, whose ratio the law bounds",
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        likelihoods: Any = "auto",
-        noise: str = "columns",
-        ard: bool = False,
-        rotation: str | None = None,
-        alpha: float = 0.1,
-        tol: float = 1e-5,
-        max_iter: int = 500,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.likelihoods = likelihoods
-        self.noise = noise
-        self.ard = ard
-        self.rotation = rotation
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     # the steps, in the frame -----------------------------------------------------------------------
     def _stats(self, params: MixedParams, block: Block) -> MixedSums:
@@ -265,22 +252,11 @@ class MixedFactorAnalysis(LatentModel):
         columns = self.params_.columns
         return coded_source(X, weight, dict(zip(columns.names, columns.labels, strict=True)))
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Fit the model to a table.
+    def _open(self, X: Any, y: Any, weight: Any) -> Source:
+        """Frames in memory may hold labels, all else numbers."""
+        return coded_source(X, weight)
 
-        Parameters
-        ----------
-        X : array, data frame, path or Source, n x d
-            Missing cells are gaps; `y` is ignored. Frames in memory may hold labels, all else numbers.
-        sample_weight : array of shape (n,), optional
-            A weight of 2 counts a row twice.
-        run : Run, optional
-            How to run: executor, checkpoint, callback; see `Run`.
-        """
-        self._check_options()
-        return self._fit_source(coded_source(X, sample_weight), Run() if run is None else run)
-
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+    def _fit(self, source: Source, run: Run) -> Fitted:
         # A first look: the scale of each column, and its values.
         asked = asked_kinds(self.likelihoods, source.columns)
         look = first_look(source, run)
@@ -304,7 +280,10 @@ class MixedFactorAnalysis(LatentModel):
         for (j, _), low in zip(survey.columns.gaussian, params.on_bound, strict=True):
             if low and kinds[j] != "marker":
                 warn("LD204", column=source.columns[j], bound=LOWEST)
-        return fit._replace(params=params).restated(survey.log_stretch, passes), survey.frame
+        fitted = Fitted(
+            params, survey.frame, self._certified(fit, params), self._reported(params, survey.frame), fit.history
+        )
+        return fitted.restated(survey.log_stretch, passes)
 
     def _relevant(self, params: MixedParams, source: Source, run: Run) -> tuple[MixedParams, int]:
         """Precisions of the axes' weights, those that are switched off dropped; and the passes that took."""
@@ -434,16 +413,13 @@ class MixedFactorAnalysis(LatentModel):
 
         return Cells(*self._rows_of(cells, X, run))
 
-    def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
-        """A lower bound of the log density of each row's seen cells, in nats, in the table's units."""
-        return super().score_samples(X, run=run)
-
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
-        """Mean of these bounds, in nats a row, weighted by `sample_weight`."""
+        """Mean of the rows' lower bounds, in nats a row, weighted by `sample_weight`."""
         return super().score(self._coded(X, sample_weight), run=run)
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: MixedParams, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _reported(self, params: MixedParams, frame: Frame) -> dict[str, Any]:
+        """The fitted attributes, in the table's units."""
         columns, first = params.columns, params.columns.first
         places = [j for j, _ in columns.gaussian]
         unit = columns.spread / frame.scale[places]
@@ -466,8 +442,7 @@ class MixedFactorAnalysis(LatentModel):
             **({"relevance_": 1.0 / params.alpha[0]} if self.ard and len(params.alpha) else {}),
         }
 
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        params = fit.params
+    def _certified(self, fit: Fit[MixedParams, MixedSums], params: MixedParams) -> Certificate:
         sizes = np.linalg.norm(params.W, axis=0)
         kept = sizes[sizes > 0]
         condition = float(kept.max() / kept.min()) if len(kept) else 1.0
