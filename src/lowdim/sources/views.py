@@ -11,13 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.scale import LARGEST, moderate_scale
 from lowdim.sources.source import Block, Header, Rows, Source
 from lowdim.text.messages import error
 
-LARGEST_DOUBLE = float(np.finfo(float).max)
 STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
 FRAME_ROWS = 256  # rows that set the origin; the mean of so many lies within sd/16 of the truth
-MODERATE_SIZE = 2.0**200  # sizes within 1/this .. this square and sum without leaving double precision
 FAR_FROM_ZERO = 2.0**1020  # numbers beyond this may differ by more than a double can hold
 HUGE_SCALE = 2.0**-900  # the scale of tables whose cells lie so near the end of double precision that sums may pass it
 
@@ -51,12 +50,12 @@ class Frame(NamedTuple):
         if self.scale.min(initial=1.0) > HUGE_SCALE:
             return z / self.scale + self.shift
         with np.errstate(over="ignore"):
-            return np.clip(z / self.scale + self.shift, -LARGEST_DOUBLE, LARGEST_DOUBLE)
+            return np.clip(z / self.scale + self.shift, -LARGEST, LARGEST)
 
     def lengths(self, z: Array) -> Array:
         """Standard deviations in the model's units, in the table's."""
         with np.errstate(over="ignore"):
-            return np.minimum(z / self.scale, LARGEST_DOUBLE)
+            return np.minimum(z / self.scale, LARGEST)
 
     def log_stretch(self, mask: Mask | None) -> Array | float:
         """What a log density gains when it is stated in the table's units."""
@@ -77,20 +76,13 @@ def frame_of(sample: Block, each: bool = False, origin: bool = True) -> Frame:
     x, mask = sample.x, sample.mask
     count = max(len(x), 1) if mask is None else np.maximum(mask.sum(axis=0), 1)
     largest = np.abs(x).max(axis=0, initial=0.0)
-    size = powers_of_two(largest, True)
+    size = moderate_scale(largest)
     shift = (x if (size == 1.0).all() else x * size).sum(axis=0) / count / size
     # differences of such numbers overflow, and so large a spread hides no digits
     shift[(largest > FAR_FROM_ZERO) | (not origin)] = 0.0
     off = np.abs(x - shift if mask is None else (x - shift) * mask).max(axis=0, initial=0.0)
     varies = bool((off > 0.0).any())  # a single row shows no spread, only a size
-    return Frame(shift, powers_of_two(off if varies else largest, each), np.ones(len(shift)))
-
-
-def powers_of_two(size: Array, each: bool) -> Array:
-    """Powers of two that bring these sizes near one, and 1 where they are moderate already."""
-    size = size if each else np.full_like(size, size.max(initial=0.0))
-    moderate = (size == 0.0) | ((size > 1.0 / MODERATE_SIZE) & (size < MODERATE_SIZE))
-    return np.where(moderate, 1.0, 2.0 ** -np.clip(np.frexp(size)[1], -1000, 1000))
+    return Frame(shift, moderate_scale(off if varies else largest, together=not each), np.ones(len(shift)))
 
 
 class View(Source):

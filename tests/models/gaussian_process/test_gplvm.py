@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 from scipy.stats import norm, spearmanr
+from tests.stored.make import HERE as STORED
 
 import lowdim.models.gaussian_process.gp as gp
 from lowdim import GPLVM, DualPPCA, laws, load
@@ -14,7 +15,6 @@ from lowdim.models.gaussian_process.gplvm_likelihood import mean_variance
 from lowdim.text.kinds import BudgetError, FitError, ModelWarning, OptionError, TableError, VerbError
 from lowdim.text.messages import LowdimWarning
 from tests.models.gaussian_process.tables import arc
-from tests.stored.make import HERE as STORED
 
 
 @pytest.mark.parametrize("shape", [(30, 6), (12, 40)])

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fit import Fit
 from lowdim.maths.linalg import Array, lower, unpack
+from lowdim.maths.scale import LARGEST
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
-
-LARGEST = float(np.finfo(float).max)
 
 
 class RowPosterior(Protocol):

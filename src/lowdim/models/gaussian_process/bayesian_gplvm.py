@@ -14,6 +14,7 @@ from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.optimise import Peak, climb
+from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import BAYESIAN_GPLVM_START
 from lowdim.models.base.calibration import (
     ERROR_EDGES,
@@ -25,7 +26,7 @@ from lowdim.models.base.calibration import (
     without_held_cells,
 )
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
-from lowdim.models.base.results import LARGEST, Certificate, squared
+from lowdim.models.base.results import Certificate, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.gaussian_process.bayesian_gplvm_bound import CACHED_PAIRS, CentredTable, EvidenceBound
 from lowdim.models.gaussian_process.collapsed_bound import induced_decoder

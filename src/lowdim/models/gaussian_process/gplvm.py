@@ -9,8 +9,8 @@ import numpy as np
 from lowdim.engine.fit import STOPPED, Fit, Monitor
 from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.plan import Cost, plan
-from lowdim.maths.distances import squared_distances
 from lowdim.maths.linalg import Array, Mask, sign_rule, svd
+from lowdim.maths.pairs import squared_distances
 from lowdim.maths.seeds import GPLVM_START
 from lowdim.models.base.calibration import hold_back, inflation_from_errors
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
@@ -322,7 +322,7 @@ class GPLVM(GaussianProcessMap):
         """The kernel of the back constraints between rows, and its inverse squared width."""
         if not self.back_constraints:
             return None, 0.0
-        from lowdim.maths.neighbors import median_width
+        from lowdim.maths.pairs import median_width
 
         gamma = median_width(Y)
         return np.exp(-gamma * squared_distances(Y, Y)), gamma

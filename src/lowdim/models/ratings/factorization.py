@@ -15,6 +15,7 @@ from lowdim.engine.fit import Fit, Monitor
 from lowdim.engine.fold import Run, one_blas_thread, tree, walk
 from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array, lower, unpack
+from lowdim.maths.scale import MODERATE_SIZE, moderate_factor
 from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Rule
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
@@ -53,7 +54,7 @@ from lowdim.models.ratings.sweep import (
 from lowdim.sources.arrays import SparseSource, as_source
 from lowdim.sources.ratings import DUPLICATE_RULES, MANY_RATINGS, RatingBlock, Ratings, as_ratings, is_triples, triples
 from lowdim.sources.source import Block, Header, Source, cores
-from lowdim.sources.views import MODERATE_SIZE, Frame
+from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
 RATING_NOISE_FLOOR = 1e-6  # least noise variance, a share of the ratings' own; below, solves lose what it weighs up
@@ -528,13 +529,12 @@ class MatrixFactorization(LatentModel):
 
 def center_and_spread(values: NDArray[Any]) -> tuple[float, float]:
     """Mean and spread of the ratings, also where their squares cannot be stored; no spread counts as one."""
-    size = float(np.abs(values).max(initial=0.0)) or 1.0
-    size = 1.0 if 1e-100 < size < 1e100 else size
-    scaled = values if size == 1.0 else values / size
+    scale = moderate_factor(values)
+    scaled = values if scale == 1.0 else values * scale
     mean = float(scaled.mean(dtype=np.float64))
     spread = float(np.sqrt(max(np.square(scaled - scaled.dtype.type(mean)).mean(dtype=np.float64), 0.0)))
     spread = spread if spread > 1e-12 * max(abs(mean), 1e-300) else 1.0
-    return mean * size, float(np.clip(spread * size, *RATING_SPREADS))
+    return mean / scale, float(np.clip(spread / scale, *RATING_SPREADS))
 
 
 def canonical_factors(state: SweepState, source: Ratings, kind: FitKind, rated: Any) -> tuple[RatingFactors, float]:
