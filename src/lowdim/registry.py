@@ -175,10 +175,7 @@ ENTRIES = (
         "Columns that are no real numbers?", "", "mixed", "mixed factor analysis", begins=8, kinds=True,
         estimate="a lower bound",
         records=("models.mixed.variational_em.MixedParams", "models.mixed.column_kinds.MixedColumns"),
-        statistics=(
-            "models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook",
-            "models.mixed.normal_scores.BinCounts",
-        ),
+        statistics=("models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook"),
     ),
     ModelEntry(
         "GaussianMixture", "models.mixtures.gaussian_mixture",
@@ -229,8 +226,8 @@ ENTRIES = (
         "two views of the same rows: probabilistic CCA with gaps and both posteriors, four tests of each correlation",
         "What do two sets of columns share?", "lowdim fit FILE -m cca --views a:1-12,b:13-40", "cca",
         "canonical correlation", asks="views",
-        records=("CCAParams", "models.projections.cca_algebra.CanonicalTest"),
-        statistics=("models.projections.cca_algebra.SeenSums",),
+        records=("CCAParams", "models.projections.two_views.CanonicalTest"),
+        statistics=("maths.gaps.Scatter",),
     ),
     ModelEntry(
         "LinearDiscriminant", "models.projections.linear_discriminant", "the directions that tell known classes apart",
