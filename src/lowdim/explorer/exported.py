@@ -106,7 +106,7 @@ def _process(model: Any) -> dict[str, Any]:
     D = p.decoder()
     size = sum(root.size for _, _, root in D.groups)
     terms = [
-        {"name": name, "numbers": t} for name, (_, t) in zip(D.kernel.names.split("+"), D.kernel.parts(), strict=True)
+        {"name": name, "numbers": np.array(t.values)} for name, t in zip(D.kernel.names, D.kernel.terms, strict=True)
     ]
     groups = [
         {"rows": np.arange(len(D.X)) if rows is None else rows, "columns": columns, "root": root}

@@ -28,11 +28,12 @@ from lowdim.models.base.held_out_cells import (
 )
 from lowdim.models.base.results import LARGEST, Certificate, squared
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.gaussian_process.bayesian_gplvm_bound import CACHED_PAIRS, CentredTable, EvidenceBound
-from lowdim.models.gaussian_process.collapsed_bound import induced_decoder
-from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, KernelSum
+from lowdim.models.gaussian_process.bound import CACHED_PAIRS, CentredTable, EvidenceBound, induced_decoder
+from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel
 from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, strided, warn_jitter
 from lowdim.models.gaussian_process.psi import CACHED_CELLS, PSI_KERNELS, VariationalParams
+from lowdim.models.linear.pca import PCA
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.source import Header, Source
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import LowdimWarning, warn
@@ -56,8 +57,7 @@ class BayesianGPLVMParams(NamedTuple):
     S: Array  # n x q, their variances
     Z: Array  # m x q, inducing points
     mu: Array  # d
-    names: str  # of the kernel
-    theta: Array  # logarithms of its numbers, noise last
+    kernel: Kernel
     alpha: Array  # m x d, predictions are k(z, Z) alpha
     inverse: Array  # 1 x m x m, or d x m x m where cells are missing: what k(z, Z) takes off the variance
     w: Array  # q, relevances, largest first
@@ -67,13 +67,8 @@ class BayesianGPLVMParams(NamedTuple):
     spread: Array  # q x q
 
     @property
-    def kernel(self) -> KernelSum:
-        return KernelSum(self.names, self.theta)
-
-    @property
     def kept(self) -> Mask:
-        mask: Mask = self.w > KEPT_SHARE * self.w[0]
-        return mask
+        return self.w > KEPT_SHARE * self.w[0]
 
     def decoder(self) -> Decoder:
         return induced_decoder(self.kernel, self.Z, self.alpha, self.inverse)
@@ -267,7 +262,7 @@ class BayesianGPLVM(GaussianProcessMap):
             _on_bound(self.kernel, peak.x, low, high, len(start.w)),
             peak.value,
             tuple(monitor.history),
-            passes + bound.passes + 1,
+            passes + 2 * bound.calls + 1,
             reason == "converged",
             reason,
             "L-BFGS",
@@ -287,8 +282,7 @@ class BayesianGPLVM(GaussianProcessMap):
             S=p.S[:, order] * scale**2,
             Z=Z[:, order] * scale,
             mu=np.zeros(at.C.shape[1]),
-            names=self.kernel,
-            theta=np.log([w[0], 1.0 / p.beta] if linear else [p.v, 1.0, 1.0 / p.beta]),
+            kernel=Kernel((self.kernel,), np.log([w[0], 1.0 / p.beta] if linear else [p.v, 1.0, 1.0 / p.beta])),
             alpha=p.beta * at.C,
             inverse=at.inverse,
             w=w,
@@ -304,9 +298,9 @@ class BayesianGPLVM(GaussianProcessMap):
 
     # results ------------------------------------------------------------------------------------------
     def _attributes(self, params: BayesianGPLVMParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        unit, linear = float(frame.report[0]), params.names == "linear"
-        signal = float(params.w.sum()) if linear else float(np.exp(params.theta[0]))
-        signal, noise = squared(np.array([signal, np.exp(params.theta[-1])]), unit).tolist()
+        unit, linear = float(frame.report[0]), self.kernel == "linear"
+        signal = float(params.w.sum()) if linear else float(np.exp(params.kernel.theta[0]))
+        signal, noise = squared(np.array([signal, params.kernel.noise]), unit).tolist()
         return {
             "embedding_": params.X,
             "embedding_std_": np.sqrt(params.S),
@@ -355,9 +349,6 @@ def _centred(survey: TableSurvey, source: Source) -> TableSurvey:
 
 def _principal_scores(table: CentredTable, q: int, run: Run) -> tuple[Array, int]:
     """Principal scores, n x q (of a table with gaps probabilistic PCA's, in the same units), and the passes it took."""
-    from lowdim.models.linear.pca import PCA
-    from lowdim.models.linear.ppca import ProbabilisticPCA
-
     n, d = table.source.n, table.source.d
     scores = np.zeros((n, q))
     with warnings.catch_warnings():

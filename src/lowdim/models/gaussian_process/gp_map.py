@@ -14,7 +14,7 @@ from lowdim.models.base.calibration import inflation_note
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
-from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, KernelSum
+from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error, warn
 
@@ -49,7 +49,7 @@ class MapParams(Protocol):
         """q x q."""
 
     @property
-    def kernel(self) -> KernelSum: ...
+    def kernel(self) -> Kernel: ...
 
     def decoder(self) -> Decoder: ...
 
@@ -77,7 +77,7 @@ class UnplacedRows(NamedTuple):
         _, var, parts = self.decoder.at(Z)
         J = self.decoder.slopes(Z, parts)
         weight = self.seen / (var + self.decoder.kernel.noise)
-        return np.asarray(np.einsum("mad,mbd->mab", J * weight[:, None, :], J) + self.precision)
+        return np.einsum("mad,mbd->mab", J * weight[:, None, :], J) + self.precision
 
     def best_of(self, X: Array) -> Array:
         """For each row the best of these places."""
@@ -85,7 +85,7 @@ class UnplacedRows(NamedTuple):
         w, off = 1.0 / (var + self.decoder.kernel.noise), X - self.centre
         value = self.seen @ (np.log(w) - w * mean**2).T + 2.0 * self.y @ (w * mean).T - self.y**2 @ w.T
         value = value - ((off @ self.precision) * off).sum(axis=1)
-        return np.asarray(X[value.argmax(axis=1)])
+        return X[value.argmax(axis=1)]
 
     def peaks(self, X: Array) -> Array:
         """The peak of each row's joint density that is climbed to from the best of these places."""
@@ -170,7 +170,7 @@ class GaussianProcessMap(LatentModel):
         cells = self._decode(params, Posterior(Z, np.zeros_like(posterior.packed), posterior.log_density))
         # a draw from the prior is one of the model itself, without inflation
         scale = np.where(_is_prior(params, posterior), 1.0 / params.inflation, 1.0)[:, None]
-        return np.asarray(cells.mean + scale * np.sqrt(cells.var + cells.noise) * normal[:, q:])
+        return cells.mean + scale * np.sqrt(cells.var + cells.noise) * normal[:, q:]
 
     def _redraw(self, params: Any, rng: np.random.Generator) -> Any:
         return params  # the functions are integrated out already
@@ -241,7 +241,7 @@ def _is_prior(params: MapParams, posterior: Posterior) -> Mask:
     """Rows of which nothing is known: their posterior is the prior."""
     i, j = lower(len(params.centre))
     same = (posterior.packed == params.spread[i, j]).all(axis=1)
-    return np.asarray(same & (posterior.mean == params.centre).all(axis=1))
+    return same & (posterior.mean == params.centre).all(axis=1)
 
 
 def _inverse(A: Array) -> Array:
