@@ -248,7 +248,11 @@ ENTRIES = (
         "MatrixFactorization", "models.ratings.factorization",
         "ratings of users and items: Bayesian, with standard deviations, new users in closed form",
         "Ratings of items by users?", "lowdim ratings FILE",
-        records=("models.ratings.predictions.RatingFactors",), statistics=("models.ratings.beliefs.Sweep",),
+        records=(
+            "models.ratings.predictions.RatingFactors",
+            *(f"models.ratings.sweep.{name}" for name in ("VectorBeliefs", "VectorPrior", "Gamma")),
+        ),
+        statistics=("models.ratings.sweep.Sweep",),
     ),
     # bent sheets: decoded, they are no maps, so their places count
     ModelEntry(
