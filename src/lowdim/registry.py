@@ -137,7 +137,7 @@ ENTRIES = (
         "ProbabilisticPCA", "models.linear.ppca",
         "x = W z + mu + e with one noise variance; closed form, or EM with gaps (`ld.PPCA` for short)",
         "How many dimensions? A map with gaps and uncertainty?", "lowdim report FILE", "ppca", "probabilistic PCA",
-        records=("models.linear.parameters.LinearGaussianParams",), statistics=("maths.gaussian.Sums",),
+        records=("models.linear.linear_gaussian.LinearGaussianParams",), statistics=("maths.gaussian.Sums",),
     ),
     ModelEntry(
         "PCA", "models.linear.pca",
@@ -406,7 +406,7 @@ _SHARED_RECORDS = (
 )
 _SHARED_STATISTICS = (
     *(f"engine.statistics.{name}" for name in ("BlockSurvey", "Columns", "Pairs", "Sum", "Triangle")),
-    "models.base.held_out_cells.HeldOutCells",
+    "models.base.calibration.HeldOutCells",
 )
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 from os import PathLike
 from types import FrameType, TracebackType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -31,11 +31,15 @@ class Step(NamedTuple):
     gain: float
 
 
-class Fit(NamedTuple):
-    """What a driver returns: the best parameters seen, their statistics, and how it went."""
+P = TypeVar("P")
+S = TypeVar("S")
 
-    params: Any
-    stats: Any
+
+class Fit(NamedTuple, Generic[P, S]):
+    """What a climb ends with: the best parameters seen, their statistics, and how it went."""
+
+    params: P
+    stats: S
     objective: float
     history: tuple[float, ...]
     passes: int
@@ -44,7 +48,7 @@ class Fit(NamedTuple):
     solver: str
     remaining: float = 0.0  # what the objective may still gain, in nats
 
-    def restated(self, log_stretch: float, passes: int) -> Fit:
+    def restated(self, log_stretch: float, passes: int) -> Fit[P, S]:
         """The fit in other units, in which its log density is larger by `log_stretch`, after so many more passes."""
         return self._replace(
             objective=self.objective + log_stretch,
@@ -150,7 +154,7 @@ class Monitor:
         rate = min(last / before, 0.99) if before > 0 else 0.99
         return last / (1.0 - rate)
 
-    def fit(self, solver: str) -> Fit:
+    def fit(self, solver: str) -> Fit[Any, Any]:
         """The best seen."""
         assert self.best is not None
         value, params, stats = self.best

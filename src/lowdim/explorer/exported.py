@@ -63,7 +63,6 @@ def exported(model: Any, unit: Array | float = 1.0) -> dict[str, Any] | None:
 
 def _linear(model: Any) -> dict[str, Any]:
     from lowdim.judge.framed_gaussian import framed_gaussian
-    from lowdim.models.base.calibrated_cells import CalibratedCells
     from lowdim.models.linear.bayesian_pca import BayesianPCA
     from lowdim.models.linear.pca import EXACT, PCA
 
@@ -74,8 +73,9 @@ def _linear(model: Any) -> dict[str, Any]:
     parts["doubt"] = np.broadcast_to(V, (d, q + 1, q + 1)) if V.ndim == 3 else V
     parts["weighs_doubt"] = isinstance(model, BayesianPCA) and not model.is_sure
     parts["dof"] = getattr(p, "dof", None)
-    if isinstance(model, CalibratedCells):  # cells are wider by what held-back cells showed, up to an unknown row's
-        factor, unknown = model.inflation_of(p)
+    inflation = model.inflation_of(p)
+    if inflation is not None:  # cells are wider by what held-out cells showed, up to an unknown row's
+        factor, unknown = inflation
         parts |= {"inflation": factor, "unknown": (unknown.var + unknown.noise)[0]}
     if isinstance(model, PCA):
         live = p.variance > EXACT**2 * p.variance.max(initial=0.0)

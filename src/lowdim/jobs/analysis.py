@@ -29,7 +29,7 @@ from lowdim.judge.scales import on_suitable_scales
 from lowdim.judge.table_input import read, source_of
 from lowdim.judge.verdicts import second_axis
 from lowdim.maths.linalg import Array
-from lowdim.models.base.estimator import ORTHOGONAL
+from lowdim.models.base.options import ORTHOGONAL
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis

@@ -117,7 +117,7 @@ def most_factors(d: int) -> int:
     return max((q for q in range(d) if degrees_of_freedom(d, q) >= 0), default=0)
 
 
-def goodness_of_fit(criterion: float, n: int, d: int, q: int) -> GoodnessOfFit:
+def goodness_of_fit(criterion: float, n: float, d: int, q: int) -> GoodnessOfFit:
     """Likelihood-ratio test of q factors against any covariance, with Bartlett's correction.
 
     (n - 1 - (2 d + 5) / 6 - 2 q / 3) F is chi-squared on ((d - q)^2 - d - q) / 2 degrees of freedom.

@@ -1,4 +1,4 @@
-"""Rows grouped by which of their cells are missing: a full Gaussian, or a linear-Gaussian model, seen through gaps.
+"""Rows grouped by which of their cells are missing: a full Gaussian seen through gaps.
 
 With precision L of the whole row and the missing cells m of a row, the missing ones given the seen ones are
 N(mu_m - L_mm^-1 L_mo (x_o - mu_o), L_mm^-1): only matrices as large as the gaps are inverted, one for each pattern
@@ -9,17 +9,14 @@ Reference: conditional Gaussians by precisions, Bishop (2006) eq. 2.73-2.75; EM 
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.gaussian import Mask, Sums, light, posterior, sums
 from lowdim.maths.linalg import Array, distinct
 
 Index = NDArray[np.intp]
-ROWS_A_PATTERN = 250  # rows with the same gaps from which each pattern is taken by itself: one costs 0.8 ms
 
 
 class Group(NamedTuple):
@@ -87,34 +84,3 @@ def open_variance(parts: list[Group], covs: list[Array], shape: tuple[int, int])
     for (rows, which, gone), cov in zip(parts, covs, strict=True):
         out[rows[:, None], gone[which]] = np.diagonal(cov, axis1=1, axis2=2)[which]
     return out
-
-
-# a linear-Gaussian model --------------------------------------------------------------------------------
-def pattern_sums(x: Array, mask: Mask, weight: Array | None, params: tuple[Array, Array, Array]) -> Sums | None:
-    """The statistics of a block with few patterns of gaps, (W, mu, psi) given: each pattern is a complete table.
-
-    None where the patterns are many, and one product over all rows is quicker.
-    """
-    if light(params[0]) or not len(mask):
-        return None
-    first, of = distinct(mask)
-    if len(first) * ROWS_A_PATTERN > len(mask):
-        return None
-    parts = (
-        _sums_of_pattern(x[of == k], mask[row], None if weight is None else weight[of == k], params)
-        for k, row in enumerate(first)
-    )
-    return reduce(Sums.merge, parts)
-
-
-def _sums_of_pattern(x: Array, seen: Mask, weight: Array | None, params: tuple[Array, Array, Array]) -> Sums:
-    """The statistics of rows that all show the same cells; zeros for the columns that none shows."""
-    W, mu, psi = (part[seen] for part in params)
-    part = sums(None, weight, posterior(x[:, seen], None, W, mu, psi), W, psi)
-
-    def in_all(values: Array) -> Array:
-        whole = np.zeros((len(seen), *values.shape[1:]))
-        whole[seen] = values
-        return whole
-
-    return part._replace(A=in_all(part.A), B=in_all(part.B), squares=in_all(part.squares), seen=in_all(part.seen))

@@ -16,16 +16,16 @@ from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.optimise import Peak, climb
 from lowdim.maths.seeds import BAYESIAN_GPLVM_START
-from lowdim.models.base.calibrated_cells import MOST_ROUNDS
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
-from lowdim.models.base.held_out_cells import (
+from lowdim.models.base.calibration import (
     ERROR_EDGES,
+    MOST_ROUNDS,
     count_errors,
     held_out_rounds,
     inflation_from_counts,
     split_frames,
     without_held_cells,
 )
+from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.results import LARGEST, Certificate, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.gaussian_process.bound import CACHED_PAIRS, CentredTable, EvidenceBound, induced_decoder

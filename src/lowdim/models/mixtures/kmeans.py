@@ -24,7 +24,7 @@ from lowdim.maths.kmeans import (
 )
 from lowdim.maths.linalg import EPS, Array
 from lowdim.maths.seeds import KMEANS_SAMPLE
-from lowdim.models.base.calibrated_cells import MOST_ROUNDS, CalibratedCells
+from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, certify, draw_labels, squared
@@ -82,7 +82,7 @@ class LloydResult(NamedTuple):
     steps: int
 
 
-class KMeans(ClusterMixin, CalibratedCells, LatentModel):
+class KMeans(ClusterMixin, LatentModel):
     """K-means: centres m_k and hard labels c_i that make sum_i |x_i - m_(c_i)|^2 small, by Lloyd's iteration.
 
     It is the limit s -> 0 of a mixture of K spherical Gaussians N(m_k, s^2 I): responsibilities become 0 or 1 and
@@ -195,7 +195,7 @@ class KMeans(ClusterMixin, CalibratedCells, LatentModel):
         refit = partial(self._refit, params.mu, small, survey, run)
         fit = fit._replace(params=params)
         if fit.reason not in STOPPED:
-            fit = self._held_out_fits(refit, survey, seed_of(self.random_state), run).calibrate(fit)
+            fit = held_out_fits(self, refit, survey, seed_of(self.random_state), run).calibrate(fit)
         values = -squared(-np.array([fit.objective, *fit.history]), float(survey.frame.report[0]))
         fit = fit._replace(
             stats=LloydResult(labels, steps),
@@ -301,7 +301,7 @@ class KMeans(ClusterMixin, CalibratedCells, LatentModel):
             raise error("LD156")
         value = -float(squared(params.squares.sum(), float(frame.report[0])))
         fit = Fit(params, LloydResult(None, before + 1), value, (value,), before + 1, True, "online", "online")
-        return self._keep(fit, frame, source.header)
+        return self._keep(self._from_hooks(fit, frame, source.header), source.header)
 
     # rows ------------------------------------------------------------------------------------------
     def predict(self, X: Any, *, run: Run | None = None) -> Labels:
@@ -355,7 +355,7 @@ class KMeans(ClusterMixin, CalibratedCells, LatentModel):
     def _axes(self, params: KMeansParams) -> Array:
         return np.eye(len(params.mu))
 
-    def _uncalibrated_cells(self, params: KMeansParams, posterior: Posterior) -> Cells:
+    def _decode(self, params: KMeansParams, posterior: Posterior) -> Cells:
         """The centre, and how far a new cell may lie from it: the spread of the rows about their centres."""
         mean = posterior.mean @ params.mu
         between = posterior.mean @ params.mu**2 - mean**2
@@ -364,7 +364,7 @@ class KMeans(ClusterMixin, CalibratedCells, LatentModel):
         var = np.where(sure, 0.0, np.maximum(between, 0.0)) + doubt
         return Cells(mean, var, np.broadcast_to(params.psi, mean.shape))
 
-    def _uncalibrated_draw(self, params: KMeansParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: KMeansParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
         """Around the centre with the spread of the rows: the mixture with a width, for fills only."""
         d = params.mu.shape[1]
         labels = draw_labels(posterior.mean, rng)

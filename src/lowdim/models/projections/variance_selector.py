@@ -12,7 +12,7 @@ from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan, walking
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.estimator import COUNT, Absent, Estimator, Out, Rule
-from lowdim.models.base.places import given_places
+from lowdim.models.base.latent import given_places
 from lowdim.models.base.results import Certificate, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.parameters import check_q

@@ -256,7 +256,7 @@ def _shown(x: Array, mask: Mask) -> Mask:
 
     None that is the last of its row or column is hidden.
     """
-    from lowdim.models.base.held_out_cells import mix_bits, row_hash
+    from lowdim.models.base.calibration import mix_bits, row_hash
 
     keys = np.random.default_rng(COMPLETION_TRIAL).integers(2**63, size=(2, x.shape[1]), dtype=np.uint64)
     centre, spread = centre_and_spread(np.where(mask, x, np.nan))

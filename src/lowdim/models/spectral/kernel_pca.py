@@ -439,7 +439,7 @@ class KernelPCA(SpectralModel):
         -------
         X : ndarray of shape (m, d)
         """
-        from lowdim.models.base.places import decoded_within_range, given_places
+        from lowdim.models.base.latent import decoded_within_range, given_places
 
         check_is_fitted(self)
         method = self._preimage_method(method)
