@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,9 +16,10 @@ from lowdim.engine.fold import Run, one_blas_thread, tree, walk
 from lowdim.engine.plan import Cost
 from lowdim.maths.distances import moderate_unit
 from lowdim.maths.linalg import Array, Index, Mask, lower, unpack
-from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Rule
+from lowdim.models.base.estimator import Absent
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
+from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, none_or, one_of, option
+from lowdim.models.base.results import Cells, Certificate, Fitted, certify, em_digits, squared
 from lowdim.models.ratings.predictions import (
     Evaluation,
     PlacedUsers,
@@ -61,7 +62,7 @@ from lowdim.sources.ratings import (
     stored_cells,
     triples,
 )
-from lowdim.sources.source import Block, Header, Source, cores
+from lowdim.sources.source import Block, Source, cores
 from lowdim.sources.views import MODERATE_SIZE, Frame
 from lowdim.text.messages import error, warn
 
@@ -71,42 +72,24 @@ NEGLIGIBLE_NATS = 0.1  # nats that change no answer, however few the ratings
 JUMP_SWEEPS = (30, 60, 120, 240, 480)  # sweeps after which fading dimensions are tried without
 
 
-def _is_bound(v: Any) -> bool:
-    number = isinstance(v, int | float | np.number) and not isinstance(v, bool)
-    return v is None or (number and bool(np.isfinite(v)))
+def _is_finite(v: Any) -> bool:
+    return isinstance(v, int | float | np.number) and not isinstance(v, bool) and bool(np.isfinite(v))
 
 
-BOUND = Rule(_is_bound, "None or a finite number, min_rating < max_rating")
+BOUND = none_or(Rule(_is_finite, "a finite number, min_rating < max_rating"))
+THREE_NAMES = Rule(
+    lambda v: isinstance(v, tuple | list) and len(v) == 3, "the names of three columns: user, item, rating"
+)
+WITHIN = "Predictions stay within min_rating and max_rating; ratings beyond them are refused."
 
 
-class MatrixFactorization(LatentModel):
+class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
     """Probabilistic matrix factorisation: x_ui = b + b_u + b_i + w_i'z_u + e, e ~ N(0, 1/t_u).
 
     Users (z_u, b_u) and items (w_i, b_i) are Gaussian with full covariances a priori, learnt from all ratings. In the
     answer z is white, w has uncorrelated dimensions by falling variance, and a new user or item is at the prior.
     Ratings are a table of (user, item, rating) with any ids; a sparse matrix, in which a stored zero is a rating; or
     an array with NaN where nothing was rated.
-
-    Parameters
-    ----------
-    n_components : int, default=10
-        The number k of dimensions.
-    method : {"variational", "map"}, default="variational"
-        "variational" keeps Gaussian beliefs about every user and item and switches off dimensions that the ratings do
-        not need. "map" fits points, with one noise precision for all: the best points for a user's own precision
-        follow that user's noise.
-    noise : {"user", "shared"}, default="user"
-        A noise precision t_u for each user, gamma distributed, or one for all.
-    columns : sequence of three names, default=None
-        The columns of user, item and rating, where a table has more than three.
-    duplicates : {"error", "mean", "last"}, default="error"
-        What several ratings of one pair mean.
-    min_rating, max_rating : float, default=None
-        Predictions stay within these; ratings beyond them are refused.
-    tol : float, default=3e-4
-        Sweeps end when the objective can gain no more than this, in nats a rating (or 0.1 nats in all).
-    max_iter : int, default=200
-        The most sweeps over the ratings.
 
     Attributes
     ----------
@@ -147,20 +130,6 @@ class MatrixFactorization(LatentModel):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "method": Rule(lambda v: v in ("variational", "map"), "'variational' or 'map'"),
-        "noise": Rule(lambda v: v in ("user", "shared"), "'user' or 'shared'"),
-        "duplicates": Rule(lambda v: v in DUPLICATE_RULES, "'error', 'mean' or 'last'"),
-        "columns": Rule(
-            lambda v: v is None or (isinstance(v, tuple | list) and len(v) == 3),
-            "None or the names of three columns: user, item, rating",
-        ),
-        "min_rating": BOUND,
-        "max_rating": BOUND,
-    }
     _least_rows: ClassVar[int] = 1
     _objective_name = "lower bound on the log evidence (variational) or log posterior (map)"
     _laws_broken: ClassVar[dict[str, str]] = {
@@ -175,62 +144,81 @@ class MatrixFactorization(LatentModel):
     partial_fit = Absent(
         "every rating of a user bears on all they rated before", "fit again with all ratings; a new user alone: fold_in"
     )
-    params_: RatingFactors
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        method: str = "variational",
-        noise: str = "user",
-        columns: Any = None,
-        duplicates: str = "error",
-        min_rating: float | None = None,
-        max_rating: float | None = None,
-        tol: float = 3e-4,
-        max_iter: int = 200,
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.noise = noise
-        self.columns = columns
-        self.duplicates = duplicates
-        self.min_rating = min_rating
-        self.max_rating = max_rating
-        self.tol = tol
-        self.max_iter = max_iter
+    n_components: int = option(default=10, rule=WHOLE, words="The number k of dimensions.", kw_only=False)
+    method: str = option(
+        default="variational",
+        rule=one_of("variational", "map"),
+        kind='{"variational", "map"}',
+        words='"variational" keeps Gaussian beliefs about every user and item and switches off dimensions that the '
+        'ratings do not need. "map" fits points, with one noise precision for all: the best points for a user\'s own '
+        "precision follow that user's noise.",
+    )
+    noise: str = option(
+        default="user",
+        rule=one_of("user", "shared"),
+        kind='{"user", "shared"}',
+        words="A noise precision t_u for each user, gamma distributed, or one for all.",
+    )
+    columns: Any = option(
+        default=None,
+        rule=none_or(
+            Rule(
+                lambda v: isinstance(v, tuple | list) and len(v) == 3, "the names of three columns: user, item, rating"
+            )
+        ),
+        kind="sequence of three names",
+        words="The columns of user, item and rating, where a table has more than three.",
+    )
+    duplicates: str = option(
+        default="error",
+        rule=one_of(*DUPLICATE_RULES),
+        kind='{"error", "mean", "last"}',
+        words="What several ratings of one pair mean.",
+    )
+    min_rating: float | None = option(default=None, rule=BOUND, words=WITHIN)
+    max_rating: float | None = option(default=None, rule=BOUND, words=WITHIN)
+    tol: float = option(
+        default=3e-4,
+        rule=POSITIVE,
+        words="Sweeps end when the objective can gain no more than this, in nats a rating (or 0.1 nats in all).",
+    )
+    max_iter: int = option(default=200, rule=COUNT, words="The most sweeps over the ratings.")
 
     # fitting -------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:  # type: ignore[override]
-        """Fit users and items to ratings; `y` is ignored."""
-        run = Run() if run is None else run
-        self._check_options()
+    def _check_options(self) -> None:
+        super()._check_options()
+        if not np.less(*self._range()):
+            raise error("LD210", option="min_rating", value=self.min_rating, allowed=BOUND.words)
+
+    def _fit_table(self, X: Any, y: Any, weight: Any, run: Run | None) -> Any:
+        """Ratings are held in memory: there is nothing to fold elsewhere, or to keep on disk."""
         words = "no checkpoint, and 'threads' or 'serial': ratings are held in memory"
-        if run.checkpoint is not None:
+        if run is not None and run.checkpoint is not None:
             raise error("LD210", option="checkpoint", value=run.checkpoint, allowed=words)
-        if run.engine not in ("threads", "serial"):
+        if run is not None and run.engine not in ("threads", "serial"):
             raise error("LD210", option="engine", value=run.engine, allowed=words)
-        ratings = as_ratings(X, columns=self.columns, duplicates=self.duplicates)
-        if ratings.matrix.nnz == 0:
+        return super()._fit_table(X, y, weight, run)
+
+    def _open(self, X: Any, y: Any, weight: Any) -> Source:
+        return as_ratings(X, columns=self.columns, duplicates=self.duplicates)
+
+    def _check_source(self, source: Source) -> None:
+        super()._check_source(source)
+        assert isinstance(source, Ratings)
+        low, high = self._range()
+        if source.matrix.nnz == 0:
             raise error("LD276")
-        self._check_range(ratings)
-        return self._fit_source(ratings, run)
+        bad = (source.matrix.data < low) | (source.matrix.data > high)
+        if bad.any():
+            u, i, values = (part[np.argmax(bad)] for part in source.places())
+            ids = [at if names is None else names[at] for at, names in ((u, source.users), (i, source.items))]
+            raise error("LD274", f"user {ids[0]}, item {ids[1]}", value=values, low=low, high=high)
 
     def _range(self) -> tuple[float, float]:
         low, high = self.min_rating, self.max_rating
         return -np.inf if low is None else float(low), np.inf if high is None else float(high)
 
-    def _check_range(self, ratings: Ratings) -> None:
-        low, high = self._range()
-        if not low < high:
-            raise error("LD210", option="min_rating", value=self.min_rating, allowed=BOUND.words)
-        bad = (ratings.matrix.data < low) | (ratings.matrix.data > high)
-        if bad.any():
-            u, i, values = (part[np.argmax(bad)] for part in ratings.places())
-            ids = [at if names is None else names[at] for at, names in ((u, ratings.users), (i, ratings.items))]
-            raise error("LD274", f"user {ids[0]}, item {ids[1]}", value=values, low=low, high=high)
-
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+    def _fit(self, source: Source, run: Run) -> Fitted:
         assert isinstance(source, Ratings)
         X, d, point = source.matrix, source.d, self.method == "map"
         kind = FitKind(point, point or self.noise == "shared", "float32" if X.nnz >= MANY_RATINGS else "float64")
@@ -247,11 +235,13 @@ class MatrixFactorization(LatentModel):
             middle += shift * spread
             params = self._place_all(source, run, state, kind, rated, (middle, 1.0 / spread))
         frame = Frame(np.full(d, middle), np.full(d, 1.0 / spread), np.ones(d))
-        return fit._replace(params=params, stats=None, passes=fit.passes + 1), frame
+        fit = fit._replace(passes=fit.passes + 1)
+        certificate = self._certificate(fit, params, spread)
+        return Fitted(params, frame, certificate, self._attributes(params, frame), fit.history)
 
     def _sweeps(
         self, source: Ratings, run: Run, state: SweepState, kind: FitKind, rated: Mask, unit: tuple[float, float]
-    ) -> Fit:
+    ) -> Fit[SweepState, Sweep]:
         """Sweeps over users until the objective has nothing left to gain."""
         nnz, spent = source.matrix.nnz, 0
         whole: SweepState | None = None  # the state before dimensions were left out that may not be needed
@@ -267,7 +257,7 @@ class MatrixFactorization(LatentModel):
                     continue
                 watch.see(state, stats, value, False)
                 if watch.reason:
-                    fit = watch.fit(f"{self.method}, sweeps")
+                    fit: Fit[SweepState, Sweep] = watch.fit(f"{self.method}, sweeps")
                     return fit._replace(passes=fit.passes + spent)
                 if whole is not None:
                     watch.gains.clear()  # what a jump gained says nothing about the pace
@@ -308,7 +298,7 @@ class MatrixFactorization(LatentModel):
         waiting = 2 * cores() + 1 + max(n // 8192, 1).bit_length()
         return Cost(self.max_iter + len(JUMP_SWEEPS) + 1, 0, 8 * (table * waiting + n * user), "fewer n_components", 50)
 
-    def _attributes(self, params: RatingFactors, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: RatingFactors, frame: Frame) -> dict[str, Any]:
         k, unit = self.n_components, 1.0 / float(frame.scale[0])
         i, j = lower(k + 1)
         user, item = (np.sqrt(np.maximum(cov[:, i == j], 0.0)) for cov in (params.users.cov, params.items.cov))
@@ -332,14 +322,13 @@ class MatrixFactorization(LatentModel):
             attributes |= {"user_ids_": params.user_ids, "item_ids_": params.item_ids}
         return attributes
 
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        params: RatingFactors = fit.params
+    def _certificate(self, fit: Fit[Any, Any], params: RatingFactors, spread: float) -> Certificate:
         sizes = np.sqrt(params.variances[params.kept])
         condition = float(sizes.max() / sizes.min()) if len(sizes) and sizes.min() > 0 else 1.0
         digits = min(15.0 - np.log10(condition), em_digits(fit.remaining, len(params.seen)))
         on_floor = params.noise.rate / params.noise.shape <= 1.01 * RATING_NOISE_FLOOR
         if on_floor:
-            least = squared(np.array(RATING_NOISE_FLOOR), 1.0 / float(frame.scale[0]))
+            least = squared(np.array(RATING_NOISE_FLOOR), spread)
             warn("LD202", floor=float(least), q=self.n_components, rank=self.n_components)
         return certify(
             fit,
@@ -401,7 +390,8 @@ class MatrixFactorization(LatentModel):
         u = p.user_places(users)
         if len(u) != len(i) and 1 not in (len(u), len(i)):
             raise error("LD277", users=len(u), items=len(i))
-        return self._law_at(*np.broadcast_arrays(u, i))
+        u, i = np.broadcast_arrays(u, i)
+        return self._law_at(u, i)
 
     def _law_at(self, u: Index, i: Index, user: User | None = None) -> RatingLaw:
         return predict_pairs(self.params_, self._unit, u, i, user)
@@ -424,7 +414,7 @@ class MatrixFactorization(LatentModel):
             values, law = self._listed(X, rated=True)
         else:
             ratings, users = as_ratings(X, duplicates=self.duplicates), len(self.params_.users.mean)
-            self._check_width(ratings)
+            self._arranged(ratings)
             if ratings.n != users:
                 raise error("LD275", n=ratings.n, d=ratings.d, users=users, items=len(self.params_.items.mean))
             u, i, values = ratings.places()
@@ -441,9 +431,9 @@ class MatrixFactorization(LatentModel):
         values, law = self._held_out(X)
         return law.log_density(values)
 
-    def score(self, X: Any, y: Any = None) -> float:  # type: ignore[override]
-        """Mean log density of the ratings in X."""
-        return float(self.score_samples(X).mean())
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
+        """Mean log density of the ratings in X, weighted by `sample_weight`, a number for each of them."""
+        return float(np.average(self.score_samples(X, run=run), weights=sample_weight))
 
     def rmse(self, X: Any) -> float:
         """Root mean squared error of the ratings in X."""
@@ -498,34 +488,35 @@ class MatrixFactorization(LatentModel):
             items = self.params_.items_by_place
             X = as_ratings(X, columns=self.columns, duplicates=self.duplicates, items=items)
         source = SparseSource(X.matrix, "gaps", columns=None) if isinstance(X, Ratings) else as_source(X)
-        self._check_width(source)
-        return source
+        return self._arranged(source)
 
-    def _posterior(self, params: RatingFactors, block: Block) -> Any:
+    def _posterior(self, params: RatingFactors, block: Block) -> PlacedUsers:
         return place_users(params.state, item_tables(params.items, params.kind), params.kind, stored_cells(block))
 
-    def _decode(self, params: RatingFactors, posterior: Any) -> Cells:
-        mean, var = grid_means(VectorBeliefs(posterior.mean, posterior.packed), params.items)
-        shape, rate = _noise_of(params, posterior)
-        return Cells(mean, var, (rate / (shape - 1))[:, None])
+    def _prior(self, params: RatingFactors, n: int) -> PlacedUsers:
+        mean, cov = params.user_prior
+        i, j = lower(len(mean))
+        return self._at(params, np.tile(mean, (n, 1)))._replace(packed=np.tile(cov[i, j], (n, 1)))
+
+    def _at(self, params: RatingFactors, Z: Array) -> PlacedUsers:
+        n, q = Z.shape
+        shape, rate = (np.full(n, part) for part in params.noise)  # of a user of whom no rating is known
+        return PlacedUsers(Z, np.zeros((n, q * (q + 1) // 2)), np.zeros(n), shape, rate)
+
+    def _decode(self, params: RatingFactors, rows: PlacedUsers) -> Cells:
+        mean, var = grid_means(VectorBeliefs(rows.mean, rows.packed), params.items)
+        return Cells(mean, var, (rows.rate / (rows.shape - 1))[:, None])
 
     def _cells(self, block: Block) -> Array:
         return self._clip(super()._cells(block))
 
-    def _prior(self, params: RatingFactors, n: int) -> Posterior:
-        mean, cov = params.user_prior
-        i, j = lower(len(mean))
-        return Posterior(np.tile(mean, (n, 1)), np.tile(cov[i, j], (n, 1)), np.zeros(n))
-
-    def _draw(self, params: RatingFactors, posterior: Any, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: RatingFactors, rows: PlacedUsers, rng: list[np.random.Generator]) -> Array:
         """Users and their noise drawn from the beliefs about them, then their ratings of every item."""
-        W, q = params.items.mean, posterior.mean.shape[1]
-        shape, rate = _noise_of(params, posterior)
-        roots = _roots(posterior.packed, q)
-        out = np.empty((len(rng), len(W)))
+        W, q = params.items.mean, rows.mean.shape[1]
+        roots, out = _roots(rows.packed, q), np.empty((len(rng), len(W)))
         for row, generator in enumerate(rng):
-            g = posterior.mean[row] + roots[row] @ generator.standard_normal(q)
-            tau = generator.gamma(shape[row]) / rate[row]
+            g = rows.mean[row] + roots[row] @ generator.standard_normal(q)
+            tau = generator.gamma(rows.shape[row]) / rows.rate[row]
             out[row] = W[:, :-1] @ g[:-1] + W[:, -1] + g[-1] + generator.standard_normal(len(W)) / np.sqrt(tau)
         return out
 
@@ -543,7 +534,7 @@ class MatrixFactorization(LatentModel):
 
 def center_and_spread(values: NDArray[Any]) -> tuple[float, float]:
     """Mean and spread of the ratings, also where their squares cannot be stored; no spread counts as one."""
-    unit = float(moderate_unit(np.float64(np.abs(values).max(initial=0.0))))
+    unit = float(moderate_unit(np.asarray(np.abs(values).max(initial=0.0), dtype=np.float64)))
     scaled = values if unit == 1.0 else values / unit
     mean = float(scaled.mean(dtype=np.float64))
     spread = float(np.sqrt(np.square(scaled - scaled.dtype.type(mean)).mean(dtype=np.float64)))
@@ -571,15 +562,7 @@ def _place_tile(
     return place_users(state, items, kind, in_frame(block.X, unit, kind.dtype))
 
 
-def _noise_of(params: RatingFactors, posterior: Any) -> tuple[Array, Array]:
-    """Shape and rate of each user's noise precision; the prior's where a posterior has none."""
-    if isinstance(posterior, PlacedUsers):
-        return posterior.shape, posterior.rate
-    shape, rate = (np.full(len(posterior.mean), part) for part in params.noise)
-    return shape, rate
-
-
 def _roots(packed: Array, q: int) -> Array:
-    """A square root of each packed covariance, n x q x q."""
+    """The symmetric square root of each packed covariance, n x q x q: of a white one rounding chooses the vectors."""
     values, V = np.linalg.eigh(unpack(packed.T, q))
-    return V * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    return (V * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ V.transpose(0, 2, 1)
