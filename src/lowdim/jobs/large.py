@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import plan
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, run_stages
-from lowdim.jobs.ctrl_c import stopped_as_a_whole
+from lowdim.jobs.process import stopped_as_a_whole
 from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.filled_table import Fills, column_lines
 from lowdim.judge.fills.fills import FILL_SAMPLE, fill

@@ -14,9 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, distinct
-
-Index = NDArray[np.intp]
+from lowdim.maths.linalg import Array, Index, distinct
 
 
 class Group(NamedTuple):

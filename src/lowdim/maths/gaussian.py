@@ -16,12 +16,10 @@ from operator import add
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lowdim.maths.linalg import EPS, Array, distinct, inverse_packed, lower, root, times_packed, unpack
+from lowdim.maths.linalg import EPS, Array, Mask, distinct, inverse_packed, lower, root, times_packed, unpack
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
-Mask = NDArray[np.bool_]
 SHARP = 1e6  # sum of signal to noise ratios beyond which posterior means are refined
 ROWS_A_PATTERN = 250  # rows with the same gaps from which each pattern is taken by itself: one costs 0.8 ms
 LIGHT = 2**25  # numbers in the table of outer products (256 MB) beyond which the light EM takes over

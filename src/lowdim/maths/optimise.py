@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import digamma, polygamma
 
-from lowdim.maths.linalg import EPS, Array
+from lowdim.maths.linalg import EPS, Array, Index
 
 MEMORY = 20  # pairs of steps L-BFGS remembers
 WINDOW = 10  # iterations over which a gain is averaged: single ones are irregular
@@ -27,7 +27,6 @@ BACK = 3  # windows back that the last one is compared with
 FASTEST, SLOWEST = 0.8, 0.95  # bounds of a window's gain over that of the one before: 4 to 19 of the last are foreseen
 FLAT = 1e-12  # relative difference of two values that is rounding
 
-Index = NDArray[np.intp]
 Moved = NDArray[np.bool_]
 Smooth = Callable[[Array], tuple[float, Array]]
 See = Callable[[Array, float], bool]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
-from lowdim.sources.source import Source
+from lowdim.sources.files.base import check_unchanged, stamp
+from lowdim.sources.source import Block, Rows, Source
+from lowdim.sources.views import gather
 from lowdim.text.messages import error
 
 SPARSE_SHARE = 0.1  # up to this share of stored cells a sparse matrix is worked on as it is
+MOST_WEIGHT = 1e100  # what weights add up to at most; a smaller share of the whole than one by this counts for nothing
 
 
 class ArraySource(Source):
@@ -25,10 +29,41 @@ class ArraySource(Source):
         super().__init__(values.shape, **where)
         self.values, self.seen = values, seen
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         with np.errstate(over="ignore"):  # a long double beyond a double is infinite, and refused as such
             values = np.ascontiguousarray(self.values[rows], dtype=np.float64)
         return values, None if self.seen is None else np.ascontiguousarray(self.seen[rows])
+
+
+class MappedSource(ArraySource):
+    """A memory map: its file must not change between two passes."""
+
+    def __init__(self, values: NDArray[Any], seen: Mask | None, path: Path, **where: Any) -> None:
+        super().__init__(values, seen, **where)
+        self.path, self.stamp = path, stamp(path)
+
+    def unchanged(self, where: str = "") -> None:
+        check_unchanged([self.path], [self.stamp], where)
+
+    def fingerprint(self) -> str:
+        """By the file's state; its first and last rows tell of another part of the same file."""
+        return f"{tuple(self.stamp)} {super().fingerprint()}"
+
+
+def mapped_file(values: Any) -> Path | None:
+    """The file that a memory map, or a view of one, shows; None for other arrays, and where it has been removed."""
+    while values is not None and not isinstance(values, np.memmap):
+        values = getattr(values, "base", None)
+    path = None if values is None or values.filename is None else Path(values.filename)
+    return path if path is not None and path.exists() else None
+
+
+def array_source(values: NDArray[Any], seen: Mask | None, where: dict[str, Any]) -> ArraySource:
+    """An array, or a memory map, which is watched."""
+    path = mapped_file(values)
+    if path is None:
+        return ArraySource(values, seen, columns=None, **where)
+    return MappedSource(values, seen, path, columns=None, **where)
 
 
 class SparseSource(Source):
@@ -46,7 +81,7 @@ class SparseSource(Source):
                 (np.ones(self.values.nnz, dtype=bool), self.values.indices, self.values.indptr), values.shape
             )
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         values = self.values[rows].toarray().astype(np.float64)
         return values, self.pattern[rows].toarray() if self.gaps else None
 
@@ -58,7 +93,7 @@ class SparseSource(Source):
         often = np.bincount(self.values.indices, minlength=self.d).max(initial=0)
         return bool(2 * often <= self.n and np.isfinite(self.values.data).all())
 
-    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+    def stored(self, rows: Rows) -> Any:
         return self.values[rows].astype(np.float64, copy=False)
 
     @property
@@ -129,7 +164,7 @@ def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
         return SparseSource(check_real(X, None), zeros, columns=None, **where)
     if isinstance(X, np.ma.MaskedArray):
         values = check_real(np.asarray(X.data), None)
-        return ArraySource(values, ~np.ma.getmaskarray(X), columns=None, **where)
+        return array_source(values, ~np.ma.getmaskarray(X), where)
     if pandas is not None and isinstance(X, pandas.DataFrame):
         from lowdim.sources.data_frames import from_pandas
 
@@ -142,7 +177,7 @@ def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
         return from_arrow(X, where)
     if isinstance(X, bytes | dict | set) or X is None:
         raise error("LD101", type=type(X).__name__)
-    return ArraySource(check_real(_array(X), None), columns=None, **where)
+    return array_source(check_real(_array(X), None), None, where)
 
 
 def _array(X: Any) -> NDArray[Any]:
@@ -192,4 +227,35 @@ def check_weight(weight: Any, n: int) -> Array | None:
         )
     if n and not w.any():
         raise error("LD230", problem="all weights are zero", n=n)
-    return w
+    # squares of rows are multiplied by weights and divided by their sum: all of it has to stay a double
+    with np.errstate(over="ignore"):
+        total = float(w.sum())
+    if n and not 1.0 / MOST_WEIGHT <= total <= MOST_WEIGHT:
+        raise error("LD230", problem=f"they add up to {total:.0e}, out of a range of 1e-100 to 1e100", n=n)
+    return np.where(w < total / MOST_WEIGHT, 0.0, w)
+
+
+# whole tables, for the functions that are given a matrix and not a table to be walked --------------------------
+def in_columns(X: Any) -> Any:
+    """A table as it is; one column that is given as an array, a list or a Series, as a table of it."""
+    flat = getattr(X, "ndim", 0) == 1 or (isinstance(X, list | tuple) and bool(X) and not np.iterable(X[0]))
+    return np.asarray(X)[:, None] if flat else X
+
+
+def as_matrix(X: Any, least: int = 1) -> Array:
+    """Any table as an array of float64, gaps as NaN; what is no table, or has fewer rows, is refused."""
+    source = as_source(X)
+    if source.n < least:
+        raise error("LD160", n=source.n, least=least)
+    x, mask = gather(source)
+    return Block(x, mask).with_nan
+
+
+def complete_matrix(X: Any, job: str, why: str, least: int = 1) -> Array:
+    """`as_matrix` of a table without gaps; the first gap is named."""
+    x = as_matrix(X, least)
+    if np.isnan(x).any():
+        row, column = np.argwhere(np.isnan(x))[0]
+        fix = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X)"
+        raise error("LD163", f"row {row + 1}, column {column + 1}", job=job, why=why, fix=fix)
+    return x

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.source import Source
+from lowdim.sources.source import Rows, Source
 from lowdim.text.messages import error
 
 GAP_TYPES = ("NAType", "NaTType", "NoneType")
@@ -22,7 +22,7 @@ class ArrowSource(Source):
         super().__init__(table.shape, columns=tuple(table.column_names), **where)
         self.table = table
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         import pyarrow as pa
 
         part = (

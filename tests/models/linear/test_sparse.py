@@ -7,8 +7,7 @@ from scipy.linalg import eigh
 
 from lowdim import PCA, PPCA, FactorAnalysis, Run, as_source
 from lowdim.engine.fold import fold
-from lowdim.engine.sparse_statistics import stored_columns
-from lowdim.engine.statistics import columns
+from lowdim.engine.statistics import columns, stored_columns
 from lowdim.sources.arrays import SparseSource
 from lowdim.sources.views import Frame, Stored
 from tests.conftest import sparse_table

@@ -169,7 +169,7 @@ def test_columns_that_another_tells_without_error_keep_finite_weights(kind):
 
 def test_plain_steps_do_not_fall():
     """Without extrapolation the penalised bound rises pass by pass."""
-    from lowdim.engine.em import em
+    from lowdim.engine.fit import em
     from lowdim.models.mixed.first_look import start, survey_mixed
 
     for seed in range(3):
@@ -182,7 +182,7 @@ def test_plain_steps_do_not_fall():
 
 
 def test_plain_steps_towards_the_barrier_do_not_fall():
-    from lowdim.engine.em import em
+    from lowdim.engine.fit import em
     from lowdim.models.mixed.first_look import start, survey_mixed
 
     X = (np.arange(600)[:, None] > np.linspace(30, 570, 8)).astype(float)

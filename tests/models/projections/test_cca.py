@@ -93,10 +93,10 @@ def test_with_gaps_the_maximum_is_that_of_a_general_optimiser():
 
 
 def test_em_finds_the_closed_form(monkeypatch):
-    from lowdim.engine.em import em
+    from lowdim.engine.fit import em
     from lowdim.models.base.survey import survey_table
     from lowdim.models.projections.cca import CCAParams
-    from lowdim.sources.joined import Joined
+    from lowdim.sources.views import Joined
 
     X, Y = views()
     model = CCA(2, tol=1e-11)

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.checkpoint.store import remembered
-from lowdim.engine.fold import Run, walk
+from lowdim.engine.fold import Run, remembered, walk
 from lowdim.engine.plan import plan
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array
@@ -22,8 +21,7 @@ from lowdim.models.base.estimator import Estimator, Out, in_kind
 from lowdim.models.base.options import seed_of
 from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_units, product
 from lowdim.models.base.scores import aic, bic
-from lowdim.sources.arrays import as_source
-from lowdim.sources.matrices import as_matrix, complete_matrix
+from lowdim.sources.arrays import as_matrix, as_source, complete_matrix
 from lowdim.sources.sinks import as_sink
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame
@@ -266,10 +264,11 @@ class LatentModel(Estimator, Generic[P, R]):
 
         if not return_std:
             return self._each(self._fill, X, out, run, lambda source: source.columns)
-        source = self.arrange(X)
-        if source.n == 0:
-            raise error("LD160", n=0, least=1)
         # One walk for both: what a row says of its gaps is computed once, and a file is read once.
+        if out is None:
+            filled, std = self._rows_of(self._fill_and_std, X, run)
+            return filled, std
+        source = self.arrange(X)
         with as_sink(out, source.n, source.columns) as fills, as_sink(None, source.n) as stds:
             for start, (filled, std) in walk(self._fill_and_std, source, run or Run()):
                 fills.write(start, filled)

@@ -10,17 +10,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.climb import notify_monitor
-from lowdim.engine.fit import STOPPED, Fit, Monitor
+from lowdim.engine.fit import STOPPED, Fit, Monitor, notify_monitor
 from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.optimise import Peak, climb
+from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import BAYESIAN_GPLVM_START
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import Absent
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, one_of, option, seed_of
-from lowdim.models.base.results import LARGEST, Fitted, squared
+from lowdim.models.base.results import Fitted, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.gaussian_process.bound import CACHED_PAIRS, CentredTable, EvidenceBound, induced_decoder
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel

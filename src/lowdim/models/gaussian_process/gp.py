@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from lowdim.maths.distances import squared_distances
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import EPS, Array, Mask, distinct
+from lowdim.maths.pairs import squared_distances
 
 JITTER_LEVELS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of the mean diagonal, tried in turn
 LEAST_VARIANCE = 1e-100  # of a cell, in the frame's units: a table that never changes leaves none

@@ -10,9 +10,8 @@ import numpy as np
 from lowdim.engine.fit import INTERRUPTED, Fit, Monitor
 from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.plan import Cost, plan
-from lowdim.maths.distances import squared_distances
 from lowdim.maths.linalg import Array, Mask, sign_rule, svd
-from lowdim.maths.neighbors import median_width
+from lowdim.maths.pairs import median_width, squared_distances
 from lowdim.maths.seeds import GPLVM_START
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import Absent

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.climb import notify_monitor
-from lowdim.engine.fit import STOPPED, Monitor
+from lowdim.engine.fit import STOPPED, Monitor, notify_monitor
 from lowdim.engine.fold import Run, recalled
 from lowdim.maths.linalg import Array, Mask, lower, sign_rule, svd
 from lowdim.maths.optimise import climb

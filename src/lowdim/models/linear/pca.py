@@ -230,7 +230,7 @@ class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
         warn("LD218", count=count, d=min(n, d))
         return count
 
-    def _noise(self, squares: Array, count: Array) -> Array:
+    def _noise(self, squares: Array, stats: Sums) -> Array:
         return np.zeros(len(squares))  # the bound stands in its place, and stays
 
     def _objective(self, params: PCAParams, stats: Sums) -> float:
@@ -316,13 +316,12 @@ class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
         return params.T if self.whiten else params.T * float(self.frame_.report[0])
 
     # what it says ----------------------------------------------------------------------------------
-    def _climbs(self, n: int, d: int) -> bool:
-        return self.solver == "em"
+    def _cost(self, n: int, d: int) -> Cost:
+        return self._cost_of_gaps(n, d) if self.solver == "em" else self._cost_with(n, d, climb=False)
 
     def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        most = n * d // (2 * (n + d)) + 1  # axes that the seen cells can tell, where no number of them is asked for
-        q = self._most_axes(n, d) if WHOLE.holds(self.n_components) else min(self._most_axes(n, d), most)
-        return cost_with_held_out_fits(self._cost_with(n, d, q, climb=True), n, d)
+        told_apart = n * d // (2 * (n + d)) + 1  # axes, where no number of them is asked for
+        return cost_with_held_out_fits(self._cost_with(n, d, climb=True, most=told_apart), n, d)
 
     def _attributes(self, params: PCAParams, frame: Frame, n: float, noise: float) -> dict[str, Any]:
         """What is reported of n rows whose discarded axes have the mean variance `noise`."""

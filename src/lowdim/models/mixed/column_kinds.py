@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.distances import moderate_unit
 from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.scale import moderate_factor
 from lowdim.models.mixed.normal_scores import scored
 from lowdim.sources.source import Block
 from lowdim.text.format import all_digits, clip, listing
@@ -82,9 +82,9 @@ def _look_at_column(x: Array, weight: Array) -> tuple[Array, Array, bool, bool, 
     # numbers beyond 2^53 have no fraction to lose; an empty block has no end, and +-1e308 merge as if it had none
     whole = bool((levels == np.round(levels)).all())
     low, high = (float(levels[0]), float(levels[-1])) if len(levels) else (1e308, -1e308)
-    unit = float(moderate_unit(np.abs(levels).max(initial=0.0)))
+    scale = moderate_factor(levels)
     with np.errstate(over="ignore"):
-        total = float(np.clip((weight @ (x / unit)) * unit, -1e308, 1e308))
+        total = float(np.clip((weight @ (x * scale)) / scale, -1e308, 1e308))
     return levels if few else np.zeros(0), counts, few, whole, low, high, total, float(weight.sum())
 
 

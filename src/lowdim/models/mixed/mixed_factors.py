@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import STOPPED, Fit
+from lowdim.engine.fit import STOPPED, Fit, em
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
 from lowdim.maths.gaussian import design

@@ -11,7 +11,8 @@ from scipy.special import betainc, expit, ndtri
 from scipy.stats import nbinom, qmc
 
 from lowdim.maths.linalg import Array, lower, root_times
-from lowdim.models.base.results import LARGEST, Cells, Posterior
+from lowdim.maths.scale import LARGEST
+from lowdim.models.base.results import Cells, Posterior
 from lowdim.models.mixed.column_kinds import MOST_COUNT, MixedColumns
 from lowdim.models.mixed.logistic import logistic_share
 from lowdim.models.mixed.normal_scores import unscored

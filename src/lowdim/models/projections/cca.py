@@ -8,8 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import Fit
+from lowdim.engine.fit import Fit, em
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.engine.statistics import triangle
@@ -40,9 +39,8 @@ from lowdim.models.projections.cca_algebra import (
     shared_factors,
 )
 from lowdim.sources.arrays import as_source
-from lowdim.sources.joined import Joined
 from lowdim.sources.source import Block, Header, Source, tile_rows
-from lowdim.sources.views import Chosen, Frame
+from lowdim.sources.views import Chosen, Frame, Joined
 from lowdim.text.messages import error, warn
 
 START_EIGENVALUE = 0.05  # the least of the pairwise correlations that start EM, which need not be those of any table

@@ -10,8 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import Fit
+from lowdim.engine.fit import Fit, em
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.maths.eigen import Problem, solve
@@ -29,9 +28,8 @@ from lowdim.models.projections.cca_algebra import (
     seen_sums,
 )
 from lowdim.sources.arrays import ArraySource, as_source
-from lowdim.sources.joined import Joined
 from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Frame, Framed, gather
+from lowdim.sources.views import Frame, Framed, Joined, gather
 from lowdim.text.messages import error, warn
 
 LEAST_CLASS_VARIANCE = 1e-8  # share of the largest (columns of unit spread): sd 1e-4, as scikit-learn's tol

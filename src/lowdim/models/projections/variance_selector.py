@@ -99,7 +99,7 @@ class VarianceSelector(Estimator):
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
         """Choose the columns; `y` is ignored, a weight of 2 counts a row twice."""
-        from lowdim.engine.checkpoint.store import remembered
+        from lowdim.engine.fold import remembered
 
         run = Run() if run is None else run
         self._check_options()

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fit import Fit, Monitor
 from lowdim.engine.fold import Run, one_blas_thread, tree, walk
 from lowdim.engine.plan import Cost
-from lowdim.maths.distances import moderate_unit
 from lowdim.maths.linalg import Array, Index, Mask, lower, unpack
+from lowdim.maths.scale import MODERATE_SIZE, moderate_scale
 from lowdim.models.base.estimator import Absent
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, none_or, one_of, option
@@ -63,7 +63,7 @@ from lowdim.sources.ratings import (
     triples,
 )
 from lowdim.sources.source import Block, Source, cores
-from lowdim.sources.views import MODERATE_SIZE, Frame
+from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
 RATING_NOISE_FLOOR = 1e-6  # least noise variance, a share of the ratings' own; below, solves lose what it weighs up
@@ -534,12 +534,12 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
 
 def center_and_spread(values: NDArray[Any]) -> tuple[float, float]:
     """Mean and spread of the ratings, also where their squares cannot be stored; no spread counts as one."""
-    unit = float(moderate_unit(np.asarray(np.abs(values).max(initial=0.0), dtype=np.float64)))
-    scaled = values if unit == 1.0 else values / unit
+    scale = float(moderate_scale(np.asarray(np.abs(values).max(initial=0.0), dtype=np.float64)))
+    scaled = values if scale == 1.0 else values * scale
     mean = float(scaled.mean(dtype=np.float64))
     spread = float(np.sqrt(np.square(scaled - scaled.dtype.type(mean)).mean(dtype=np.float64)))
     spread = spread if spread > 1e-12 * abs(mean) else 1.0
-    return mean * unit, float(np.clip(spread * unit, *RATING_SPREADS))
+    return mean / scale, float(np.clip(spread / scale, *RATING_SPREADS))
 
 
 def _noting(leaves: Any, tau: Array) -> Iterator[Sweep]:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from lowdim.maths.linalg import Array, Index, Mask, lower, square, unpack
-from lowdim.models.base.results import LARGEST, Posterior
+from lowdim.maths.scale import LARGEST
+from lowdim.models.base.results import Posterior
 from lowdim.models.ratings.sweep import (
     FADED_SHARE,
     VANISHED_VARIANCE,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from lowdim.maths.neighbors import joined, joined_known, nearest, within
+from lowdim.maths.pairs import joined, joined_known, nearest, within
 
 
 @pytest.mark.parametrize("d", [2, 40])  # by a tree, by products
