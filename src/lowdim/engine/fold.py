@@ -142,7 +142,7 @@ def executor(run: Run, source: Source) -> Executor:
     if run.engine == "threads":
         return source.leaf.executor() or Threads()
     if run.engine == "dask":
-        from lowdim.sources.dask.executor import DaskExecutor
+        from lowdim.sources.dask.executor import DaskExecutor  # no other engine has to import it
 
         return DaskExecutor()
     if isinstance(run.engine, str):

@@ -300,6 +300,7 @@ def test_order_of_levels_and_columns_does_not_matter():
     assert np.array_equal(model.transform(other), model.transform(frame))
 
 
+@pytest.mark.slow
 def test_draws_have_the_probabilities_that_are_published():
     frame, _ = people()
     model = MixedFactorAnalysis(1, likelihoods=KINDS).fit(frame)
