@@ -222,8 +222,7 @@ class Joined(Source):
         if source is None:
             count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
             return np.full((count, width), np.nan)
-        values, mask = source.read(rows)
-        return values if mask is None else np.where(mask, values, np.nan)
+        return Block(*source.read(rows)).with_nan
 
     @property
     def overhead(self) -> int:
