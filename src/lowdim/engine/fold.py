@@ -122,6 +122,7 @@ class Threads(Serial):
             yield from super().map(f, source, first)
             return
         with ThreadPoolExecutor(self.workers) as pool:
+            # Results come out in the order of the blocks, whichever is done first; no more than these are held.
             waiting: deque[Future[T]] = deque()
             try:
                 for i in indices:
@@ -130,7 +131,7 @@ class Threads(Serial):
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()
-            finally:
+            finally:  # an error, or a caller that asks for no more
                 for future in waiting:
                     future.cancel()
 
@@ -186,6 +187,7 @@ class Tree(Generic[S]):
         self.stack = list(stack)
 
     def add(self, leaf: S) -> None:
+        # As in a binary counter: two nodes of one level carry over into one of the next.
         level, top = 0, leaf
         while self.stack and self.stack[-1][0] == level:
             top = self.stack.pop()[1].merge(top)
@@ -194,6 +196,7 @@ class Tree(Generic[S]):
 
     def root(self) -> S:
         """All leaves merged."""
+        # What is left has no right neighbour: from the smallest up, each joins the larger one before it.
         nodes = [node for _, node in self.stack]
         return reduce(lambda right, left: left.merge(right), reversed(nodes))
 

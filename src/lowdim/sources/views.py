@@ -228,6 +228,11 @@ class Joined(Source):
     def overhead(self) -> int:
         return sum(source.leaf.overhead for source in (self.first, self.second) if source is not None)
 
+    def unchanged(self, where: str = "") -> None:
+        for source in (self.first, self.second):
+            if source is not None:
+                source.leaf.unchanged(where)
+
     @contextmanager
     def spooled(self, folder: Path | None) -> Iterator[None]:
         with ExitStack() as stack:
