@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis, Run
-from lowdim.engine.em import Anderson, em
-from lowdim.engine.fit import Monitor
+from lowdim.engine.fit import Anderson, Monitor, em
 from lowdim.engine.fold import fold
 from lowdim.engine.plan import Cost, plan
 from lowdim.engine.statistics import Sum

@@ -194,6 +194,7 @@ def test_axes_of_answers_are_turned_and_hold_up(tmp_path):
     assert again.axes == found.axes and np.array_equal(again.stability.axes, found.stability.axes)
 
 
+@pytest.mark.slow
 def test_a_file_of_answers_is_placed_a_piece_at_a_time(made, monkeypatch):
     """Words in text, Parquet, a folder of it and Arrow: the rows lie where those of a table in memory lie."""
     found, _, folder = made

@@ -129,10 +129,6 @@ class Columns(NamedTuple):
         )
 
     @property
-    def gaps(self) -> bool:
-        return self.holes > 0
-
-    @property
     def variance(self) -> Array:
         """Variance (1/n) of the seen cells of each column."""
         return self.scatter / np.where(self.seen > 0, self.seen, 1.0)
@@ -164,16 +160,16 @@ class BlockSurvey(NamedTuple):
     gaps: Pairs | None
 
     def merge(self, other: Self) -> Self:
-        return type(self)(*(_both(a, b) for a, b in zip(self, other, strict=True)))
+        both = zip(self, other, strict=True)
+        return type(self)(*(b if a is None else a if b is None else a.merge(b) for a, b in both))
 
     def pairs(self) -> Pairs:
         """Everything as pairwise sums."""
-        whole: Pairs = _both(as_pairs(self.complete) if self.complete else None, self.gaps)
-        return whole
-
-
-def _both(a: Any, b: Any) -> Any:
-    return b if a is None else a if b is None else a.merge(b)
+        if self.complete is None:
+            assert self.gaps is not None
+            return self.gaps
+        whole = as_pairs(self.complete)
+        return whole if self.gaps is None else whole.merge(self.gaps)
 
 
 def survey_block(block: Block) -> BlockSurvey:

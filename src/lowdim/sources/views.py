@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.scale import LARGEST, moderate_scale
-from lowdim.sources.source import Block, Rows, Source
+from lowdim.sources.source import Block, Header, Rows, Source
 from lowdim.text.messages import error
 
 STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
@@ -210,6 +210,12 @@ class Joined(Source):
         ]
         super().__init__((present.n, sum(widths)), tuple(names), present.weight)
         self.named, self.first, self.second, self.widths = False, first, second, widths
+
+    @property
+    def header(self) -> Header:
+        """What is said of the columns of a fit is said of the first table's."""
+        assert self.first is not None
+        return self.first.header
 
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         parts = [

@@ -157,11 +157,11 @@ class LatentModel(Estimator, Generic[P, R]):
         -------
         ndarray of shape (n, q), or what `out` holds
         """
+        return self._each(self._placed, X, out, run, self._axis_names)
 
-        def places(block: Block) -> Array:
-            return product(self._places(self.params_, self.frame_.inward(block)), self._axes(self.params_))
-
-        return self._each(places, X, out, run, self._axis_names)
+    def _placed(self, block: Block) -> Array:
+        """Where rows of the table lie, in reported coordinates."""
+        return product(self._places(self.params_, self.frame_.inward(block)), self._axes(self.params_))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """`fit` and then `transform` of the same rows; `fit_options` go to `fit`."""
