@@ -216,26 +216,11 @@ def _libraries() -> list[Any]:
 
 
 class _Limit:
-    """Counts who needs one BLAS thread: concurrent fits must not give each other's threads back."""
+    """Who needs one BLAS thread, and how many threads there were: BLAS counts them for the whole process."""
 
     def __init__(self) -> None:
         self.lock, self.users = threading.Lock(), 0
         self.before: list[tuple[Any, int]] = []
-
-    def enter(self) -> None:
-        with self.lock:
-            if self.users == 0:
-                self.before = [(pool, pool.num_threads) for pool in _libraries() if pool.num_threads != 1]
-                for pool, _ in self.before:
-                    pool.set_num_threads(1)
-            self.users += 1
-
-    def leave(self) -> None:
-        with self.lock:
-            self.users -= 1
-            if self.users == 0:
-                for pool, threads in self.before:
-                    pool.set_num_threads(threads)
 
 
 _LIMIT = _Limit()
@@ -243,9 +228,21 @@ _LIMIT = _Limit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS with one thread inside, our own threads outside: steadier bits, and faster on small matrices."""
-    _LIMIT.enter()
+    """BLAS with one thread inside, our own threads outside: steadier bits, and faster on small matrices.
+
+    The first to come takes the threads and the last to go gives them back, for fits may run beside each other.
+    """
+    with _LIMIT.lock:
+        if _LIMIT.users == 0:
+            _LIMIT.before = [(pool, pool.num_threads) for pool in _libraries() if pool.num_threads != 1]
+            for pool, _ in _LIMIT.before:
+                pool.set_num_threads(1)
+        _LIMIT.users += 1
     try:
         yield
     finally:
-        _LIMIT.leave()
+        with _LIMIT.lock:
+            _LIMIT.users -= 1
+            if _LIMIT.users == 0:
+                for pool, threads in _LIMIT.before:
+                    pool.set_num_threads(threads)
