@@ -279,7 +279,7 @@ def stacked(parts: list[tuple[Array, Mask | None]], d: int) -> tuple[Array, Mask
     values = np.concatenate([x for x, _ in parts]) if parts else np.zeros((0, d))
     if all(mask is None for _, mask in parts):
         return values, None
-    return values, np.concatenate([np.ones(x.shape, dtype=bool) if m is None else m for x, m in parts])
+    return values, np.concatenate([Block(*part).seen for part in parts])
 
 
 # the cluster ---------------------------------------------------------------------------------------
