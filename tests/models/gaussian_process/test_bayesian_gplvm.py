@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 import lowdim.models.gaussian_process.bayesian_gplvm as bayesian_gplvm
 import lowdim.models.gaussian_process.gp as gp
 from lowdim import BayesianGPLVM, BayesianPCA, Run, as_source, laws
-from lowdim.models.gaussian_process.bayesian_gplvm_bound import EvidenceBound
+from lowdim.models.gaussian_process.bound import EvidenceBound
 from lowdim.sources.dask.executor import DaskExecutor
 from lowdim.text.kinds import FitError, ModelWarning, OptionError, TableError
 from lowdim.text.messages import LowdimWarning

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.checkpoint.store import remembered
-from lowdim.engine.fold import Run, walk
+from lowdim.engine.fold import Run, remembered, walk
 from lowdim.engine.plan import plan
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array
@@ -158,11 +157,11 @@ class LatentModel(Estimator, Generic[P, R]):
         -------
         ndarray of shape (n, q), or what `out` holds
         """
+        return self._each(self._placed, X, out, run, self._axis_names)
 
-        def places(block: Block) -> Array:
-            return product(self._places(self.params_, self.frame_.inward(block)), self._axes(self.params_))
-
-        return self._each(places, X, out, run, self._axis_names)
+    def _placed(self, block: Block) -> Array:
+        """Where rows of the table lie, in reported coordinates."""
+        return product(self._places(self.params_, self.frame_.inward(block)), self._axes(self.params_))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """`fit` and then `transform` of the same rows; `fit_options` go to `fit`."""

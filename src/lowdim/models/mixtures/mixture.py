@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import Fit
+from lowdim.engine.fit import Fit, em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.plan import Cost, kept_blocks, walking
-from lowdim.maths.kmeans import label_covariances, responsibilities
 from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
@@ -22,6 +20,7 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.components import Component
+from lowdim.models.mixtures.soft_labels import label_covariances, responsibilities
 from lowdim.models.mixtures.starts import (
     StartCovariance,
     choose_centers,

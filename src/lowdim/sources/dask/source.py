@@ -19,8 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Index, Mask
-from lowdim.sources.arrays import check_real
-from lowdim.sources.data_frames import from_pandas, objects_as_numbers
+from lowdim.sources.arrays import check_real, from_pandas, objects_as_numbers
 from lowdim.sources.source import Block, Rows, Source
 from lowdim.text.messages import error, warn
 
@@ -160,7 +159,7 @@ class DaskSource(Source):
         return self.block_of(np.concatenate(rows), 0)
 
     def executor(self) -> Any:
-        from lowdim.sources.dask.executor import DaskExecutor
+        from lowdim.sources.dask.executor import DaskExecutor  # which is made of this module
 
         client = client_in_force()
         return None if client is None else DaskExecutor(client)
@@ -280,7 +279,7 @@ def stacked(parts: list[tuple[Array, Mask | None]], d: int) -> tuple[Array, Mask
     values = np.concatenate([x for x, _ in parts]) if parts else np.zeros((0, d))
     if all(mask is None for _, mask in parts):
         return values, None
-    return values, np.concatenate([np.ones(x.shape, dtype=bool) if m is None else m for x, m in parts])
+    return values, np.concatenate([Block(*part).seen for part in parts])
 
 
 # the cluster ---------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
-from lowdim.sources.files.base import PIECES, WIDEST_FILE, Affordable, FileSource, damaged, runs_of
+from lowdim.sources.files.base import PIECES, WIDEST_FILE, Affordable, FileSource, damaged, row_words, runs_of
 from lowdim.sources.files.sinks import ZARR_MARKS, import_zarr
 from lowdim.sources.source import Rows
 from lowdim.storage.memory import free_memory
@@ -45,7 +45,7 @@ class NpySource(FileSource):
         return load_npy(self.paths[0])
 
     def decode(self, rows: Rows) -> tuple[Array, Mask | None]:
-        self._unchanged(rows)  # before the map is touched: a file that was cut would end the process
+        self.unchanged(row_words(rows))  # before the map is touched: a file that was cut would end the process
         return np.ascontiguousarray(self.reader[rows], dtype=np.float64), None
 
 
