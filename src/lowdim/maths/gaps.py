@@ -156,7 +156,7 @@ def given_seen(deviations: Array, groups: list[Group], P: Array, logdet: float =
     for rows, which, gone in groups:
         m = gone.shape[1]
         open_precision = L[gone[:, :, None], gone[:, None, :]]
-        covs.append(np.linalg.inv(open_precision))
+        covs.append(np.asarray(np.linalg.inv(open_precision), dtype=np.float64))
         logs[rows] += np.linalg.slogdet(open_precision)[1][which] - m * LOG_TWO_PI  # log |C_oo| = log |C| + log |L_mm|
         step = max(GATHERED_NUMBERS // max(m * m, 1), 1)
         for begin in range(0, len(rows) if m else 0, step):

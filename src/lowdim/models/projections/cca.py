@@ -275,13 +275,16 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
     # hooks ---------------------------------------------------------------------------------------
     def _posterior(self, params: CCAParams, block: Block) -> Posterior:
         q = params.W.shape[1]
-        B = np.linalg.solve(params.covariance, params.W)  # E[z | x] = B'(x - mu), and what is open of x adds B' Cov B
+        whole = whitening(params.covariance)
+        B = whole.P @ (whole.P.T @ params.W)  # E[z | x] = B'(x - mu), and what is open of x adds B' Cov B
         complete = (np.eye(q) - params.W.T @ B)[lower(q)]
         rows = standard(block.rows, q)
-        for at, given in given_in_pieces(deviations(params.mu, block), block.mask, whitening(params.covariance)):
+        for at, given in given_in_pieces(deviations(params.mu, block), block.mask, whole):
             rows.mean[at] = given.deviations @ B
             rows.packed[at] = complete + given.open_products(B, lower(q))
             rows.log_density[at] = given.log_density
+        if block.mask is not None:
+            rows.log_density[~block.mask.any(axis=1)] = 0.0  # nothing is seen, and nothing is left to rounding
         return rows
 
     def _decode(self, params: CCAParams, posterior: Posterior) -> Cells:
