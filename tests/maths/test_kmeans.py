@@ -113,3 +113,13 @@ def test_the_first_of_equal_centres_is_the_nearest():
         mu = np.full((1, K, 1), 1.0)
         mu[0, -1] = 2.0
         assert nearest_centers(x, None, mu)[0].tolist() == [0, 0, K - 1]
+
+
+@pytest.mark.parametrize("K", [2, 300])
+def test_labels_name_a_centre_even_where_nothing_can_be_compared(K):
+    """Compiled code sums rows by their labels and asks no questions: one out of range is memory overwritten."""
+    x, mu = np.ones((5, 2)), np.full((1, K, 2), np.nan)
+    label = nearest_centers(x, None, mu)
+    assert label.min() >= 0 and label.max() < K
+    x[2] = np.nan
+    assert nearest_centers(x, None, np.ones((1, K, 2))).max() < K

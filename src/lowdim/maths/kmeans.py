@@ -72,9 +72,10 @@ def rows_in_cache(n: int, K: int) -> list[slice]:
 
 
 def first_largest(score: Array, label: NDArray[np.integer[Any]]) -> Array:
-    """The largest of each column of K x n finite scores, its place into `label`, the first of equals.
+    """The largest of each column of K x n scores, its place into `label`, the first of equals.
 
-    All columns are compared together, without a branch: a byte a score tells which of them is the largest.
+    All columns are compared together, without a branch: a byte a score tells which of them is the largest. Where a
+    score is no number none is, and the last place is given: compiled code counts rows by these labels unasked.
     """
     K, best = len(score), np.asarray(score.max(axis=0), dtype=np.float64)
     if K > MOST_PLACES:
@@ -82,7 +83,7 @@ def first_largest(score: Array, label: NDArray[np.integer[Any]]) -> Array:
         return best
     hit = (score == best).view(np.uint8)
     hit *= _PLACES[-K:, None]
-    np.subtract(K, hit.max(axis=0), out=label, dtype=label.dtype)
+    np.subtract(K, np.maximum(hit.max(axis=0), 1), out=label, dtype=label.dtype)
     return best
 
 

@@ -16,6 +16,7 @@ from lowdim.sources.source import Source
 from lowdim.text.messages import error
 
 SPARSE_SHARE = 0.1  # up to this share of stored cells a sparse matrix is worked on as it is
+MOST_WEIGHT = 1e100  # what weights add up to at most; a smaller share of the whole than one by this counts for nothing
 
 
 class ArraySource(Source):
@@ -192,4 +193,9 @@ def check_weight(weight: Any, n: int) -> Array | None:
         )
     if n and not w.any():
         raise error("LD230", problem="all weights are zero", n=n)
-    return w
+    # squares of rows are multiplied by weights and divided by their sum: all of it has to stay a double
+    with np.errstate(over="ignore"):
+        total = float(w.sum())
+    if n and not 1.0 / MOST_WEIGHT <= total <= MOST_WEIGHT:
+        raise error("LD230", problem=f"they add up to {total:.0e}, out of a range of 1e-100 to 1e100", n=n)
+    return np.where(w < total / MOST_WEIGHT, 0.0, w)
