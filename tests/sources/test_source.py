@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import tile_rows
+from lowdim.sources.source import Block, tile_rows
 from lowdim.text.messages import LowdimError
 from tests.sources.tables import CLEAN, GAPPY, NAMES, N, blocks, same
 
@@ -18,6 +18,20 @@ def test_tiles_depend_on_the_columns_alone(d):
     rows = tile_rows(d)
     assert 256 <= rows <= 8192 and rows & (rows - 1) == 0
     assert as_source(sp.csr_array((3, d))).tile == as_source(sp.csr_array((300, d))).tile == rows
+
+
+def test_what_a_block_leaves_out_is_there_as_arrays():
+    x = np.array([[1.0, 0.0], [2.0, 3.0], [4.0, 5.0]])
+    whole = Block(x, start=7)
+    assert whole.seen.all() and whole.seen.shape == x.shape and whole.times.tolist() == [1.0, 1.0, 1.0]
+    assert whole.with_nan is x
+    mask = np.array([[True, False], [True, True], [True, True]])
+    block = Block(x, mask, np.array([2.0, 0.0, 1.0]), 7)
+    assert block.seen is mask and block.times.tolist() == [2.0, 0.0, 1.0]
+    assert np.isnan(block.with_nan).tolist() == (~mask).tolist()
+    assert block.take(np.array([2, 0])).x.tolist() == [[4.0, 5.0], [1.0, 0.0]]
+    assert block.take(np.array([2, 0])).times.tolist() == [1.0, 2.0]
+    assert block.part(1, 3).mask is None and block.part(1, 3).start == 8  # no gaps there
 
 
 def test_blocks_cover_every_row_once_and_tiles_cut_them():

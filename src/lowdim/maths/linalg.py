@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Index = NDArray[np.intp]
 EPS = float(np.finfo(np.float64).eps)
 FULL_SHARE = 0.3  # above this share of a spectrum, computing all of it is faster
 VECTORISED = 12  # up to this order a Cholesky written over rows beats batched LAPACK (measured)

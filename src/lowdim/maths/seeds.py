@@ -6,6 +6,12 @@ Rows drawn by `sample` and `impute` are [seed, row] and [seed, draw, row], the s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
+from lowdim.maths.linalg import Array
+
 KMEANS_SAMPLE = 0  # rows among which centres are drawn
 KERNEL_FEATURES = 6  # random features or landmarks of kernel PCA
 EVIDENCE_SAMPLE = 7  # rows on which dimensions are judged
@@ -39,3 +45,8 @@ ROBUST_FIT = 91  # folds of rows, directions along which far rows are looked for
 RANDOM_FIELD = 450
 COMPLETION_TRIAL = 451  # cells hidden to choose the model of unseen ones
 SHARED = {"FORECAST_LOADINGS", "BAYESIAN_GPLVM_START"}  # these have the number of another stream
+
+
+def normals(rng: Sequence[np.random.Generator], k: int) -> Array:
+    """k standard normal numbers for each row, each row's from a generator of its own."""
+    return np.array([row.standard_normal(k) for row in rng]).reshape(len(rng), k)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
 from lowdim.text.messages import LowdimError, error
 
 TILE_CELLS = 2**20  # 8 MB of float64: a tile stays in the last-level cache while BLAS works on it
@@ -42,13 +42,34 @@ class Block(NamedTuple):
         """The number of rows, each counted by its weight."""
         return float(self.x.shape[0]) if self.weight is None else float(self.weight.sum())
 
-    def part(self, begin: int, end: int) -> Block:
-        """Rows begin to end of this block; a part that has no gaps is complete."""
-        mask = None if self.mask is None else self.mask[begin:end]
+    @property
+    def seen(self) -> Mask:
+        """The mask as an array, also of a complete block."""
+        return np.ones(self.x.shape, dtype=bool) if self.mask is None else self.mask
+
+    @property
+    def times(self) -> Array:
+        """The weights as an array: how many times each row counts."""
+        return np.ones(self.rows) if self.weight is None else self.weight
+
+    @property
+    def with_nan(self) -> Array:
+        """The cells, gaps as NaN."""
+        return self.x if self.mask is None else np.where(self.mask, self.x, np.nan)
+
+    def take(self, rows: slice | Index | Mask) -> Block:
+        """These rows of the block in this order; where they have no gaps they are complete.
+
+        `start` is the block's own: it says nothing of rows that are no longer one after the other.
+        """
+        mask = None if self.mask is None else self.mask[rows]
         if mask is not None and mask.all():
             mask = None
-        weight = None if self.weight is None else self.weight[begin:end]
-        return Block(self.x[begin:end], mask, weight, self.start + begin)
+        return Block(self.x[rows], mask, None if self.weight is None else self.weight[rows], self.start)
+
+    def part(self, begin: int, end: int) -> Block:
+        """Rows begin to end of this block."""
+        return self.take(slice(begin, end))._replace(start=self.start + begin)
 
     def tiles(self, tile: int) -> Iterator[Block]:
         """The block cut into tiles, the leaves of every fold."""
