@@ -1,0 +1,385 @@
+"""Mixtures of any parts, and the ones with names: of Gaussians, of probabilistic PCAs, of factor analysers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from lowdim.models.base.estimator import COUNT, WHOLE, Rule
+from lowdim.models.linear.factor_analysis import FactorAnalysis
+from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.models.mixtures.mixture import MixtureModel
+from lowdim.models.mixtures.parts import COVARIANCE_TYPES, Parts, parts_of
+
+
+class Mixture(MixtureModel):
+    """A mixture of any components: p(x) = sum_k pi_k p_k(x), by maximum likelihood, gaps welcome.
+
+    The latent position is one-of-K, so `transform` gives responsibilities p(k | seen cells of the row), `predict`
+    the likeliest component; `impute` mixes the components' conditional means, its spread is that within and between
+    components. `sample` gives rows only, not their labels.
+
+    Parameters
+    ----------
+    component : {"full", "tied", "diag", "spherical"} or estimator, default="full"
+        Gaussians with such covariances, or ProbabilisticPCA or FactorAnalysis, not fitted.
+    n_clusters : int, default=2
+        The number K of components.
+    tol : float, default=1e-8
+        EM ends when the log-likelihood can gain no more than this, in nats a row.
+    max_iter : int, default=1000
+        The most passes over the table.
+    n_init : int, default=10
+        Starts that are compared on a sample; the best goes on with all rows.
+    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
+        Centres to start from.
+    reg_covar : float, default=1e-6
+        No covariance falls below this share of the variances about the first start's centres: the likelihood then
+        has a maximum, and a component on that floor is named (LD251).
+    calibrate : bool, default=True
+        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
+        and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the starts and of the cells held back; None is 0.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_clusters,)
+        The shares pi_k.
+    means_ : array of shape (n_clusters, n_features)
+        The components' means.
+    covariances_ : array
+        Of Gaussians, in scikit-learn's shapes for such covariances.
+    components_ : array of shape (n_clusters, n_axes, n_features)
+        W of each linear component; there, in place of `covariances_`.
+    noise_variance_ : array of shape (n_clusters,) or (n_clusters, n_features)
+        The noise of each linear component.
+    n_parameters_ : int
+        The numbers fitted, as `bic` and `aic` count them.
+    n_clusters_ : int
+        The number of components.
+    calibration_ : float
+        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
+
+    References
+    ----------
+    M. E. Tipping and C. M. Bishop, "Mixtures of probabilistic principal component analyzers", Neural Computation 11
+    (1999), 443-482.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0, 0.1], [0.2, np.nan], [0.1, 0.0], [5.0, 5.2], [5.1, np.nan], [4.9, 5.0]])
+    >>> labels = Mixture("spherical", 2).fit(X).predict(X)
+    >>> labels.tolist() in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
+    True
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, **MixtureModel._rules}
+
+    def __init__(
+        self,
+        component: Any = "full",
+        n_clusters: int = 2,
+        *,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        n_init: int = 10,
+        init: Any = "k-means++",
+        reg_covar: float = 1e-6,
+        calibrate: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.component = component
+        self.n_clusters = n_clusters
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init = init
+        self.reg_covar = reg_covar
+        self.calibrate = calibrate
+        self.random_state = random_state
+
+    def _parts(self) -> Parts:
+        return parts_of(self.component)
+
+
+class GaussianMixture(MixtureModel):
+    """A mixture of Gaussians with full, tied, diagonal or spherical covariances, gaps welcome.
+
+    p(x) = sum_k pi_k N(x | mu_k, C_k); with gaps every row counts by the density of its seen cells, exactly.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        The number K of components, under scikit-learn's name; the other mixtures call it `n_clusters`.
+    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
+        Any covariance, one for all components, diagonal ones, or multiples of the identity.
+    tol : float, default=1e-8
+        EM ends when the log-likelihood can gain no more than this, in nats a row.
+    reg_covar : float, default=1e-6
+        A floor and not an addition: no covariance falls below this share of the variances about the starting
+        centres, in any direction; a component on that floor is named (LD251).
+    max_iter : int, default=1000
+        The most passes over the table.
+    n_init : int, default=10
+        Starts that are compared on a sample; the best goes on with all rows.
+    init : {"k-means++", "random"} or array of means, one row a component, default="k-means++"
+        Centres to start from.
+    calibrate : bool, default=True
+        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
+        and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the starts and of the cells held back; None is 0.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_components,)
+        The shares pi_k.
+    means_ : array of shape (n_components, n_features)
+        The components' means mu_k.
+    covariances_ : array of shape (n_components, n_features, n_features)
+        For "full"; (n_features, n_features) for "tied", (n_components, n_features) for "diag", (n_components,) for
+        "spherical".
+    n_parameters_ : int
+        The numbers fitted, as `bic` and `aic` count them.
+    n_clusters_ : int
+        The number of components.
+    calibration_ : float
+        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
+
+    Notes
+    -----
+    `sample` gives rows only, where scikit-learn's gives rows and labels.
+
+    References
+    ----------
+    A. P. Dempster, N. M. Laird and D. B. Rubin, "Maximum likelihood from incomplete data via the EM algorithm",
+    Journal of the Royal Statistical Society B 39 (1977), 1-38.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((90, 2)) + np.repeat([0.0, 7.0, 14.0], 30)[:, None]
+    >>> GaussianMixture(3, covariance_type="tied").fit(X).weights_.round(2).tolist()
+    [0.33, 0.33, 0.33]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {
+        "n_components": COUNT,
+        "covariance_type": Rule(lambda v: isinstance(v, str) and v in COVARIANCE_TYPES, f"one of {COVARIANCE_TYPES}"),
+        **MixtureModel._rules,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-8,
+        reg_covar: float = 1e-6,
+        max_iter: int = 1000,
+        n_init: int = 10,
+        init: Any = "k-means++",
+        calibrate: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init = init
+        self.calibrate = calibrate
+        self.random_state = random_state
+
+    def _parts(self) -> Parts:
+        return parts_of(self.covariance_type)
+
+    def _count(self) -> int:
+        return int(self.n_components)
+
+
+class MixtureOfPPCA(MixtureModel):
+    """A mixture of probabilistic PCAs: K clusters, each with q axes and isotropic noise of its own, gaps welcome.
+
+    p(x) = sum_k pi_k N(x | mu_k, W_k W_k' + s2_k I). Complete tables: W_k and s2_k in closed form from the weighted
+    moments in every step; gaps: parameter-expanded EM. `sample` gives rows only, not their labels.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+        The number K of components.
+    n_components : int, default=1
+        The number q of axes of each.
+    tol : float, default=1e-8
+        EM ends when the log-likelihood can gain no more than this, in nats a row.
+    max_iter : int, default=1000
+        The most passes over the table.
+    n_init : int, default=10
+        Starts that are compared on a sample; the best goes on with all rows.
+    init : {"k-means++", "random"} or array of means, one row a component, default="k-means++"
+        Centres to start from.
+    calibrate : bool, default=True
+        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
+        and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the starts and of the cells held back; None is 0.
+    reg_covar : float, default=1e-6
+        No noise variance falls below this share of the variance about the starting centres.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_clusters,)
+        The shares pi_k.
+    means_ : array of shape (n_clusters, n_features)
+        The components' means mu_k.
+    components_ : array of shape (n_clusters, n_components, n_features)
+        The axes W_k of each component, one a row.
+    noise_variance_ : array of shape (n_clusters,)
+        The noise variances s2_k.
+    n_parameters_ : int
+        The numbers fitted, as `bic` and `aic` count them.
+    n_clusters_ : int
+        The number of components.
+    calibration_ : float
+        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
+
+    References
+    ----------
+    M. E. Tipping and C. M. Bishop, "Mixtures of probabilistic principal component analyzers", Neural Computation 11
+    (1999), 443-482.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((60, 4)) + np.repeat([[0.0], [9.0]], 30, axis=0)
+    >>> MixtureOfPPCA(2, 1).fit(X).weights_.round(2).tolist()
+    [0.5, 0.5]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "n_components": WHOLE, **MixtureModel._rules}
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        n_components: int = 1,
+        *,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        n_init: int = 10,
+        init: Any = "k-means++",
+        reg_covar: float = 1e-6,
+        calibrate: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init = init
+        self.reg_covar = reg_covar
+        self.calibrate = calibrate
+        self.random_state = random_state
+
+    def _parts(self) -> Parts:
+        return parts_of(ProbabilisticPCA(self.n_components))
+
+
+class MixtureOfFA(MixtureModel):
+    """A mixture of factor analysers: K clusters, each with q factors and a noise variance for every column.
+
+    p(x) = sum_k pi_k N(x | mu_k, W_k W_k' + Psi_k), Psi_k diagonal; the columns' units do not matter, and gaps are
+    welcome. `sample` gives rows only, not their labels.
+
+    Parameters
+    ----------
+    n_clusters : int, default=2
+        The number K of components.
+    n_components : int, default=1
+        The number q of axes of each.
+    tol : float, default=1e-8
+        EM ends when the log-likelihood can gain no more than this, in nats a row.
+    max_iter : int, default=1000
+        The most passes over the table.
+    n_init : int, default=10
+        Starts that are compared on a sample; the best goes on with all rows.
+    init : {"k-means++", "random"} or array of means, one row a component, default="k-means++"
+        Centres to start from.
+    calibrate : bool, default=True
+        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
+        and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
+    random_state : int, Generator, RandomState or None, default=0
+        The seed of the starts and of the cells held back; None is 0.
+    reg_covar : float, default=1e-4
+        No noise variance falls below this share of its column's variance about the starting centres; higher than for
+        other mixtures since, as in factor analysis, uniquenesses like to run into it.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_clusters,)
+        The shares pi_k.
+    means_ : array of shape (n_clusters, n_features)
+        The components' means mu_k.
+    components_ : array of shape (n_clusters, n_components, n_features)
+        The axes W_k of each component, one a row.
+    noise_variance_ : array of shape (n_clusters, n_features)
+        The diagonals of Psi_k.
+    n_parameters_ : int
+        The numbers fitted, as `bic` and `aic` count them.
+    n_clusters_ : int
+        The number of components.
+    calibration_ : float
+        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
+    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
+        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
+
+    References
+    ----------
+    Z. Ghahramani and G. E. Hinton, "The EM algorithm for mixtures of factor analyzers", technical report CRG-TR-96-1,
+    University of Toronto (1996); here with noise of its own for every cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 1)) * [1.0, 2.0, 1.0, 2.0] + rng.standard_normal((200, 4))
+    >>> X[:100] += 9.0
+    >>> MixtureOfFA(2, 1).fit(X).weights_.round(2).tolist()
+    [0.5, 0.5]
+    """
+
+    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "n_components": WHOLE, **MixtureModel._rules}
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        n_components: int = 1,
+        *,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        n_init: int = 10,
+        init: Any = "k-means++",
+        reg_covar: float = 1e-4,
+        calibrate: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.init = init
+        self.reg_covar = reg_covar
+        self.calibrate = calibrate
+        self.random_state = random_state
+
+    def _parts(self) -> Parts:
+        return parts_of(FactorAnalysis(self.n_components))
