@@ -112,10 +112,10 @@ class GivenSeen(NamedTuple):
         t = t * root[:, None]
         S = t.T @ t
         if self.groups:
-            S += self._open_scatter(weight)
+            S += self.open_scatter(weight)
         return Scatter(float(w.sum()), float(weight @ self.log_density), root @ t, S)
 
-    def _open_scatter(self, weight: Array) -> Array:
+    def open_scatter(self, weight: Array) -> Array:
         """The sum over rows of the conditional covariances of their gaps, d x d."""
         d = self.deviations.shape[1]
         total = np.zeros(d * d)

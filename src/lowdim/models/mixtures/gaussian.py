@@ -43,6 +43,7 @@ class FullGaussian:
     """The hooks of a latent model for x ~ N(mu, C); where a row lies says nothing, so its posterior is of its cells."""
 
     _own_units = True
+    n_components = 0
 
     def _posterior(self, p: GaussianParams, block: Block, groups: list[Group] | None = None) -> GivenSeen:
         r = block.x - p.mu

@@ -10,6 +10,7 @@ may share a covariance, and what Bayesian PCA believes of its parameters counts 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -52,15 +53,8 @@ class Parts:
     def __init__(self, model: Any) -> None:
         self.model = model
         self.unit_free: bool = model._own_units  # whether it is the same whatever the columns' units
-
-    @property
-    def has_axes(self) -> bool:
-        return self.model.n_components is None or int(self.model.n_components) > 0
-
-    @property
-    def correlated(self) -> bool:
-        """Whether columns may go together within a part."""
-        return self.has_axes
+        self.has_axes = model.n_components is None or model.n_components > 0
+        self.correlated = self.has_axes  # whether columns may go together within a part
 
     def uses_moments(self, gaps: bool, d: int) -> bool:
         """Whether the M-step is made from a part's weighted moments alone."""
@@ -308,11 +302,11 @@ class BayesianParts(Parts):
 class GaussianParts(Parts):
     """Full Gaussians; `tied=True` gives all of them one covariance."""
 
-    has_axes, correlated, needs_squares = False, True, True
+    needs_squares = True
 
     def __init__(self, *, tied: bool = False) -> None:
         super().__init__(FullGaussian())
-        self.tied = tied
+        self.tied, self.correlated = tied, True
 
     def start(self, about: StartCovariance, low: Array, n: float) -> GaussianParams:
         assert about.C is not None
@@ -377,5 +371,11 @@ def parts_of(component: Any) -> Parts:
     if kind is str and component in COVARIANCE_TYPES:
         if component in ("full", "tied"):
             return GaussianParts(tied=component == "tied")
-        return LinearParts(FactorAnalysis(0) if component == "diag" else ProbabilisticPCA(0))
+        return linear_parts(0, own_units=component == "diag")
     raise error("LD250", component=component)
+
+
+@cache
+def linear_parts(q: int, *, own_units: bool) -> LinearParts:
+    """Factor analysis, or without units of the columns' own probabilistic PCA, with q axes."""
+    return LinearParts(FactorAnalysis(q) if own_units else ProbabilisticPCA(q))

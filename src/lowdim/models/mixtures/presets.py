@@ -5,23 +5,25 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from lowdim.models.base.estimator import COUNT, WHOLE, Rule
-from lowdim.models.linear.factor_analysis import FactorAnalysis
-from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixtures.mixture import MixtureModel
-from lowdim.models.mixtures.parts import COVARIANCE_TYPES, Parts, parts_of
+from lowdim.models.mixtures.parts import COVARIANCE_TYPES, Parts, linear_parts, parts_of
 
 
 class Mixture(MixtureModel):
-    """A mixture of any components: p(x) = sum_k pi_k p_k(x), by maximum likelihood, gaps welcome.
+    """A mixture of any parts: p(x) = sum_k pi_k p_k(x), gaps welcome.
 
-    The latent position is one-of-K, so `transform` gives responsibilities p(k | seen cells of the row), `predict`
+    Each part is a model of its own, fitted by its own steps of EM to all rows, each counted by the part's share in it.
+    Parts are fitted by maximum likelihood, those of `BayesianPCA` by variational Bayes (`objective_` is then the
+    evidence bound, and axes that a part's rows do not support are switched off); those of `RobustPPCA` are Student's,
+    so that far rows turn none of them. The latent position is one-of-K, so `transform` gives responsibilities p(k | seen cells of the row), `predict`
     the likeliest component; `impute` mixes the components' conditional means, its spread is that within and between
     components. `sample` gives rows only, not their labels.
 
     Parameters
     ----------
     component : {"full", "tied", "diag", "spherical"} or estimator, default="full"
-        Gaussians with such covariances, or ProbabilisticPCA or FactorAnalysis, not fitted.
+        Gaussians with such covariances, or one of ProbabilisticPCA, FactorAnalysis, RobustPPCA and BayesianPCA, not
+        fitted: what its parts are. Its own `tol` and `max_iter` are not used.
     n_clusters : int, default=2
         The number K of components.
     tol : float, default=1e-8
@@ -50,9 +52,11 @@ class Mixture(MixtureModel):
     covariances_ : array
         Of Gaussians, in scikit-learn's shapes for such covariances.
     components_ : array of shape (n_clusters, n_axes, n_features)
-        W of each linear component; there, in place of `covariances_`.
+        W of each linear part; there, in place of `covariances_`.
     noise_variance_ : array of shape (n_clusters,) or (n_clusters, n_features)
-        The noise of each linear component.
+        The noise of each linear part.
+    dof_, n_axes_ : arrays of shape (n_clusters,)
+        Degrees of freedom of each `RobustPPCA`; axes kept of each `BayesianPCA`.
     n_parameters_ : int
         The numbers fitted, as `bic` and `aic` count them.
     n_clusters_ : int
@@ -100,6 +104,14 @@ class Mixture(MixtureModel):
         self.reg_covar = reg_covar
         self.calibrate = calibrate
         self.random_state = random_state
+
+    @property
+    def _objective_name(self) -> str:  # type: ignore[override]
+        return "log-likelihood" if isinstance(self.component, str) else self.component._objective_name
+
+    @property
+    def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]
+        return {} if isinstance(self.component, str) else self.component._laws_broken
 
     def _parts(self) -> Parts:
         return parts_of(self.component)
@@ -290,7 +302,7 @@ class MixtureOfPPCA(MixtureModel):
         self.random_state = random_state
 
     def _parts(self) -> Parts:
-        return parts_of(ProbabilisticPCA(self.n_components))
+        return linear_parts(int(self.n_components), own_units=False)
 
 
 class MixtureOfFA(MixtureModel):
@@ -382,4 +394,4 @@ class MixtureOfFA(MixtureModel):
         self.random_state = random_state
 
     def _parts(self) -> Parts:
-        return parts_of(FactorAnalysis(self.n_components))
+        return linear_parts(int(self.n_components), own_units=True)
