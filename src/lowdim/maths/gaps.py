@@ -151,14 +151,15 @@ class GivenSeen(NamedTuple):
 def given_seen(deviations: Array, groups: list[Group], P: Array, logdet: float = 0.0) -> GivenSeen:
     """Rows of x - mu, zero at gaps, given what is seen of them; N(mu, C) has P P' = C^-1 and log |C| = logdet."""
     n, d = deviations.shape
-    filled, logs, covs = deviations, np.full(n, d * LOG_TWO_PI + logdet), []
+    covs: list[Array] = []
+    filled, logs = deviations, np.full(n, d * LOG_TWO_PI + logdet)
     if groups:
         L = P @ P.T
         pull, filled = deviations @ L, deviations.copy()
     for rows, which, gone in groups:
         m = gone.shape[1]
         open_precision = L[gone[:, :, None], gone[:, None, :]]
-        covs.append(np.linalg.inv(open_precision))
+        covs.append(np.asarray(np.linalg.inv(open_precision), dtype=np.float64))
         logs[rows] += np.linalg.slogdet(open_precision)[1][which] - m * LOG_TWO_PI  # log |C_oo| = log |C| + log |L_mm|
         step = max(GATHERED_NUMBERS // max(m * m, 1), 1)
         for begin in range(0, len(rows) if m else 0, step):

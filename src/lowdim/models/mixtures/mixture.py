@@ -208,8 +208,8 @@ class MixtureModel(CalibratedCells, LatentModel):
                 about = wide_covariance(centers, unit, survey.source.sample(WIDE_START_ROWS))
             else:
                 about = fold(partial(within_sums, centers, unit), survey.source, run).covariance()
-            low = about.variance_bounds(unit, parts.unit_free, share)
-            return self._about(survey, centers, about, low), int(not wide)
+            bounds = about.variance_bounds(unit, parts.unit_free, share)
+            return self._about(survey, centers, about, bounds), int(not wide)
         more = START_ROWS_EACH * K
         sample = survey.source.sample(WIDE_START_ROWS + more if wide else max(START_ROWS, more))
         seed, far = seed_of(self.random_state), self.init != "random"
@@ -223,7 +223,8 @@ class MixtureModel(CalibratedCells, LatentModel):
             far=far,
             white=parts.correlated,
         )
-        starts, flat, low = [], [], None
+        starts, flat = [], []
+        low: Array | None = None
         for centers, labels in sets:
             sums = None if wide else within_sums(centers, unit, sample, labels)
             about = wide_covariance(centers, unit, sample) if sums is None else sums.covariance()

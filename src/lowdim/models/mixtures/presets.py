@@ -15,9 +15,11 @@ class Mixture(MixtureModel):
     Each part is a model of its own, fitted by its own steps of EM to all rows, each counted by the part's share in it.
     Parts are fitted by maximum likelihood, those of `BayesianPCA` by variational Bayes (`objective_` is then the
     evidence bound, and axes that a part's rows do not support are switched off); those of `RobustPPCA` are Student's,
-    so that far rows turn none of them. The latent position is one-of-K, so `transform` gives responsibilities p(k | seen cells of the row), `predict`
-    the likeliest component; `impute` mixes the components' conditional means, its spread is that within and between
-    components. `sample` gives rows only, not their labels.
+    so that far rows turn none of them.
+
+    The latent position is one-of-K, so `transform` gives responsibilities p(k | seen cells of the row), `predict`
+    the likeliest part; `impute` mixes the parts' conditional means, its spread is that within and between parts.
+    `sample` gives rows only, not their labels.
 
     Parameters
     ----------
