@@ -69,6 +69,26 @@ class Run(NamedTuple):
     callback: Callable[[Any], bool | None] | None = None
     verbose: int = 0
 
+    @property
+    def memory_of_folds(self) -> Memory | None:
+        """What remembers the folds of this fit; None where nothing does, or not yet (`remembered`)."""
+        return None if isinstance(self.checkpoint, str | PathLike) else self.checkpoint
+
+
+@contextmanager
+def remembered(model: Any, source: Source, run: Run) -> Iterator[Run]:
+    """The run of a fit with the memory of its checkpoint, where one is asked for; text is parsed once meanwhile."""
+    if isinstance(run.checkpoint, str | PathLike):
+        # The checkpoint's modules rest on this one, and no other fit has to enter them.
+        from lowdim.engine.checkpoint.store import Checkpoint
+
+        with Checkpoint(run.checkpoint, model, source) as kept, source.spooled(kept.folder):
+            yield run._replace(checkpoint=kept)
+    else:
+        with source.spooled(None):
+            yield run
+    source.leaf.unchanged()
+
 
 def recalled(run: Run, name: str, f: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """The function, remembered by the run's checkpoint where there is one.
@@ -76,8 +96,8 @@ def recalled(run: Run, name: str, f: Callable[[Array], Array]) -> Callable[[Arra
     f must depend on x alone and leave nothing behind: on a repeat it is not called. The first of its numbers is the
     objective, to be raised. Passes over rows need none of this: their folds are remembered.
     """
-    memory = run.checkpoint
-    return f if memory is None or isinstance(memory, str | PathLike) else partial(memory.recall, name, f)
+    memory = run.memory_of_folds
+    return f if memory is None else partial(memory.recall, name, f)
 
 
 class Serial:
@@ -122,7 +142,7 @@ def executor(run: Run, source: Source) -> Executor:
     if run.engine == "threads":
         return source.leaf.executor() or Threads()
     if run.engine == "dask":
-        from lowdim.sources.dask.executor import DaskExecutor
+        from lowdim.sources.dask.executor import DaskExecutor  # no other engine has to import it
 
         return DaskExecutor()
     if isinstance(run.engine, str):
@@ -133,10 +153,11 @@ def executor(run: Run, source: Source) -> Executor:
 def fold(f: Callable[[Block], S], source: Source, run: Run) -> S:
     """The merged statistics of every tile of the source."""
     engine = executor(run, source)
+    source.leaf.unchanged()
     with one_blas_thread():
-        if run.checkpoint is None or isinstance(run.checkpoint, str | PathLike):
-            return tree(engine.map(partial(node, f, source.tile), source))
-        return run.checkpoint.fold(f, source, engine)
+        if run.memory_of_folds is not None:
+            return run.memory_of_folds.fold(f, source, engine)
+        return tree(engine.map(partial(node, f, source.tile), source))
 
 
 def node(f: Callable[[Block], S], tile: int, blocks: Iterable[Block]) -> S:
@@ -186,28 +207,32 @@ def tree(leaves: Iterable[S]) -> S:
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
+def _libraries() -> list[Any]:
+    """The thread pools of BLAS and OpenMP in this process; looking for them takes milliseconds."""
+    return list(ThreadpoolController().lib_controllers)
 
 
 class _Limit:
     """Counts who needs one BLAS thread: concurrent fits must not give each other's threads back."""
 
     def __init__(self) -> None:
-        self.lock, self.users, self.held = threading.Lock(), 0, None
+        self.lock, self.users = threading.Lock(), 0
+        self.before: list[tuple[Any, int]] = []
 
     def enter(self) -> None:
         with self.lock:
             if self.users == 0:
-                self.held = _libraries().limit(limits=1)
+                self.before = [(pool, pool.num_threads) for pool in _libraries() if pool.num_threads != 1]
+                for pool, _ in self.before:
+                    pool.set_num_threads(1)
             self.users += 1
 
     def leave(self) -> None:
         with self.lock:
             self.users -= 1
-            if self.users == 0 and self.held is not None:
-                self.held.restore_original_limits()
-                self.held = None
+            if self.users == 0:
+                for pool, threads in self.before:
+                    pool.set_num_threads(threads)
 
 
 _LIMIT = _Limit()

@@ -1,4 +1,4 @@
-"""A Gaussian seen through gaps: a whole one, N(mu, C), and the linear-Gaussian model where its gaps have few patterns.
+"""A whole Gaussian N(mu, C) seen through gaps.
 
 With the precision L = C^-1 and the gaps m of a row whose seen cells are o, the gaps given the seen cells are
 N(mu_m - L_mm^-1 L_mo (x_o - mu_o), L_mm^-1): only matrices as large as the gaps are inverted, one for each pattern of
@@ -14,16 +14,14 @@ Reference: conditional Gaussians by precisions, Bishop (2006) eq. 2.73-2.75; EM 
 
 from __future__ import annotations
 
-from functools import reduce
 from operator import add
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from lowdim.maths.gaussian import LOG_TWO_PI, Mask, Sums, light, posterior, sums
-from lowdim.maths.linalg import Array, Index, distinct
+from lowdim.maths.gaussian import LOG_TWO_PI
+from lowdim.maths.linalg import Array, Index, Mask, distinct
 
-ROWS_A_PATTERN = 250  # rows with the same gaps from which each pattern is taken by itself: one costs 0.8 ms
 NEGLIGIBLE_SHARE = 1e-40  # a weight that changes no digit of a sum, however far the row
 GATHERED_NUMBERS = 2**20  # numbers (8 MB) of the little matrices that are brought beside their rows at a time
 
@@ -168,34 +166,3 @@ def given_seen(deviations: Array, groups: list[Group], P: Array, logdet: float =
             filled[at] = -(covs[-1][which[part]] @ pull[at][:, :, None])[:, :, 0]
     white = filled @ P
     return GivenSeen(filled, -0.5 * (logs + np.einsum("ij,ij->i", white, white)), groups, covs)
-
-
-# a linear-Gaussian model --------------------------------------------------------------------------------
-def pattern_sums(x: Array, mask: Mask, weight: Array | None, params: tuple[Array, Array, Array]) -> Sums | None:
-    """The statistics of a block with few patterns of gaps, (W, mu, psi) given: each pattern is a complete table.
-
-    None where the patterns are many, and one product over all rows is quicker.
-    """
-    if light(params[0]) or not len(mask):
-        return None
-    first, of = distinct(mask)
-    if len(first) * ROWS_A_PATTERN > len(mask):
-        return None
-    parts = (
-        _sums_of_pattern(x[of == k], mask[row], None if weight is None else weight[of == k], params)
-        for k, row in enumerate(first)
-    )
-    return reduce(Sums.merge, parts)
-
-
-def _sums_of_pattern(x: Array, seen: Mask, weight: Array | None, params: tuple[Array, Array, Array]) -> Sums:
-    """The statistics of rows that all show the same cells; zeros for the columns that none shows."""
-    W, mu, psi = (part[seen] for part in params)
-    part = sums(None, weight, posterior(x[:, seen], None, W, mu, psi), W, psi)
-
-    def in_all(values: Array) -> Array:
-        whole = np.zeros((len(seen), *values.shape[1:]))
-        whole[seen] = values
-        return whole
-
-    return part._replace(A=in_all(part.A), B=in_all(part.B), squares=in_all(part.squares), seen=in_all(part.seen))

@@ -361,6 +361,7 @@ def test_seeds_and_starts():
     assert np.isfinite(GaussianMixture(2, init="random").fit(X).objective_)
 
 
+@pytest.mark.slow
 @quiet
 def test_files_and_models_come_back(tmp_path):
     X, _ = blobs(60, 3, 2, gaps=0.1)

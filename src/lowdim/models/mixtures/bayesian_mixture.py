@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import STOPPED, Fit
+from lowdim.engine.fit import STOPPED, Fit, em
 from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.maths.linalg import Array
-from lowdim.models.base.estimator import COUNT, WHOLE, Absent, Rule
-from lowdim.models.base.results import Certificate
+from lowdim.models.base.estimator import Absent
+from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, none_or, one_of, option
+from lowdim.models.base.results import Fitted
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.bayesian_pca import BayesianPCA, BayesianPCAParams
 from lowdim.models.mixtures.mixture import MixtureModel, MixtureParams, MixtureSums
 from lowdim.models.mixtures.parts import BayesianParts
 from lowdim.models.mixtures.starts import StartCovariance
-from lowdim.sources.source import Block, Header, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame
 
 LEAST_ROWS = 1.0  # a part with less than one row is not fitted anew: the death test takes it away
@@ -77,30 +77,6 @@ class BayesianMixtureOfPPCA(MixtureModel):
     believed of pi, mu, W and tau is found by variational Bayes: axes that the rows of a part do not support are
     switched off, and parts are taken away as long as the evidence bound is higher without them. Gaps are welcome.
 
-    Parameters
-    ----------
-    n_clusters : int, default=6
-        The number of parts to begin with, more than there can be.
-    n_components : int or None, default=None
-        The number of axes each part begins with; None is one less than columns, at most 10.
-    noise : {"part", "column"}, default="part"
-        One noise variance for each part; or one for every column of each part: a mixture of factor analysers.
-    tol : float, default=1e-6
-        A fit ends when the bound can gain no more than this, in nats a row.
-    max_iter : int, default=1000
-        The most passes of one fit; each test of a simpler mixture is one.
-    n_init : int, default=10
-        Starts that are compared on a sample; the best goes on with all rows.
-    init : {"k-means++", "random"} or array of means, one row a part, default="k-means++"
-        Centres to start from.
-    reg_covar : float, default=1e-6
-        No noise variance falls below this share of the variances about the starting centres.
-    calibrate : bool, default=True
-        Of a table with gaps: fit first without 5 to 10 % of the seen cells, and scale intervals so that 90 % ones hold
-        90 % of these; the fit itself has all cells. False: one fit.
-    random_state : int, Generator, RandomState or None, default=0
-        The seed of the starts and of the cells held back; None is 0.
-
     Attributes
     ----------
     n_clusters_ : int
@@ -142,37 +118,31 @@ class BayesianMixtureOfPPCA(MixtureModel):
         "sample_then_fit": "its scores include the parameters' doubt, which more rows lessen",
     }
     n_parameters_ = bic = aic = Absent("its parameters are believed, not counted", "objective_, the evidence bound")
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_clusters": COUNT,
-        "n_components": Rule(lambda v: v is None or WHOLE.holds(v), "None or a whole number >= 0"),
-        "noise": Rule(lambda v: v in ("part", "column"), "'part' or 'column'"),
-        **MixtureModel._rules,
-    }
 
-    def __init__(
-        self,
-        n_clusters: int = 6,
-        n_components: int | None = None,
-        *,
-        noise: str = "part",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        n_init: int = 10,
-        init: Any = "k-means++",
-        reg_covar: float = 1e-6,
-        calibrate: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.noise = noise
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init = init
-        self.reg_covar = reg_covar
-        self.calibrate = calibrate
-        self.random_state = random_state
+    n_clusters: int = option(
+        default=6, rule=COUNT, words="The number of parts to begin with, more than there can be.", kw_only=False
+    )
+    n_components: int | None = option(
+        default=None,
+        rule=none_or(WHOLE),
+        words="The number of axes each part begins with; None is one less than columns, at most 10.",
+        kw_only=False,
+    )
+    noise: str = option(
+        default="part",
+        rule=one_of("part", "column"),
+        kind='{"part", "column"}',
+        words="One noise variance for each part; or one for every column of each part: a mixture of factor analysers.",
+    )
+    tol: float = option(
+        default=1e-6, rule=POSITIVE, words="A fit ends when the bound can gain no more than this, in nats a row."
+    )
+    max_iter: int = option(
+        default=1000, rule=COUNT, words="The most passes of one fit; each test of a simpler mixture is one."
+    )
+
+    def _count(self) -> int:
+        return int(self.n_clusters)
 
     def _parts(self) -> BayesianParts:
         return BayesianParts(BayesianPCA(self.n_components), columns=self.noise == "column")
@@ -200,7 +170,7 @@ class BayesianMixtureOfPPCA(MixtureModel):
         return BayesianMixtureParams(p.log_weights, p.components, False, counts, BOX * sd).weighing(counts)
 
     # fitting ---------------------------------------------------------------------------------------
-    def _one_fit(self, survey: TableSurvey, run: Run, source: Source, limit: int | None = None) -> Fit:
+    def _one_fit(self, survey: TableSurvey, run: Run, source: Source, limit: int | None = None) -> Fit[Any, Any]:
         """A start, and then as long as the bound is higher for it a fit with a part or an axis less."""
         with one_blas_thread():
             params, passes = self._start(survey._replace(source=source), run)
@@ -223,10 +193,10 @@ class BayesianMixtureOfPPCA(MixtureModel):
         return best._replace(params=p._replace(components=parts, log_weights=weights), passes=passes)
 
     # what it says ----------------------------------------------------------------------------------
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        certificate = super()._certify(fit, frame, header)
+    def _reported(self, fit: Fit[Any, Any], frame: Frame) -> Fitted:
+        fitted = super()._reported(fit, frame)
         kept = f"{len(fit.params.components)} of {self.n_clusters} parts kept"
-        return certificate._replace(notes=(*certificate.notes, kept))
+        return fitted._replace(certificate=fitted.certificate._replace(notes=(*fitted.certificate.notes, kept)))
 
 
 def _simpler(parts: BayesianParts, params: BayesianMixtureParams) -> Iterator[BayesianMixtureParams]:

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from functools import partial, reduce
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import Fit
-from lowdim.engine.fold import Run, fold, one_blas_thread, walk
-from lowdim.engine.plan import Cost, kept_blocks, walking
-from lowdim.maths.kmeans import label_covariances, responsibilities
-from lowdim.maths.linalg import Array, Mask, lower
-from lowdim.models.base.calibrated_cells import MOST_ROUNDS, CalibratedCells
-from lowdim.models.base.calibration import inflation_note
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
+from lowdim.engine.fit import Fit, em
+from lowdim.engine.fold import Run, fold, one_blas_thread
+from lowdim.engine.plan import Cost, kept_blocks, plan, walking
+from lowdim.maths.linalg import Array
+from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits, inflation_note
+from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, option, seed_of
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, em_digits
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.alignment import CommonMap, coordinate
 from lowdim.models.mixtures.parts import WIDE_COLUMNS, Parts
+from lowdim.models.mixtures.soft_labels import label_covariances, responsibilities
 from lowdim.models.mixtures.starts import StartCovariance, center_sets, wide_covariance, within_sums
-from lowdim.sources.source import Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
@@ -75,45 +74,68 @@ class MixturePosterior(NamedTuple):
     """A posterior over parts, and the rows it is of: their cells need both."""
 
     mean: Array  # responsibilities, n x K
-    packed: Array  # n x 0; `posterior` makes the covariances
     log_density: Array
-    x: Array
-    mask: Mask | None
+    block: Block  # in the frame
+
+    @property
+    def packed(self) -> Array:
+        """The covariances diag(r) - r r' of which part a row is of."""
+        return label_covariances(self.mean)
+
+    def turned(self, T: Array) -> Posterior:
+        return Posterior(self.mean, self.packed, self.log_density).turned(T)
 
 
-class MixtureModel(CalibratedCells, LatentModel):
-    """What all mixtures share: everything but their options.
+class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
+    """What all mixtures share: everything but how many parts there are, and of what model.
 
     A concrete mixture gives `_parts()`, the model its parts follow, and where its options have other names `_count()`,
     their number.
     """
 
     _rows_to_predict = 512
-    _rules: ClassVar[dict[str, Rule]] = {
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "n_init": COUNT,
-        "init": INIT,
-        "reg_covar": REG_COVAR,
-        "calibrate": TRUTH,
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
     decode = Absent("shares of clusters are no position", "inverse_transform, or predict_cells")
-    n_clusters: int
-    tol: float
-    max_iter: int
-    n_init: int
-    init: Any
-    reg_covar: float
-    calibrate: bool
-    random_state: Any
-    means_: Array
+
+    tol: float = option(
+        default=1e-8,
+        rule=POSITIVE,
+        words="EM ends when the log-likelihood can gain no more than this, in nats a row.",
+    )
+    max_iter: int = option(default=1000, rule=COUNT, words="The most passes over the table.")
+    n_init: int = option(
+        default=10, rule=COUNT, words="Starts that are compared on a sample; the best goes on with all rows."
+    )
+    init: Any = option(
+        default="k-means++",
+        rule=INIT,
+        kind='{"k-means++", "random"} or array of means, one row a component',
+        words="Centres to start from.",
+    )
+    reg_covar: float = option(
+        default=1e-6,
+        rule=REG_COVAR,
+        words="A floor and not an addition: no variance falls below this share of those about the starting centres, in "
+        "any direction; the likelihood then has a maximum, and a component on that floor is named (LD251).",
+    )
+    calibrate: bool = option(
+        default=True,
+        rule=TRUTH,
+        words="Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without "
+        "others), and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one "
+        "fit.",
+    )
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator, RandomState or None",
+        words="The seed of the starts and of the cells held back; None is 0.",
+    )
 
     def _parts(self) -> Parts:
         raise NotImplementedError
 
     def _count(self) -> int:
-        return int(self.n_clusters)
+        raise NotImplementedError
 
     def _floor(self) -> float:
         return max(float(self.reg_covar), LEAST_REG_COVAR)
@@ -162,28 +184,33 @@ class MixtureModel(CalibratedCells, LatentModel):
         return like._replace(log_weights=logs - np.logaddexp.reduce(logs), components=components)
 
     # fitting ------------------------------------------------------------------------------------------
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        parts, K = self._parts(), self._count()
-        if source.n < K:
-            raise error("LD253", n_components=K, n=source.n)
-        wide, standardize = self._is_wide(source.d), bool(getattr(parts.model, "standardize", False))
+    def _check_source(self, source: Source) -> None:
+        super()._check_source(source)
+        if source.n < self._count():
+            raise error("LD253", n_components=self._count(), n=source.n)
+
+    def _fit(self, source: Source, run: Run) -> Fitted:
+        parts = self._parts()
+        standardize = bool(getattr(parts.model, "standardize", False))
+        wide = self._is_wide(source.d)
         survey = survey_table(source, run, standardize=standardize, wide=wide, each=parts.unit_free)
         if not float(survey.columns.variance.mean()) > 0.0:
             raise error("LD254", model=type(self).__name__)
         refit = partial(self._one_fit, survey, run)
-        if self.calibrate and survey.gaps:
+        if survey.gaps and self.calibrate:
+            plan(type(self).__name__, self._cost_of_gaps(source.n, source.d), run, source.leaf)
             # fits without some of the cells tell how wide intervals must be; then one with all of them
-            first = self._held_out_fits(refit, survey, seed_of(self.random_state), run)
+            first = held_out_fits(self, refit, survey, seed_of(self.random_state), run)
             fit = first.then(lambda most: refit(survey.source, limit=most))
         else:
             fit = refit(survey.source)
-        self._warn_of_parts(fit.params, float(fit.stats.n))
-        return fit.restated(survey.log_stretch, survey.passes), survey.frame
+        self._warn_of_parts(fit.params, fit.stats.n)
+        return self._reported(fit, survey.frame).restated(survey.log_stretch, survey.passes)
 
     def _is_wide(self, d: int) -> bool:
         return d > WIDE_COLUMNS and not self._parts().needs_squares
 
-    def _one_fit(self, survey: TableSurvey, run: Run, source: Source, limit: int | None = None) -> Fit:
+    def _one_fit(self, survey: TableSurvey, run: Run, source: Source, limit: int | None = None) -> Fit[Any, Any]:
         """A start and EM on these rows of the table."""
         parts = self._parts()
         with one_blas_thread():
@@ -288,27 +315,26 @@ class MixtureModel(CalibratedCells, LatentModel):
             warn("LD252", model=name, which=_listed(empty), count=len(empty))
 
     # rows --------------------------------------------------------------------------------------------
-    def _posterior(self, params: MixtureParams, block: Block) -> Any:
+    def _posterior(self, params: MixtureParams, block: Block) -> MixturePosterior:
         if block.mask is not None and block.mask.all():
             block = block._replace(mask=None)
         logs = [rows.log_density for rows in self._parts().rows(params.components, block)]
         shares, log_density = responsibilities(params.log_weights, logs, block.mask)
-        nothing = np.zeros((block.rows, 0))
-        return MixturePosterior(np.ascontiguousarray(shares.T), nothing, log_density, block.x, block.mask)
+        return MixturePosterior(np.ascontiguousarray(shares.T), log_density, block)
 
-    def _uncalibrated_cells(self, params: MixtureParams, posterior: Any) -> Cells:
+    def _decode(self, params: MixtureParams, rows: MixturePosterior) -> Cells:
         """Mixed means; the variance of a cell is that within the parts and that between them."""
-        model, block, shares = self._parts().model, _rows(params, posterior), posterior.mean.T[:, :, None]
-        cells = [model._decode(p, model._posterior(p, block)) for p in params.components]
+        model, shares = self._parts().model, rows.mean.T[:, :, None]
+        cells = [model._decode(p, model._posterior(p, rows.block)) for p in params.components]
         mean = sum(share * c.mean for c, share in zip(cells, shares, strict=True))
         var = sum(share * (c.var + (c.mean - mean) ** 2) for c, share in zip(cells, shares, strict=True))
         noise = sum(share * c.noise for c, share in zip(cells, shares, strict=True))
         return Cells(np.asarray(mean), np.asarray(var), np.asarray(noise))
 
-    def _uncalibrated_draw(self, params: MixtureParams, posterior: Any, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: MixtureParams, rows: MixturePosterior, rng: list[np.random.Generator]) -> Array:
         """A part by responsibility for each row, then its cells jointly."""
-        model, block = self._parts().model, _rows(params, posterior)
-        labels = draw_labels(posterior.mean, rng)
+        model, block = self._parts().model, rows.block
+        labels = draw_labels(rows.mean, rng)
         out = np.empty_like(block.x)
         for k in np.unique(labels):
             at, p = np.flatnonzero(labels == k), params.components[k]
@@ -321,22 +347,14 @@ class MixtureModel(CalibratedCells, LatentModel):
         model = self._parts().model
         return params._replace(components=tuple(model._redraw(p, rng) for p in params.components))
 
-    def _prior(self, params: MixtureParams, n: int) -> Posterior:
-        share = np.exp(params.log_weights)
-        packed = np.broadcast_to(label_covariances(share[None]), (n, len(lower(len(share))[0])))
-        return Posterior(np.tile(share, (n, 1)), packed, np.zeros(n))
+    def _prior(self, params: MixtureParams, n: int) -> MixturePosterior:
+        """Rows without any cell: of each part by its weight."""
+        share, shape = np.exp(params.log_weights), (n, len(params.components[0].mu))
+        block = Block(np.zeros(shape), np.zeros(shape, dtype=bool))
+        return MixturePosterior(np.tile(share, (n, 1)), np.zeros(n), block)
 
     def _axes(self, params: MixtureParams) -> Array:
         return np.eye(len(params.log_weights))
-
-    def posterior(self, X: Any, *, run: Run | None = None) -> Posterior:
-        """Responsibilities, their covariances diag(r) - r r', and each row's log density."""
-        source = self.arrange(X)
-        if source.n == 0:
-            raise error("LD160", n=0, least=1)
-        parts = [part for _, part in walk(self._latent, source, run or Run())]
-        share = np.concatenate([part.mean for part in parts])
-        return Posterior(share, label_covariances(share), np.concatenate([part.log_density for part in parts]))
 
     def predict_proba(self, X: Any, *, run: Run | None = None) -> Array:
         """Responsibilities: the probability of each component for each row, n x K."""
@@ -354,9 +372,8 @@ class MixtureModel(CalibratedCells, LatentModel):
     def inverse_transform(self, Z: Any) -> Array:
         """Centres mixed by the shares in each row of Z."""
         check_is_fitted(self)
-        means: Array = self.means_
-        mixed: Array = self._of_places(lambda Z: Z @ means, Z, len(means))
-        return mixed
+        means = self.means_
+        return self._of_places(lambda Z: Z @ means, Z, len(means))
 
     def coordinate(self, X: Any, n_components: int = 2, *, n_neighbors: int = 12) -> CommonMap:
         """One map for all parts: their own maps glued so that every row lies where its neighbours put it.
@@ -388,48 +405,48 @@ class MixtureModel(CalibratedCells, LatentModel):
         components = self.params_.components
         return len(components) - 1 + self._parts().n_parameters(components, self.frame_)
 
-    def _attributes(self, params: MixtureParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        return {
+    def _reported(self, fit: Fit[Any, Any], frame: Frame) -> Fitted:
+        """What is said of a fit: its attributes, and how far to trust them."""
+        parts, params = self._parts(), fit.params
+        attributes = {
             "weights_": np.exp(params.log_weights),
             "means_": np.array([frame.outward(p.mu) for p in params.components]),
             "n_clusters_": len(params.components),
             "calibration_": params.inflation,
-            **self._parts().attributes(params.components, frame.report),
+            **parts.attributes(params.components, frame.report),
         }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        parts, components = self._parts(), fit.params.components
-        condition = max(parts.condition(p) for p in components)
-        return certify(
+        condition = max(parts.condition(p) for p in params.components)
+        on_floor = [k for k, p in enumerate(params.components) if parts.on_floor(p)]
+        certificate = certify(
             fit,
             self._objective_name,
             condition=condition,
             digits=min(15.0 - np.log10(condition), em_digits(fit.remaining, fit.stats.n)),
-            boundary=tuple(f"covariance of component {k}" for k, p in enumerate(components) if parts.on_floor(p)),
+            boundary=tuple(f"covariance of component {k}" for k in on_floor),
             notes=(
                 f"variances not below {self._floor():g} of those about the starting centres",
-                inflation_note(fit.params.inflation),
+                inflation_note(params.inflation),
             ),
         )
+        return Fitted(params, frame, certificate, attributes, fit.history)
 
     def _cost(self, n: int, d: int) -> Cost:
+        return self._cost_with(n, d, fits=1)
+
+    def _cost_of_gaps(self, n: int, d: int) -> Cost:
+        return self._cost_with(n, d, fits=1 + MOST_ROUNDS)
+
+    def _cost_with(self, n: int, d: int, *, fits: int) -> Cost:
+        """What so many fits take: a survey, starts on a sample and passes of EM."""
         K = self._count()
         row, sums = self._parts().numbers(d, True)
-        passes = 4 + MOST_ROUNDS + (1 + MOST_ROUNDS) * self.max_iter  # with gaps so many fits
+        passes = 3 + fits * (1 + self.max_iter)
         tile, node = min(tile_rows(d), n), K * sums
         work = 4 * min(tile * K * row, max(PIECE_NUMBERS, 256 * K * row)) + 4 * tile * d
         sample = max(START_ROWS, START_ROWS_EACH * K) * (d + 4 * K)
         peak = walking(n, d, work, node) + 8 * (sample + 24 * node) + kept_blocks(n, d)
         words = "fewer components, fewer columns, or covariance_type='diag'"
         return Cost(passes, 8 * n * d * passes, peak, words, min(60, self.max_iter) + 2)
-
-
-def _rows(params: MixtureParams, posterior: Any) -> Block:
-    """The rows a posterior is of; where it is of none, rows without any cell."""
-    if isinstance(posterior, MixturePosterior):
-        return Block(posterior.x, posterior.mask)
-    shape = (len(posterior.mean), len(params.components[0].mu))
-    return Block(np.zeros(shape), np.zeros(shape, dtype=bool))
 
 
 def _listed(components: list[int]) -> str:

@@ -25,9 +25,9 @@ from lowdim.maths.linalg import Array, align, largest
 from lowdim.models.base.results import in_range, squared
 from lowdim.models.linear.bayesian_pca import DEAD, BayesianPCA, BayesianPCAParams, stand_in
 from lowdim.models.linear.factor_analysis import FactorAnalysis, log_likelihood
-from lowdim.models.linear.parameters import LinearGaussianParams, excess, on_floor, ppca_start
+from lowdim.models.linear.linear_gaussian import LinearGaussianParams, excess, on_floor, principal_start
 from lowdim.models.linear.ppca import ProbabilisticPCA
-from lowdim.models.linear.robust_ppca import RobustPPCA
+from lowdim.models.linear.robust_ppca import FIRST_DOF, RobustPPCA, RobustPPCAParams, least_dof
 from lowdim.models.mixtures.gaussian import LOG_STEP, FullGaussian, GaussianParams, gaussian
 from lowdim.models.mixtures.starts import StartCovariance
 from lowdim.sources.source import Block
@@ -129,14 +129,28 @@ class Parts:
         axes = np.zeros((len(params), max(p.W.shape[1] for p in params), len(report)))
         for k, p in enumerate(params):
             axes[k, : p.W.shape[1]] = (p.W * report[:, None]).T
-        found = {"components_": axes, "noise_variance_": noise}
-        return found if not isinstance(self.model, RobustPPCA) else {**found, "dof_": np.array([p.dof for p in params])}
+        return {"components_": axes, "noise_variance_": noise}
 
     def numbers(self, d: int, gaps: bool) -> tuple[int, int]:
         """How many numbers a row takes at work, and how many the statistics of a part are."""
         q = min(MOST_AXES, d) if self.model.n_components is None else int(self.model.n_components)
         moments = d * d if self.uses_moments(False, d) else 0
         return d + q + (3 * q * (q + 1) // 2 if gaps else 0), d * (q * (q + 1) // 2 + 2 * q + 4) + moments
+
+
+class RobustParts(Parts):
+    """Probabilistic PCA with Student's rows."""
+
+    def start(self, about: StartCovariance, low: Array, n: float) -> RobustPPCAParams:
+        d, q = len(low), int(self.model.n_components)
+        start = principal_start(about.survey(np.ones(d), n), q)
+        low_dof = least_dof(n, d, q)
+        dof = max(FIRST_DOF, low_dof) if self.model.dof is None else float(self.model.dof)
+        start = start._replace(psi=np.maximum(start.psi, low), low=low)
+        return RobustPPCAParams(*start, dof=dof, low_dof=low_dof)
+
+    def attributes(self, params: Sequence[RobustPPCAParams], report: Array) -> dict[str, Any]:
+        return {**super().attributes(params, report), "dof_": np.array([p.dof for p in params])}
 
 
 # probabilistic PCA and factor analysis ----------------------------------------------------------------------
@@ -151,7 +165,7 @@ class LinearParts(Parts):
     def start(self, about: StartCovariance, low: Array, n: float) -> LinearGaussianParams:
         """In units of the bounds, so that columns count alike."""
         sd = np.sqrt(low)
-        start = ppca_start(about.survey(sd, n), int(self.model.n_components))
+        start = principal_start(about.survey(sd, n), int(self.model.n_components))
         return start._replace(W=start.W * sd[:, None], psi=np.maximum(start.psi, 1.0) * low, low=low)
 
     def rows(self, params: Sequence[LinearGaussianParams], block: Block) -> list[Latent]:
@@ -365,7 +379,7 @@ def parts_of(component: Any) -> Parts:
     if kind in (ProbabilisticPCA, FactorAnalysis):
         return LinearParts(component)
     if kind is RobustPPCA:
-        return Parts(component)
+        return RobustParts(component)
     if kind is BayesianPCA and not component.is_sure:
         return BayesianParts(component)
     if kind is str and component in COVARIANCE_TYPES:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from lowdim.models.base.estimator import COUNT, WHOLE, Rule
-from lowdim.models.mixtures.mixture import MixtureModel
+from lowdim.models.base.options import COUNT, WHOLE, Rule, one_of, option
+from lowdim.models.mixtures.mixture import REG_COVAR, MixtureModel
 from lowdim.models.mixtures.parts import COVARIANCE_TYPES, Parts, linear_parts, parts_of
 
 
@@ -20,30 +20,6 @@ class Mixture(MixtureModel):
     The latent position is one-of-K, so `transform` gives responsibilities p(k | seen cells of the row), `predict`
     the likeliest part; `impute` mixes the parts' conditional means, its spread is that within and between parts.
     `sample` gives rows only, not their labels.
-
-    Parameters
-    ----------
-    component : {"full", "tied", "diag", "spherical"} or estimator, default="full"
-        Gaussians with such covariances, or one of ProbabilisticPCA, FactorAnalysis, RobustPPCA and BayesianPCA, not
-        fitted: what its parts are. Its own `tol` and `max_iter` are not used.
-    n_clusters : int, default=2
-        The number K of components.
-    tol : float, default=1e-8
-        EM ends when the log-likelihood can gain no more than this, in nats a row.
-    max_iter : int, default=1000
-        The most passes over the table.
-    n_init : int, default=10
-        Starts that are compared on a sample; the best goes on with all rows.
-    init : {"k-means++", "random"} or array of shape (n_clusters, n_features), default="k-means++"
-        Centres to start from.
-    reg_covar : float, default=1e-6
-        No covariance falls below this share of the variances about the first start's centres: the likelihood then
-        has a maximum, and a component on that floor is named (LD251).
-    calibrate : bool, default=True
-        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
-        and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
-    random_state : int, Generator, RandomState or None, default=0
-        The seed of the starts and of the cells held back; None is 0.
 
     Attributes
     ----------
@@ -82,30 +58,15 @@ class Mixture(MixtureModel):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, **MixtureModel._rules}
-
-    def __init__(
-        self,
-        component: Any = "full",
-        n_clusters: int = 2,
-        *,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        n_init: int = 10,
-        init: Any = "k-means++",
-        reg_covar: float = 1e-6,
-        calibrate: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.component = component
-        self.n_clusters = n_clusters
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init = init
-        self.reg_covar = reg_covar
-        self.calibrate = calibrate
-        self.random_state = random_state
+    component: Any = option(
+        default="full",
+        rule=Rule(lambda v: True, "anything: what cannot be a part is refused with a message of its own"),
+        kind='{"full", "tied", "diag", "spherical"} or estimator',
+        words="What the parts are: Gaussians with such covariances, or one of ProbabilisticPCA, FactorAnalysis, "
+        "RobustPPCA and BayesianPCA, not fitted. Its own `tol` and `max_iter` are not used.",
+        kw_only=False,
+    )
+    n_clusters: int = option(default=2, rule=COUNT, words="The number K of parts.", kw_only=False)
 
     @property
     def _objective_name(self) -> str:  # type: ignore[override]
@@ -115,6 +76,9 @@ class Mixture(MixtureModel):
     def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]
         return {} if isinstance(self.component, str) else self.component._laws_broken
 
+    def _count(self) -> int:
+        return int(self.n_clusters)
+
     def _parts(self) -> Parts:
         return parts_of(self.component)
 
@@ -123,29 +87,6 @@ class GaussianMixture(MixtureModel):
     """A mixture of Gaussians with full, tied, diagonal or spherical covariances, gaps welcome.
 
     p(x) = sum_k pi_k N(x | mu_k, C_k); with gaps every row counts by the density of its seen cells, exactly.
-
-    Parameters
-    ----------
-    n_components : int, default=1
-        The number K of components, under scikit-learn's name; the other mixtures call it `n_clusters`.
-    covariance_type : {"full", "tied", "diag", "spherical"}, default="full"
-        Any covariance, one for all components, diagonal ones, or multiples of the identity.
-    tol : float, default=1e-8
-        EM ends when the log-likelihood can gain no more than this, in nats a row.
-    reg_covar : float, default=1e-6
-        A floor and not an addition: no covariance falls below this share of the variances about the starting
-        centres, in any direction; a component on that floor is named (LD251).
-    max_iter : int, default=1000
-        The most passes over the table.
-    n_init : int, default=10
-        Starts that are compared on a sample; the best goes on with all rows.
-    init : {"k-means++", "random"} or array of means, one row a component, default="k-means++"
-        Centres to start from.
-    calibrate : bool, default=True
-        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
-        and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
-    random_state : int, Generator, RandomState or None, default=0
-        The seed of the starts and of the cells held back; None is 0.
 
     Attributes
     ----------
@@ -182,34 +123,18 @@ class GaussianMixture(MixtureModel):
     [0.33, 0.33, 0.33]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "covariance_type": Rule(lambda v: isinstance(v, str) and v in COVARIANCE_TYPES, f"one of {COVARIANCE_TYPES}"),
-        **MixtureModel._rules,
-    }
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        covariance_type: str = "full",
-        tol: float = 1e-8,
-        reg_covar: float = 1e-6,
-        max_iter: int = 1000,
-        n_init: int = 10,
-        init: Any = "k-means++",
-        calibrate: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init = init
-        self.calibrate = calibrate
-        self.random_state = random_state
+    n_components: int = option(
+        default=1,
+        rule=COUNT,
+        words="The number K of components, under scikit-learn's name; the other mixtures call it `n_clusters`.",
+        kw_only=False,
+    )
+    covariance_type: str = option(
+        default="full",
+        rule=one_of(*COVARIANCE_TYPES),
+        kind='{"full", "tied", "diag", "spherical"}',
+        words="Any covariance, one for all components, diagonal ones, or multiples of the identity.",
+    )
 
     def _parts(self) -> Parts:
         return parts_of(self.covariance_type)
@@ -223,28 +148,6 @@ class MixtureOfPPCA(MixtureModel):
 
     p(x) = sum_k pi_k N(x | mu_k, W_k W_k' + s2_k I). Complete tables: W_k and s2_k in closed form from the weighted
     moments in every step; gaps: parameter-expanded EM. `sample` gives rows only, not their labels.
-
-    Parameters
-    ----------
-    n_clusters : int, default=2
-        The number K of components.
-    n_components : int, default=1
-        The number q of axes of each.
-    tol : float, default=1e-8
-        EM ends when the log-likelihood can gain no more than this, in nats a row.
-    max_iter : int, default=1000
-        The most passes over the table.
-    n_init : int, default=10
-        Starts that are compared on a sample; the best goes on with all rows.
-    init : {"k-means++", "random"} or array of means, one row a component, default="k-means++"
-        Centres to start from.
-    calibrate : bool, default=True
-        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
-        and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
-    random_state : int, Generator, RandomState or None, default=0
-        The seed of the starts and of the cells held back; None is 0.
-    reg_covar : float, default=1e-6
-        No noise variance falls below this share of the variance about the starting centres.
 
     Attributes
     ----------
@@ -278,30 +181,11 @@ class MixtureOfPPCA(MixtureModel):
     [0.5, 0.5]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "n_components": WHOLE, **MixtureModel._rules}
+    n_clusters: int = option(default=2, rule=COUNT, words="The number K of components.", kw_only=False)
+    n_components: int = option(default=1, rule=WHOLE, words="The number q of axes of each.", kw_only=False)
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        n_components: int = 1,
-        *,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        n_init: int = 10,
-        init: Any = "k-means++",
-        reg_covar: float = 1e-6,
-        calibrate: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init = init
-        self.reg_covar = reg_covar
-        self.calibrate = calibrate
-        self.random_state = random_state
+    def _count(self) -> int:
+        return int(self.n_clusters)
 
     def _parts(self) -> Parts:
         return linear_parts(int(self.n_components), own_units=False)
@@ -312,29 +196,6 @@ class MixtureOfFA(MixtureModel):
 
     p(x) = sum_k pi_k N(x | mu_k, W_k W_k' + Psi_k), Psi_k diagonal; the columns' units do not matter, and gaps are
     welcome. `sample` gives rows only, not their labels.
-
-    Parameters
-    ----------
-    n_clusters : int, default=2
-        The number K of components.
-    n_components : int, default=1
-        The number q of axes of each.
-    tol : float, default=1e-8
-        EM ends when the log-likelihood can gain no more than this, in nats a row.
-    max_iter : int, default=1000
-        The most passes over the table.
-    n_init : int, default=10
-        Starts that are compared on a sample; the best goes on with all rows.
-    init : {"k-means++", "random"} or array of means, one row a component, default="k-means++"
-        Centres to start from.
-    calibrate : bool, default=True
-        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
-        and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one fit.
-    random_state : int, Generator, RandomState or None, default=0
-        The seed of the starts and of the cells held back; None is 0.
-    reg_covar : float, default=1e-4
-        No noise variance falls below this share of its column's variance about the starting centres; higher than for
-        other mixtures since, as in factor analysis, uniquenesses like to run into it.
 
     Attributes
     ----------
@@ -370,30 +231,17 @@ class MixtureOfFA(MixtureModel):
     [0.5, 0.5]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "n_components": WHOLE, **MixtureModel._rules}
+    n_clusters: int = option(default=2, rule=COUNT, words="The number K of components.", kw_only=False)
+    n_components: int = option(default=1, rule=WHOLE, words="The number q of axes of each.", kw_only=False)
+    reg_covar: float = option(
+        default=1e-4,
+        rule=REG_COVAR,
+        words="No noise variance falls below this share of its column's variance about the starting centres; higher "
+        "than for other mixtures since, as in factor analysis, uniquenesses like to run into it.",
+    )
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        n_components: int = 1,
-        *,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        n_init: int = 10,
-        init: Any = "k-means++",
-        reg_covar: float = 1e-4,
-        calibrate: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init = init
-        self.reg_covar = reg_covar
-        self.calibrate = calibrate
-        self.random_state = random_state
+    def _count(self) -> int:
+        return int(self.n_clusters)
 
     def _parts(self) -> Parts:
         return linear_parts(int(self.n_components), own_units=True)

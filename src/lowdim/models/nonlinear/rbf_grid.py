@@ -6,9 +6,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from lowdim.maths.distances import squared_distances
 from lowdim.maths.linalg import Array
-from lowdim.models.base.results import LARGEST
+from lowdim.maths.pairs import squared_distances
+from lowdim.maths.scale import LARGEST
 
 
 class BasisFunctions(Protocol):

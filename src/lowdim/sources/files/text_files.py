@@ -14,12 +14,12 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
 from lowdim.sources.arrow_rows import left_out
 from lowdim.sources.files.base import FileSource
 from lowdim.sources.files.parquet import take_rows
 from lowdim.sources.files.spool import RowSpool
-from lowdim.sources.source import tile_rows
+from lowdim.sources.source import Rows, tile_rows
 from lowdim.table import cells as cell
 from lowdim.table.detect import LOOK_BYTES, LOOK_WIDE, guess_encoding
 from lowdim.table.notes import Notes
@@ -103,10 +103,10 @@ class CsvSource(FileSource):
         text = int((self.marks.end - self.marks.offsets[:1].sum()) / max(self.n, 1) * rows)
         return max(self.hands * (3 * text + 28 * rows * self.d), LOOK_COST * min(PIECE, self.marks.end))
 
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Index:
         return np.arange(0, max(self.n, 1), self.marks.step)
 
-    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: Rows) -> tuple[Array, Mask | None]:
         if isinstance(rows, slice):
             return take_rows(self._columns, rows, self.d)
         if self.spool.is_filling and len(rows) * self.marks.step >= self.n:
