@@ -209,6 +209,10 @@ class Source(ABC):
         """
         return nullcontext()
 
+    def unchanged(self, where: str = "") -> None:
+        """Asked before each walk: a table that is no longer what it was refuses to go on."""
+        return  # what lies in memory is the caller's own to change
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": {}}  # what is sent to another machine is the way to the rows
 

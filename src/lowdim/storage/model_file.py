@@ -8,7 +8,8 @@ dated, linked, beside others) is refused:
     the zip comment   "lowdim model, blake2b " and the digest of every byte before it
 
 In the tree null, true, 1, 1.0, "text" and [...] mean themselves; an object has one key that says what it
-is: "tuple", "dict", "text" (an array of strings), "array", or the name of a known NamedTuple.
+is: "tuple", "dict", "text" (an array of strings), "array", the name of a known NamedTuple, or of a model that is an
+option of another: its own options, never what it was fitted to.
 
 A checkpoint's files are the same zip with "values" in place of a model, kept to the bit: in them numbers need not
 be finite ("float") and NumPy's numbers stay NumPy's ("scalar").
@@ -137,6 +138,8 @@ class _Writer:
             return {"dict": self._dict(value, at, depth)}
         if issubclass(kind, tuple) and _known(kind.__name__, self.records) is kind:
             return {kind.__name__: self._dict(value._asdict(), at, depth)}
+        if _known(kind.__name__, MODELS) is kind:  # an option that is a model: its options, never what it was fitted to
+            return {kind.__name__: self._dict(value.get_params(deep=False), at, depth)}
         raise _cannot(value, at)
 
     def _list(self, values: list[Any], at: str, depth: int) -> list[Any]:
@@ -332,9 +335,11 @@ class _Reader:
         return dict(zip(body, self._list(body.values(), depth), strict=True))
 
     def _record(self, kind: str, body: dict[str, Any], depth: int) -> Any:
-        cls = _known(kind, self.records)
+        """A known NamedTuple by its fields, or an unfitted model by its options."""
+        cls = _known(kind, self.records) or _known(kind, MODELS)
         _need(cls, f"values of kind {kind!r:.60} are not known")
-        _need(tuple(body) == cls._fields, f"the fields of its {kind} are not the known ones")
+        known = cls().get_params(deep=False) if kind in MODELS else cls._fields
+        _need(list(body) == list(known), f"the fields of its {kind} are not the known ones")
         return cls(**self._dict(body, depth))
 
     def _number(self, kind: str, body: dict[str, Any]) -> Any:

@@ -22,7 +22,7 @@ from lowdim.engine.checkpoint.store import Checkpoint, best_of_checkpoint, funct
 from lowdim.engine.fold import Run, Serial, Threads, fold
 from lowdim.engine.statistics import BlockSurvey, Columns, Moments, Sum, columns, moments
 from lowdim.maths.gaussian import Sums
-from lowdim.sources.arrays import ArraySource
+from lowdim.sources.arrays import MappedSource
 from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen, Frame, Framed
 from lowdim.storage import model_file as persist
@@ -505,6 +505,11 @@ def test_a_checkpoint_without_passes_has_no_best(ckpt: Path) -> None:
         best_of_checkpoint(ckpt)
 
 
+def test_a_model_counts_by_its_options() -> None:
+    hashes = {checkpoint.hash_of(model) for model in (lowdim.PCA(2), lowdim.PCA(3), lowdim.PPCA(2), lowdim.PCA(2))}
+    assert len(hashes) == 3
+
+
 # a memory map that changes -------------------------------------------------------------------------------
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_memory_map_that_changes_between_passes_is_noticed(kept: bool, tmp_path: Path) -> None:
@@ -532,9 +537,7 @@ def test_a_memory_map_that_changes_between_passes_is_noticed(kept: bool, tmp_pat
 def test_a_memory_map_that_stays_is_fitted_as_ever(tmp_path: Path, ckpt: Path) -> None:
     np.save(tmp_path / "table.npy", table())
     X = np.load(tmp_path / "table.npy", mmap_mode="r")
-    assert isinstance(lowdim.as_source(X[:, :4]), ArraySource) and checkpoint.memory_map_state(
-        lowdim.as_source(X[:, :4])
-    )
+    assert isinstance(lowdim.as_source(X[:, :4]), MappedSource)
     assert bits(lowdim.PPCA(2).fit(X)) == bits(lowdim.PPCA(2).fit(table()))
     assert bits(lowdim.PPCA(2).fit(X, run=Run(checkpoint=ckpt))) == bits(lowdim.PPCA(2).fit(table()))
-    assert not checkpoint.memory_map_state(lowdim.as_source(table()))
+    assert not isinstance(lowdim.as_source(table()), MappedSource)

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import LIMIT, Fit
+from lowdim.engine.fit import LIMIT, Fit, em
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments

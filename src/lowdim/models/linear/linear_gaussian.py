@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, Protocol, Self,
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import Fit
+from lowdim.engine.fit import Fit, em
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, plan, walking
 from lowdim.engine.statistics import Moments, moments, stored_moments
@@ -330,13 +329,14 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
         return (params.W @ np.linalg.pinv(params.T).T) * frame.report[:, None]
 
     def _isotropic_attributes(self, params: P, frame: Frame) -> dict[str, Any]:
-        """What a model with one noise variance reports."""
-        W, squares = self._loadings(params, frame), params.W**2
+        """What a model with one noise variance reports: its axes as they are turned, by what they carry."""
+        turned = params.W @ np.linalg.pinv(params.T).T
+        squares = turned**2
         variance, total = squares.sum(axis=0) + params.psi[0], float(squares.sum() + params.psi.sum())
         reported = squared(np.append(variance, params.psi[0]), float(frame.report[0]))
         return {
-            "components_": np.ascontiguousarray(W.T),
-            "n_components_": W.shape[1],
+            "components_": np.ascontiguousarray((turned * frame.report[:, None]).T),
+            "n_components_": turned.shape[1],
             "explained_variance_": reported[:-1],
             "explained_variance_ratio_": variance / total,
             "mean_": frame.outward(params.mu),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from lowdim.engine.fold import Run
@@ -120,11 +118,6 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
         if self.rotation is None or params.W.shape[1] < 2:
             return params
         return params._replace(T=simple_axes(params.W, params.psi, self.rotation))
-
-    def _isotropic_attributes(self, params: LinearGaussianParams, frame: Frame) -> dict[str, Any]:
-        if self.rotation is not None:  # the axes that are reported, by what they carry
-            params = params._replace(W=params.W @ params.T, T=np.eye(len(params.T)))
-        return super()._isotropic_attributes(params, frame)
 
 
 PPCA = ProbabilisticPCA

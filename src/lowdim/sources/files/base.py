@@ -37,6 +37,23 @@ def stamp(path: Path) -> Stamp:
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
+def check_unchanged(paths: list[Path], stamps: list[Stamp], where: str = "") -> None:
+    """Refuse files that are no longer what they were when these stamps were taken."""
+    for path, was in zip(paths, stamps, strict=True):
+        try:
+            now = stamp(path)
+        except OSError:
+            raise changed(path, "it is gone", where) from None
+        if now != was:
+            words = {"size": "it has another size", "changed": "it was written to", "inode": "it was replaced"}
+            raise changed(path, next(words[part] for part in words if getattr(now, part) != getattr(was, part)), where)
+
+
+def changed(path: str | PathLike[str], problem: str, where: str = "") -> LowdimError:
+    """The error of a file that changes while it is read."""
+    return error("LD174", where, name=protect_terminal(Path(path).name), problem=problem)
+
+
 def block_tiles(d: int, tile: int | None) -> int:
     """How many tiles (a power of two) make about 32 MB of float64."""
     cells = max(d, 1) * (tile or tile_rows(d))
@@ -109,24 +126,13 @@ class FileSource(Source):
         except LowdimError:
             raise
         except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
-            self._unchanged(rows)
-            raise damaged(self.name, self.kind, problem, _rows(rows)) from None
-        self._unchanged(rows)
+            self.unchanged(row_words(rows))
+            raise damaged(self.name, self.kind, problem, row_words(rows)) from None
+        self.unchanged(row_words(rows))
         return cells
 
-    def _unchanged(self, rows: Rows) -> None:
-        for path, was in zip(self.paths, self.stamps, strict=True):
-            try:
-                now = stamp(path)
-            except OSError:
-                raise self._changed(path, "it is gone", rows) from None
-            if now != was:
-                words = {"size": "it has another size", "changed": "it was written to", "inode": "it was replaced"}
-                part = next(part for part in words if getattr(now, part) != getattr(was, part))
-                raise self._changed(path, words[part], rows)
-
-    def _changed(self, path: Path, problem: str, rows: Rows) -> LowdimError:
-        return error("LD174", _rows(rows), name=protect_terminal(path.name), problem=problem)
+    def unchanged(self, where: str = "") -> None:
+        check_unchanged(self.paths, self.stamps, where)
 
     def block_of(self, rows: Rows, start: int = 0) -> Block:
         values, mask = self.read(rows)
@@ -141,7 +147,7 @@ class FileSource(Source):
                 mask = mask | (weight == 0.0)[:, None]  # what counts for nothing has no gaps either
             block = Block(values, None if mask is None or mask.all() else mask, weight, start)
         if isinstance(rows, slice) and self._sums.setdefault((rows.start, rows.stop), total) != total:
-            raise self._changed(Path(self.name), "its numbers are not those of the pass before", rows)
+            raise changed(self.name, "its numbers are not those of the pass before", row_words(rows))
         return block
 
     def single_tile_blocks(self) -> Source:
@@ -196,7 +202,8 @@ def runs_of(rows: Index) -> tuple[list[tuple[int, int]], Index]:
     return [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)], back
 
 
-def _rows(rows: Rows) -> str:
+def row_words(rows: Rows) -> str:
+    """Rows as a message names them."""
     if isinstance(rows, slice):
         return f"rows {rows.start + 1:,} to {rows.stop:,}"
     return f"{len(rows):,} rows from row {int(rows[0]) + 1:,} on" if len(rows) else "no rows"

@@ -5,9 +5,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-import lowdim.models.gaussian_process.bayesian_gplvm_bound as evidence
+import lowdim.models.gaussian_process.bound as evidence
 from lowdim import Run, as_source, laws
-from lowdim.models.gaussian_process.bayesian_gplvm_bound import CentredTable, EvidenceBound
+from lowdim.models.gaussian_process.bound import CentredTable, EvidenceBound
 from lowdim.models.gaussian_process.psi import VariationalParams
 from lowdim.sources.views import Frame, Framed
 from tests.models.gaussian_process.tables import holed
