@@ -175,16 +175,13 @@ ENTRIES = (
         "Columns that are no real numbers?", "", "mixed", "mixed factor analysis", begins=8, kinds=True,
         estimate="a lower bound",
         records=("models.mixed.variational_em.MixedParams", "models.mixed.column_kinds.MixedColumns"),
-        statistics=(
-            "models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook",
-            "models.mixed.normal_scores.BinCounts",
-        ),
+        statistics=("models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook"),
     ),
     ModelEntry(
-        "GaussianMixture", "models.mixtures.gaussian_mixture",
+        "GaussianMixture", "models.mixtures.presets",
         "clusters of any covariance, gaps welcome; `ld.choose_clusters` finds how many",
         _GROUPS, "", "gmm", "Gaussian mixture", _parts, ("map",),
-        records=("models.mixtures.components.FullGaussian",), statistics=("models.mixtures.components.Scatter",),
+        records=("models.mixtures.gaussian.GaussianParams",), statistics=("maths.gaps.Scatter",),
     ),
     ModelEntry(
         "KMeans", "models.mixtures.kmeans", "the limit without noise, gaps welcome, streams",
@@ -199,12 +196,12 @@ ENTRIES = (
         records=("KMedoidsParams",),
     ),
     ModelEntry(
-        "MixtureOfPPCA", "models.mixtures.mixture_of_ppca",
+        "MixtureOfPPCA", "models.mixtures.presets",
         "clusters with axes of their own and one noise variance each",
         _LOCAL, "", "mppca", "mixture of PPCA", _local, ("map",), local=True,
     ),
     ModelEntry(
-        "MixtureOfFA", "models.mixtures.mixture_of_fa", "the same with a noise variance for every column",
+        "MixtureOfFA", "models.mixtures.presets", "the same with a noise variance for every column",
         _LOCAL, "", "mfa", "mixture of FA", _local, ("map",), local=True, factors=True,
     ),
     ModelEntry(
@@ -214,7 +211,7 @@ ENTRIES = (
         records=("BayesianMixtureParams",),
     ),
     ModelEntry(
-        "Mixture", "models.mixtures.mixture_of_any", "a mixture of any linear-Gaussian model",
+        "Mixture", "models.mixtures.presets", "a mixture of any linear-Gaussian model",
         records=("models.mixtures.mixture.MixtureParams",),
         statistics=("models.mixtures.mixture.MixtureSums", "models.mixtures.starts.WithinSums"),
     ),
@@ -229,8 +226,8 @@ ENTRIES = (
         "two views of the same rows: probabilistic CCA with gaps and both posteriors, four tests of each correlation",
         "What do two sets of columns share?", "lowdim fit FILE -m cca --views a:1-12,b:13-40", "cca",
         "canonical correlation", asks="views",
-        records=("CCAParams", "models.projections.cca_algebra.CanonicalTest"),
-        statistics=("models.projections.cca_algebra.SeenSums",),
+        records=("CCAParams", "models.projections.two_views.CanonicalTest"),
+        statistics=("maths.gaps.Scatter",),
     ),
     ModelEntry(
         "LinearDiscriminant", "models.projections.linear_discriminant", "the directions that tell known classes apart",

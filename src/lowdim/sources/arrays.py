@@ -1,4 +1,4 @@
-"""Sources in memory: arrays, masked arrays, sparse matrices, memory maps; and the way to all others."""
+"""Sources in memory: arrays, masked arrays, memory maps, sparse matrices, data frames; and the way to all others."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from lowdim.sources.source import Block, Rows, Source
 from lowdim.sources.views import gather
 from lowdim.text.messages import error
 
+GAP_TYPES = ("NAType", "NaTType", "NoneType")
 SPARSE_SHARE = 0.1  # up to this share of stored cells a sparse matrix is worked on as it is
 MOST_WEIGHT = 1e100  # what weights add up to at most; a smaller share of the whole than one by this counts for nothing
 
@@ -50,18 +51,13 @@ class MappedSource(ArraySource):
         return f"{tuple(self.stamp)} {super().fingerprint()}"
 
 
-def mapped_file(values: Any) -> Path | None:
-    """The file that a memory map, or a view of one, shows; None for other arrays, and where it has been removed."""
-    while values is not None and not isinstance(values, np.memmap):
-        values = getattr(values, "base", None)
-    path = None if values is None or values.filename is None else Path(values.filename)
-    return path if path is not None and path.exists() else None
-
-
 def array_source(values: NDArray[Any], seen: Mask | None, where: dict[str, Any]) -> ArraySource:
-    """An array, or a memory map, which is watched."""
-    path = mapped_file(values)
-    if path is None:
+    """An array; a memory map, or a view of one, is watched as long as its file is there."""
+    base: Any = values
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    path = None if base is None or base.filename is None else Path(base.filename)
+    if path is None or not path.exists():
         return ArraySource(values, seen, columns=None, **where)
     return MappedSource(values, seen, path, columns=None, **where)
 
@@ -101,6 +97,25 @@ class SparseSource(Source):
         return float(self.values.nnz / max(self.n, 1))
 
 
+class ArrowSource(Source):
+    """An Arrow table (polars, pyarrow, anything with `__arrow_c_stream__`), converted a tile at a time."""
+
+    def __init__(self, table: Any, **where: Any) -> None:
+        super().__init__(table.shape, columns=tuple(table.column_names), **where)
+        self.table = table
+
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
+        import pyarrow as pa
+
+        part = (
+            self.table.slice(rows.start, rows.stop - rows.start) if isinstance(rows, slice) else self.table.take(rows)
+        )
+        values = np.empty(part.shape, dtype=np.float64)
+        for j, column in enumerate(part.columns):
+            values[:, j] = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+        return values, None
+
+
 def as_source(
     X: Any, *, weight: Any = None, zeros: str = "values", tile: int | None = None, block_tiles: int | None = None
 ) -> Source:
@@ -129,6 +144,7 @@ def as_source(
     if isinstance(X, Source):
         return X if weight is None else X.weighted(check_weight(weight, X.n))
     if isinstance(X, str | PathLike):
+        # The readers of files rest on this module, and on all of `table`: a fifth of a second that arrays do not need.
         from lowdim.sources.files.open import stream
 
         return stream(X, zeros=zeros, weight=weight, tile=tile, block_tiles=block_tiles)
@@ -156,54 +172,106 @@ def check_tiles(tile: int | None, block_tiles: int | None) -> None:
 
 def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
     if type(X).__module__.partition(".")[0] == "dask":
-        from lowdim.sources.dask.source import open_dask
+        from lowdim.sources.dask.source import open_dask  # which is made of this module
 
         return open_dask(X, where)
     pandas = sys.modules.get("pandas")
     if sp.issparse(X):
-        return SparseSource(check_real(X, None), zeros, columns=None, **where)
+        return SparseSource(check_real(X), zeros, columns=None, **where)
     if isinstance(X, np.ma.MaskedArray):
-        values = check_real(np.asarray(X.data), None)
+        values = check_real(np.asarray(X.data))
         return array_source(values, ~np.ma.getmaskarray(X), where)
     if pandas is not None and isinstance(X, pandas.DataFrame):
-        from lowdim.sources.data_frames import from_pandas
-
         return from_pandas(X, where)
     if pandas is not None and isinstance(X, pandas.Series):
         raise error("LD100", shape=X.shape)
     if not isinstance(X, np.ndarray) and callable(getattr(X, "__arrow_c_stream__", None)):
-        from lowdim.sources.data_frames import from_arrow
-
         return from_arrow(X, where)
     if isinstance(X, bytes | dict | set) or X is None:
         raise error("LD101", type=type(X).__name__)
-    return array_source(check_real(_array(X), None), None, where)
-
-
-def _array(X: Any) -> NDArray[Any]:
-    """X as NumPy reads it; what NumPy can make nothing of is no table."""
     try:
         array = np.asarray(X)
     except ValueError as problem:  # rows of different lengths
         raise error("LD101", f"NumPy says: {problem}"[:200], type=type(X).__name__) from None
-    if array.ndim == 0 and array.dtype.kind == "O":
+    if array.ndim == 0 and array.dtype.kind == "O":  # NumPy can make nothing of it
         raise error("LD101", type=type(X).__name__)
-    return array
+    return array_source(check_real(array), None, where)
 
 
-def check_real(X: Any, columns: tuple[str, ...] | None) -> Any:
+def from_pandas(X: Any, where: dict[str, Any]) -> Source:
+    """A pandas data frame of numbers."""
+    columns = tuple(str(name) for name in X.columns)
+    kinds = [str(dtype) for dtype in X.dtypes]
+    for j, (dtype, kind) in enumerate(zip(X.dtypes, kinds, strict=True)):
+        letter = getattr(dtype, "kind", "O")
+        if letter == "c":
+            raise error("LD102", column=f"column '{columns[j]}'")
+        if letter not in "biuf" and kind != "object":
+            raise error("LD104", column=columns[j], type=kind, python="")
+    if "object" in kinds:
+        values = (
+            np.column_stack(
+                [objects_as_numbers(X.iloc[:, j].to_numpy(dtype=object), columns[j]) for j in range(len(columns))]
+            )
+            if columns
+            else np.empty(X.shape)
+        )
+    else:
+        values = X.to_numpy(dtype=np.float64, na_value=np.nan) if len(columns) else np.empty(X.shape)
+    return ArraySource(values, columns=columns, **where)
+
+
+def from_arrow(X: Any, where: dict[str, Any]) -> Source:
+    """Whatever hands out an Arrow stream of numbers."""
+    import pyarrow as pa
+
+    try:
+        table = pa.table(X)
+    except pa.ArrowInvalid:  # a Series: one column is no table
+        raise error("LD100", shape=(len(X),)) from None
+    number = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_null)
+    for field in table.schema:
+        if not any(is_kind(field.type) for is_kind in number):
+            raise error("LD104", column=field.name, type=str(field.type), python="")
+    return ArrowSource(table, **where)
+
+
+def objects_as_numbers(column: NDArray[Any], name: str, first: int = 0) -> Array:
+    """A column of Python objects as numbers; None, NA and NaT are gaps, text is refused."""
+    values = np.empty(len(column))
+    for i, cell in enumerate(column):
+        where = f"row {first + i + 1}: {str(cell)[:40]!r}"
+        if isinstance(cell, str | bytes):
+            raise error("LD104", where, column=name, type="text", python="")
+        if isinstance(cell, complex):
+            raise error("LD102", where, column=f"column '{name}'")
+        try:
+            values[i] = np.nan if type(cell).__name__ in GAP_TYPES else float(cell)
+        except OverflowError:
+            raise error("LD150", where, value="too large for a double", column=name) from None
+        except (TypeError, ValueError) as problem:
+            raise error(
+                "LD104", where, column=name, type=type(cell).__name__, python=f" (Python says: {problem})"
+            ) from None
+    return values
+
+
+def check_real(X: Any) -> Any:
     """The array itself if it is a table of real numbers, else the error that says why not."""
-    if X.ndim != 2:
-        raise error("LD100", shape=X.shape)
-    if X.dtype.kind == "c":
-        raise error("LD102", column="the array")
-    if X.dtype.kind == "O" and not sp.issparse(X):
-        from lowdim.sources.data_frames import objects_as_numbers
-
+    if X.ndim == 2 and X.dtype.kind == "O" and not sp.issparse(X):
         return np.column_stack([objects_as_numbers(X[:, j], f"c{j + 1}") for j in range(X.shape[1])]) if X.size else X
-    if X.dtype.kind not in "biuf":
-        raise error("LD104", column="c1", type=str(X.dtype), python="")
+    check_kind(X.shape, X.dtype)
     return X
+
+
+def check_kind(shape: tuple[int, ...], kind: Any) -> None:
+    """Two dimensions of real numbers, or the error that says what else it is."""
+    if len(shape) != 2:
+        raise error("LD100", shape=shape)
+    if kind.kind == "c":
+        raise error("LD102", column="the array")
+    if kind.kind not in "biuf":
+        raise error("LD104", column="c1", type=str(kind)[:60], python="")
 
 
 def check_weight(weight: Any, n: int) -> Array | None:

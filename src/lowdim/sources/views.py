@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.scale import LARGEST, moderate_scale
-from lowdim.sources.source import Block, Rows, Source
+from lowdim.sources.source import Block, Header, Rows, Source
 from lowdim.text.messages import error
 
 STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
@@ -211,6 +211,12 @@ class Joined(Source):
         super().__init__((present.n, sum(widths)), tuple(names), present.weight)
         self.named, self.first, self.second, self.widths = False, first, second, widths
 
+    @property
+    def header(self) -> Header:
+        """What is said of the columns of a fit is said of the first table's."""
+        assert self.first is not None
+        return self.first.header
+
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         parts = [
             self._part(source, width, rows)
@@ -222,12 +228,16 @@ class Joined(Source):
         if source is None:
             count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
             return np.full((count, width), np.nan)
-        values, mask = source.read(rows)
-        return values if mask is None else np.where(mask, values, np.nan)
+        return Block(*source.read(rows)).with_nan
 
     @property
     def overhead(self) -> int:
         return sum(source.leaf.overhead for source in (self.first, self.second) if source is not None)
+
+    def unchanged(self, where: str = "") -> None:
+        for source in (self.first, self.second):
+            if source is not None:
+                source.leaf.unchanged(where)
 
     @contextmanager
     def spooled(self, folder: Path | None) -> Iterator[None]:

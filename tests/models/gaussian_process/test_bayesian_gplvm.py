@@ -67,6 +67,7 @@ def test_linear_is_bayesian_pca():
         assert ours.noise_variance_ == pytest.approx(theirs.noise_variance_, rel=0.01)
 
 
+@pytest.mark.slow
 def test_linear_with_gaps_keeps_as_many():
     model = BayesianGPLVM(6, kernel="linear").fit(seeds_gaussian(0, 0.1))
     assert model.n_kept_ == 3 and model.calibration_ == pytest.approx(1.0, abs=0.25)

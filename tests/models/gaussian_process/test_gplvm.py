@@ -283,6 +283,7 @@ def test_length_scales_that_run_away(width):
     assert 1e-7 < model.kernel_["rbf inverse_width"] / np.mean(model.embedding_**2) < 1e13
 
 
+@pytest.mark.slow
 def test_ninety_percent_intervals_of_small_tables_hold_about_ninety():
     """The start must not have seen the cells that say how wide intervals are: with it they held 83 %."""
     held = []

@@ -323,6 +323,7 @@ def test_laws_without_a_given_start(kind, tmp_path):
         laws.LAWS[law](KMeans(3, n_init=2), X)
 
 
+@pytest.mark.slow
 def test_a_large_random_search_never_falls():
     """200 tables, gaps and weights and starts of all kinds: LD208 would be an error here."""
     rng = np.random.default_rng(7)

@@ -294,7 +294,7 @@ class WeightedEstimator(Estimator):
         Parameters
         ----------
         X : array, data frame, sparse matrix, path or Source, n x d
-            NaN (or a mask) is a gap; `y` is ignored.
+            NaN (or a mask) is a gap; `y` is ignored, but for two views (CCA) and classes (LinearDiscriminant).
         sample_weight : array of shape (n,), optional
             A weight of 2 counts a row twice.
         run : Run, optional

@@ -15,7 +15,7 @@ from lowdim.maths.gaussian import Sums, posterior
 from lowdim.maths.linalg import Array, lower
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.options import POSITIVE, SEED, TRUTH, WHOLE, Rule, one_of, option, seed_of
-from lowdim.models.base.results import Fitted, Posterior, in_range, squared
+from lowdim.models.base.results import Fitted, Posterior, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
@@ -36,7 +36,7 @@ from lowdim.models.linear.principal_axes import (
     spectrum_of,
 )
 from lowdim.sources.source import Block, Source
-from lowdim.sources.views import Frame
+from lowdim.sources.views import HUGE_SCALE, Frame
 from lowdim.text.messages import error, warn
 
 VANISHING = 1e-8  # the noise, as a share of the mean variance, that stands for sigma -> 0 with gaps
@@ -288,6 +288,13 @@ class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
             part = ~block.mask.all(axis=1)
             scores[part] = _least_squares(params, block.x[part], block.mask[part])
         return scores
+
+    def _placed(self, block: Block) -> Array:
+        """Complete rows take one subtraction and one product, in which the frame is included."""
+        frame, params = self.frame_, self.params_
+        if block.mask is not None or frame.scale.min(initial=1.0) <= HUGE_SCALE:
+            return super()._placed(block)
+        return product(block.x - frame.outward(params.mu), frame.scale[:, None] * params.W @ self._axes(params))
 
     def _posterior(self, params: PCAParams, block: Block) -> Posterior:
         """Covariance and density are probabilistic PCA's, so a row with gaps is less certain."""

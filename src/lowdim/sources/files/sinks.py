@@ -18,6 +18,7 @@ import numpy as np
 
 from lowdim.maths.linalg import Array
 from lowdim.storage.atomic import Replacement, not_written
+from lowdim.text.escape import protect_cell
 from lowdim.text.messages import error
 
 GROUP_CELLS = 2**22  # 32 MB of float64 in a row group
@@ -159,8 +160,6 @@ class CsvSink(TableSink):
     def begin(self, part: Path, width: tuple[int, ...]) -> Any:
         import pyarrow as pa
         import pyarrow.csv as pc
-
-        from lowdim.text.escape import protect_cell
 
         self.schema = pa.schema([(protect_cell(name), pa.float64()) for name in self.columns(width)])
         return pc.CSVWriter(part, self.schema)

@@ -24,6 +24,7 @@ def zeros_and_ones(frame):
     return pd.concat(parts, axis=1)
 
 
+@pytest.mark.slow
 def test_species_of_penguins_is_a_marker_and_its_real_columns_are_filled_as_factor_analysis_does():
     """Three hidings, within 2 % of its errors; as labels, errors are larger by a fifth."""
     frame, real = penguins()

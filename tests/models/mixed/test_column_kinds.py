@@ -6,8 +6,18 @@ import pytest
 from scipy.stats import norm, rankdata
 
 from lowdim import MixedFactorAnalysis, Run
-from lowdim.models.mixed.normal_scores import BINS, LogRange, curves, scored, unscored
+from lowdim.models.mixed.column_kinds import (
+    BINS,
+    LogRange,
+    describe,
+    log_ranges,
+    look_at,
+    score_curves,
+    scored,
+    unscored,
+)
 from lowdim.sources.arrays import ArraySource
+from lowdim.sources.source import Block
 from lowdim.storage.model_file import load, save
 from tests.conftest import need
 
@@ -15,7 +25,7 @@ from tests.conftest import need
 def curve_of(x, weight=None, **where):
     source = ArraySource(x[:, None], columns=None, weight=weight, **where)
     low, high = np.log(x.min()), np.log(x.max())
-    return curves([LogRange(0, 0.0, low, high)], source, Run())[0]
+    return score_curves([LogRange(0, 0.0, low, high)], source, Run())[0]
 
 
 def test_scores_are_those_of_ranks_and_lead_back():
@@ -61,7 +71,9 @@ def test_it_is_saved_and_a_column_of_one_value_has_no_curve(tmp_path):
     save(model, tmp_path / "m.lowdim")
     again = load(tmp_path / "m.lowdim")
     assert np.array_equal(again.score_samples(X), model.score_samples(X))
-    assert curves([LogRange(0, 0.0, 1.0, 1.0)], ArraySource(X, columns=None), Run()) == {}
+    look = look_at(Block(np.column_stack([X[:, 0], np.full(80, 2.0)])))
+    columns = describe(("a", "b"), ("positive", "positive"), look, ((), ()), (False, False))
+    assert [own.column for own in log_ranges(columns, look)] == [0]
 
 
 @pytest.mark.slow
