@@ -16,7 +16,7 @@ from lowdim.engine.fold import Run, one_blas_thread, tree, walk
 from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array, Index, Mask, lower, unpack
 from lowdim.maths.scale import MODERATE_SIZE, moderate_scale
-from lowdim.models.base.estimator import Absent
+from lowdim.models.base.estimator import Absent, Estimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, none_or, one_of, option
 from lowdim.models.base.results import Cells, Certificate, Fitted, certify, em_digits, squared
@@ -130,6 +130,7 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
     True
     """
 
+    fit = Estimator.fit  # type: ignore[assignment]  # TRANSITION: LatentModel.fit takes weights
     _least_rows: ClassVar[int] = 1
     _objective_name = "lower bound on the log evidence (variational) or log posterior (map)"
     _laws_broken: ClassVar[dict[str, str]] = {
@@ -509,6 +510,10 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
 
     def _cells(self, block: Block) -> Array:
         return self._clip(super()._cells(block))
+
+    def _fill_and_std(self, b: Block) -> tuple[Array, Array]:
+        filled, std = super()._fill_and_std(b)
+        return filled if b.mask is None else np.where(b.mask, b.x, self._clip(filled)), std
 
     def _draw(self, params: RatingFactors, rows: PlacedUsers, rng: list[np.random.Generator]) -> Array:
         """Users and their noise drawn from the beliefs about them, then their ratings of every item."""
