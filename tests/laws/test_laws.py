@@ -37,6 +37,7 @@ from lowdim import (
     MaximumEntropyUnfolding,
     MaximumVarianceUnfolding,
     MixedFactorAnalysis,
+    Mixture,
     MixtureOfFA,
     MixtureOfPPCA,
     NonlinearFactorAnalysis,
@@ -76,6 +77,7 @@ MODELS = {
     "mixture-ppca": MixtureOfPPCA(2, 1, **FEW),
     # some starts end on so flat a ridge of this small table that rounding moves rows by 1e-10
     "mixture-fa": MixtureOfFA(2, 1, random_state=2, **FEW),
+    "mixture-robust": Mixture(RobustPPCA(1), 2, **FEW),
     "mixture-bayesian": BayesianMixtureOfPPCA(3, 2, n_init=2, **QUICK),
     "mixture-bayesian-fa": BayesianMixtureOfPPCA(2, 2, noise="column", n_init=2, **QUICK),
     "cca": CCA(1, views=3, **QUICK),
