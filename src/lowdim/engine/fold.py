@@ -122,6 +122,7 @@ class Threads(Serial):
             yield from super().map(f, source, first)
             return
         with ThreadPoolExecutor(self.workers) as pool:
+            # Results come out in the order of the blocks, whichever is done first; no more than these are held.
             waiting: deque[Future[T]] = deque()
             try:
                 for i in indices:
@@ -130,7 +131,7 @@ class Threads(Serial):
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()
-            finally:
+            finally:  # an error, or a caller that asks for no more
                 for future in waiting:
                     future.cancel()
 
@@ -186,6 +187,7 @@ class Tree(Generic[S]):
         self.stack = list(stack)
 
     def add(self, leaf: S) -> None:
+        # As in a binary counter: two nodes of one level carry over into one of the next.
         level, top = 0, leaf
         while self.stack and self.stack[-1][0] == level:
             top = self.stack.pop()[1].merge(top)
@@ -194,6 +196,7 @@ class Tree(Generic[S]):
 
     def root(self) -> S:
         """All leaves merged."""
+        # What is left has no right neighbour: from the smallest up, each joins the larger one before it.
         nodes = [node for _, node in self.stack]
         return reduce(lambda right, left: left.merge(right), reversed(nodes))
 
@@ -213,26 +216,11 @@ def _libraries() -> list[Any]:
 
 
 class _Limit:
-    """Counts who needs one BLAS thread: concurrent fits must not give each other's threads back."""
+    """Who needs one BLAS thread, and how many threads there were: BLAS counts them for the whole process."""
 
     def __init__(self) -> None:
         self.lock, self.users = threading.Lock(), 0
         self.before: list[tuple[Any, int]] = []
-
-    def enter(self) -> None:
-        with self.lock:
-            if self.users == 0:
-                self.before = [(pool, pool.num_threads) for pool in _libraries() if pool.num_threads != 1]
-                for pool, _ in self.before:
-                    pool.set_num_threads(1)
-            self.users += 1
-
-    def leave(self) -> None:
-        with self.lock:
-            self.users -= 1
-            if self.users == 0:
-                for pool, threads in self.before:
-                    pool.set_num_threads(threads)
 
 
 _LIMIT = _Limit()
@@ -240,9 +228,21 @@ _LIMIT = _Limit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS with one thread inside, our own threads outside: steadier bits, and faster on small matrices."""
-    _LIMIT.enter()
+    """BLAS with one thread inside, our own threads outside: steadier bits, and faster on small matrices.
+
+    The first to come takes the threads and the last to go gives them back, for fits may run beside each other.
+    """
+    with _LIMIT.lock:
+        if _LIMIT.users == 0:
+            _LIMIT.before = [(pool, pool.num_threads) for pool in _libraries() if pool.num_threads != 1]
+            for pool, _ in _LIMIT.before:
+                pool.set_num_threads(1)
+        _LIMIT.users += 1
     try:
         yield
     finally:
-        _LIMIT.leave()
+        with _LIMIT.lock:
+            _LIMIT.users -= 1
+            if _LIMIT.users == 0:
+                for pool, threads in _LIMIT.before:
+                    pool.set_num_threads(threads)

@@ -136,23 +136,19 @@ class Columns(NamedTuple):
 
 def columns(block: Block) -> Columns:
     """The column statistics of a block."""
-    x, w = block.x, block.weight
+    x = block.x
     if block.mask is None:
-        count = np.full(x.shape[1], block.size)
-        weight = None if w is None else w[:, None]
+        count, empty, holes = np.full(x.shape[1], block.size), 0.0, 0
+        weight = None if block.weight is None else block.weight[:, None]
     else:
-        weight = block.mask.astype(np.float64) if w is None else block.mask * w[:, None]
+        weight = block.mask * block.times[:, None]
         count = weight.sum(axis=0)
+        empty = float(block.times[~block.mask.any(axis=1)].sum())
+        holes = int(block.mask.size - block.mask.sum())
     safe = np.where(count > 0, count, 1.0)
     mean = (x if weight is None else weight * x).sum(axis=0) / safe
     off = (x - mean) ** 2
-    empty = (
-        0.0
-        if block.mask is None
-        else float((~block.mask.any(axis=1)).sum() if w is None else w[~block.mask.any(axis=1)].sum())
-    )
     scatter = (off if weight is None else weight * off).sum(axis=0)
-    holes = 0 if block.mask is None else int(block.mask.size - block.mask.sum())
     return Columns(block.size, empty, count, mean, scatter, np.abs(x).max(axis=0, initial=0.0), holes)
 
 
@@ -219,7 +215,7 @@ def stored_columns(block: Block) -> Columns:
     """The column statistics of a block of stored cells; those not stored are zeros, and are only counted."""
     x: Any = block.x
     n, d = block.size, x.shape[1]
-    w = np.ones(x.nnz) if block.weight is None else np.repeat(block.weight, np.diff(x.indptr))
+    w = np.repeat(block.times, np.diff(x.indptr))
     count = np.bincount(x.indices, w, d)
     mean = np.bincount(x.indices, w * x.data, d) / max(n, 1.0)
     scatter = np.bincount(x.indices, w * (x.data - mean[x.indices]) ** 2, d) + (n - count) * mean**2

@@ -51,18 +51,13 @@ class MappedSource(ArraySource):
         return f"{tuple(self.stamp)} {super().fingerprint()}"
 
 
-def mapped_file(values: Any) -> Path | None:
-    """The file that a memory map, or a view of one, shows; None for other arrays, and where it has been removed."""
-    while values is not None and not isinstance(values, np.memmap):
-        values = getattr(values, "base", None)
-    path = None if values is None or values.filename is None else Path(values.filename)
-    return path if path is not None and path.exists() else None
-
-
 def array_source(values: NDArray[Any], seen: Mask | None, where: dict[str, Any]) -> ArraySource:
-    """An array, or a memory map, which is watched."""
-    path = mapped_file(values)
-    if path is None:
+    """An array; a memory map, or a view of one, is watched as long as its file is there."""
+    base: Any = values
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    path = None if base is None or base.filename is None else Path(base.filename)
+    if path is None or not path.exists():
         return ArraySource(values, seen, columns=None, **where)
     return MappedSource(values, seen, path, columns=None, **where)
 
@@ -182,9 +177,9 @@ def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
         return open_dask(X, where)
     pandas = sys.modules.get("pandas")
     if sp.issparse(X):
-        return SparseSource(check_real(X, None), zeros, columns=None, **where)
+        return SparseSource(check_real(X), zeros, columns=None, **where)
     if isinstance(X, np.ma.MaskedArray):
-        values = check_real(np.asarray(X.data), None)
+        values = check_real(np.asarray(X.data))
         return array_source(values, ~np.ma.getmaskarray(X), where)
     if pandas is not None and isinstance(X, pandas.DataFrame):
         return from_pandas(X, where)
@@ -194,7 +189,13 @@ def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
         return from_arrow(X, where)
     if isinstance(X, bytes | dict | set) or X is None:
         raise error("LD101", type=type(X).__name__)
-    return array_source(check_real(_array(X), None), None, where)
+    try:
+        array = np.asarray(X)
+    except ValueError as problem:  # rows of different lengths
+        raise error("LD101", f"NumPy says: {problem}"[:200], type=type(X).__name__) from None
+    if array.ndim == 0 and array.dtype.kind == "O":  # NumPy can make nothing of it
+        raise error("LD101", type=type(X).__name__)
+    return array_source(check_real(array), None, where)
 
 
 def from_pandas(X: Any, where: dict[str, Any]) -> Source:
@@ -255,28 +256,22 @@ def objects_as_numbers(column: NDArray[Any], name: str, first: int = 0) -> Array
     return values
 
 
-def _array(X: Any) -> NDArray[Any]:
-    """X as NumPy reads it; what NumPy can make nothing of is no table."""
-    try:
-        array = np.asarray(X)
-    except ValueError as problem:  # rows of different lengths
-        raise error("LD101", f"NumPy says: {problem}"[:200], type=type(X).__name__) from None
-    if array.ndim == 0 and array.dtype.kind == "O":
-        raise error("LD101", type=type(X).__name__)
-    return array
-
-
-def check_real(X: Any, columns: tuple[str, ...] | None) -> Any:
+def check_real(X: Any) -> Any:
     """The array itself if it is a table of real numbers, else the error that says why not."""
-    if X.ndim != 2:
-        raise error("LD100", shape=X.shape)
-    if X.dtype.kind == "c":
-        raise error("LD102", column="the array")
-    if X.dtype.kind == "O" and not sp.issparse(X):
+    if X.ndim == 2 and X.dtype.kind == "O" and not sp.issparse(X):
         return np.column_stack([objects_as_numbers(X[:, j], f"c{j + 1}") for j in range(X.shape[1])]) if X.size else X
-    if X.dtype.kind not in "biuf":
-        raise error("LD104", column="c1", type=str(X.dtype), python="")
+    check_kind(X.shape, X.dtype)
     return X
+
+
+def check_kind(shape: tuple[int, ...], kind: Any) -> None:
+    """Two dimensions of real numbers, or the error that says what else it is."""
+    if len(shape) != 2:
+        raise error("LD100", shape=shape)
+    if kind.kind == "c":
+        raise error("LD102", column="the array")
+    if kind.kind not in "biuf":
+        raise error("LD104", column="c1", type=str(kind)[:60], python="")
 
 
 def check_weight(weight: Any, n: int) -> Array | None:

@@ -228,12 +228,16 @@ class Joined(Source):
         if source is None:
             count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
             return np.full((count, width), np.nan)
-        values, mask = source.read(rows)
-        return values if mask is None else np.where(mask, values, np.nan)
+        return Block(*source.read(rows)).with_nan
 
     @property
     def overhead(self) -> int:
         return sum(source.leaf.overhead for source in (self.first, self.second) if source is not None)
+
+    def unchanged(self, where: str = "") -> None:
+        for source in (self.first, self.second):
+            if source is not None:
+                source.leaf.unchanged(where)
 
     @contextmanager
     def spooled(self, folder: Path | None) -> Iterator[None]:

@@ -171,13 +171,14 @@ class Checkpoint:
     # folds -----------------------------------------------------------------------------------------
     def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S:
         self.recorder.flush()
+        # The fold is known by its function, every number the function was given, and the rows: equal keys, equal bits.
         name, args, words, options = function_identity(f)
         key = hash_of((name, args, words, options, source.tile, list(self._seen(source))))
         file, self.number = self.folder / _numbered(self.number), self.number + 1
         stats = self._stored(file, key)
         if stats is None:
             stats = self._walk(key, f, source, engine)
-            self.leaf.unchanged()
+            self.leaf.unchanged()  # before anything of it is kept
             frame = source.frame if isinstance(source, Framed) else None
             if self._try(
                 save_values,
@@ -237,6 +238,7 @@ class Checkpoint:
 
     def _walk(self, key: str, f: Callable[[Block], S], source: Source, engine: Executor) -> S:
         """The fold itself, from where its last partial file left it."""
+        # A leaf of this walk is a span of blocks: a stack that was saved goes on only with leaves of the same size.
         span = engine.span(source)
         growing: Tree[S]
         done, growing = self._begun(key, span * source.block_tiles)

@@ -121,6 +121,10 @@ class LatentModel(Estimator, Generic[P, R]):
         inflation, draw = self.inflation_of(params), self._draw(params, rows, rng)
         return draw if inflation is None else inflation.inflate_draw(draw, self._decode(params, rows))
 
+    def _drawn_given(self, params: P, block: Block, rng: list[np.random.Generator]) -> Array:
+        """The cells of rows in the frame drawn jointly, given those that are seen."""
+        return self._cells_drawn(params, self._posterior(params, block), rng)
+
     def _held_out_counts(self, params: P, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-out cells lie off, in standard deviations."""
         return count_errors(held, frames, partial(self._cells_given, params), block, self._rows_to_predict)
@@ -294,7 +298,7 @@ class LatentModel(Estimator, Generic[P, R]):
             if b.mask is None:
                 return b.x
             rngs = [np.random.default_rng([seed, number, b.start + i]) for i in range(b.rows)]
-            drawn = self._cells_drawn(params, self._posterior(params, self.frame_.inward(b)), rngs)
+            drawn = self._drawn_given(params, self.frame_.inward(b), rngs)
             return np.where(b.mask, b.x, self.frame_.outward(drawn))
 
         return self._each(fill, X)

@@ -86,10 +86,19 @@ def survey_for_fit(
     """
     wide = is_wide(source.n, source.d) if wide is None else wide
     survey = survey_table(source, run, standardize=standardize, wide=wide, each=each, ddof=ddof)
-    if survey.gaps and pairs_matter:
-        check_pairs(survey)
-    if not (standardize or unit_free):
-        warn_spread(survey)
+    names = source.columns
+    if survey.pairs is not None and pairs_matter:  # are two columns never seen in the same row?
+        disjoint = np.argwhere(np.tril(survey.pairs.seen == 0, -1))
+        if len(disjoint):
+            j, k = disjoint[0]
+            warn("LD162", count=len(disjoint), first=names[k], second=names[j])
+    if not (standardize or unit_free):  # does one column's unit decide every axis?
+        sd = np.sqrt(survey.columns.variance)
+        varying = np.flatnonzero(sd > 0)
+        if len(varying) > 1:
+            small, large = varying[np.argmin(sd[varying])], varying[np.argmax(sd[varying])]
+            if sd[large] > SPREAD_RATIO * sd[small]:
+                warn("LD154", factor=f"{sd[large] / sd[small]:.0e}", small=names[small], large=names[large])
     return survey
 
 
@@ -189,23 +198,3 @@ def standardized(survey: TableSurvey, source: Source, ddof: int = 1, note: str =
     if p is not None:
         p = p._replace(total=p.total / sd[:, None], product=p.product / np.outer(sd, sd))
     return TableSurvey(frame, Framed(source, frame), scaled, m, p, survey.passes)
-
-
-def warn_spread(survey: TableSurvey) -> None:
-    """A warning where one column's unit decides every axis."""
-    sd: Array = np.sqrt(survey.columns.variance)
-    names, varying = survey.names, np.flatnonzero(sd > 0)
-    if len(varying) > 1:
-        small, large = varying[np.argmin(sd[varying])], varying[np.argmax(sd[varying])]
-        if sd[large] > SPREAD_RATIO * sd[small]:
-            warn("LD154", factor=f"{sd[large] / sd[small]:.0e}", small=names[small], large=names[large])
-
-
-def check_pairs(survey: TableSurvey) -> None:
-    """A warning where two columns are never seen in the same row."""
-    if survey.pairs is None:
-        return
-    disjoint = np.argwhere(np.tril(survey.pairs.seen == 0, -1))
-    if len(disjoint):
-        j, k = disjoint[0]
-        warn("LD162", count=len(disjoint), first=survey.names[k], second=survey.names[j])

@@ -43,7 +43,7 @@ def given_in_pieces(r: Array, mask: Mask | None, whole: BoundedCovariance) -> It
 
 def log_cholesky(C: Array) -> Array:
     """The Cholesky factor of C with the logarithm of its diagonal: any numbers there are some covariance."""
-    L = np.linalg.cholesky(C)
+    L = np.asarray(np.linalg.cholesky(C), dtype=np.float64)
     at = np.arange(len(L))
     L[at, at] = np.log(L[at, at])
     return L

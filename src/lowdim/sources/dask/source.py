@@ -185,7 +185,7 @@ def open_dask(X: Any, where: dict[str, Any]) -> DaskSource:
             raise error("LD100", shape=X.shape)
         if len(X.chunks[1]) > 1:
             raise error("LD107", count=len(X.chunks[1]))
-        check_real(np.empty((0, X.shape[1]), dtype=X.dtype), None)
+        check_real(np.empty((0, X.shape[1]), dtype=X.dtype))
         optimized = optimize(X)[0]
         keys, lengths, d = [row[0] for row in X.__dask_keys__()], list(X.chunks[0]), int(X.shape[1])
     elif type(X).__name__ in ("DataFrame", "Series", "Index"):
@@ -256,7 +256,7 @@ def chunk_cells(chunk: Any, size: int, d: int, columns: tuple[str, ...], first: 
 def _numbers(values: NDArray[Any], columns: tuple[str, ...], first: int) -> Array:
     if values.dtype.kind == "O" and values.size:
         return np.column_stack([objects_as_numbers(values[:, j], name, first) for j, name in enumerate(columns)])
-    return np.ascontiguousarray(check_real(values, None), dtype=np.float64)
+    return np.ascontiguousarray(check_real(values), dtype=np.float64)
 
 
 def cut_out(chunk: Any, begin: int, end: int) -> Any:
@@ -279,7 +279,7 @@ def stacked(parts: list[tuple[Array, Mask | None]], d: int) -> tuple[Array, Mask
     values = np.concatenate([x for x, _ in parts]) if parts else np.zeros((0, d))
     if all(mask is None for _, mask in parts):
         return values, None
-    return values, np.concatenate([np.ones(x.shape, dtype=bool) if m is None else m for x, m in parts])
+    return values, np.concatenate([Block(*part).seen for part in parts])
 
 
 # the cluster ---------------------------------------------------------------------------------------

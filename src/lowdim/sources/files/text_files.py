@@ -284,37 +284,36 @@ def _fixed(head: Raw, sample: Raw, columns: tuple[str, ...] | None, weight: str 
     sample, names, blank = name_columns(sample, reading, notes)
     reading = check_names(reading, names)
     parsed, decimal, _ = parse_columns(sample, names, reading, notes)
-    place = Place(head.name, "line", sample.lines)
-    roles = assign_roles(parsed, blank, reading, place, notes)
+    roles = assign_roles(parsed, blank, reading, Place(head.name, "line", sample.lines), notes)
     notes.stop()
-    first = list(head.cells[: len(names)])
-    quiet = Notes(head.name)
-    early, _, _ = parse_columns(head._replace(cells=first), names, reading._replace(decimal=decimal), quiet)
-    ids = {
-        c.name
-        for c in assign_roles(early, blank, reading, Place(head.name, "line", head.lines), quiet)
-        if c.role == "id"
-    }
-    used = [c for c in roles if c.role == "number" and c.name not in ids]  # a running number shows at the beginning
     if columns:
         used = [c for name in reading.columns for c in roles if c.name == name]
     else:
+        # A running number shows at the beginning of a file, not in a sample of it.
+        quiet = Notes(head.name)
+        first = head._replace(cells=list(head.cells[: len(names)]))
+        early, _, _ = parse_columns(first, names, reading._replace(decimal=decimal), quiet)
+        begins = assign_roles(early, blank, reading, Place(head.name, "line", head.lines), quiet)
+        ids = {c.name for c in begins if c.role == "id"}
+        used = [c for c in roles if c.role == "number" and c.name not in ids]
         here = {c.name for c in used}
         left_out([c.name for c in roles if c.name not in here and c.role != "weight"], head.name)
-    plain = cell.plain_columns({c.position - 1: sample.cells[c.position - 1] for c in used}, ())
-    slow = {c.name: c.position - 1 not in plain and not _reads_at_once(sample.cells[c.position - 1]) for c in used}
-    if decimal == "," and slow:  # a decimal comma is read quickly too
-        slow = dict.fromkeys(slow, False)
     return CsvForm(
-        head.name,
-        head.guess.sep,
-        decimal,
-        head.guess.encoding,
-        len(head.cells),
-        tuple(c.position - 1 for c in used),
-        tuple(c.name for c in used),
-        tuple(slow.values()),
+        name=head.name,
+        sep=head.guess.sep,
+        decimal=decimal,
+        encoding=head.guess.encoding,
+        width=len(head.cells),
+        positions=tuple(c.position - 1 for c in used),
+        names=tuple(c.name for c in used),
+        slow=_slow_fields({c.position - 1: sample.cells[c.position - 1] for c in used}, decimal),
     )
+
+
+def _slow_fields(cells: dict[int, Any], decimal: str) -> tuple[bool, ...]:
+    """Which fields have to be read as text first; a decimal comma is read quickly too."""
+    plain = cell.plain_columns(cells, ())
+    return tuple(decimal != "," and j not in plain and not _reads_at_once(column) for j, column in cells.items())
 
 
 def _reads_at_once(column: Any) -> bool:
