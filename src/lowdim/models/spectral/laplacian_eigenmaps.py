@@ -10,23 +10,24 @@ import scipy.sparse as sp
 from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Eigen
 from lowdim.maths.graph import degrees, laplacian, matrix_of, rows_of, smallest
-from lowdim.maths.linalg import Array, Index
+from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.maths.pairs import (
     BLOCK_PAIRS,
     TIED_DISTANCES,
     RowPairs,
-    fault,
     joined,
     joined_known,
-    sparse_fault,
     together,
     within,
 )
 from lowdim.models.base.estimator import Rule
 from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
-from lowdim.models.spectral.spectral_model import SpectralFit, refuse_fault
+from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square
+from lowdim.models.spectral.random_field import FieldMatrix
+from lowdim.models.spectral.spectral_model import SpectralFit
+from lowdim.sources.arrays import SparseSource
 from lowdim.sources.source import Source
-from lowdim.sources.views import Frame
+from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
 
 LEAST_BRIDGE_WEIGHT = 1e-6  # of an edge between pieces under heat weights: theirs may be too small for a double
@@ -58,7 +59,7 @@ class LaplacianEigenmaps(GraphModel):
     W = (A + A')/2, a_ij = 1 (or exp(-d_ij^2 / (2 width^2))) where j is among the neighbours of i; D its row sums and
     L = D - W. The places are the vectors of L v = lambda D v with the smallest eigenvalues but the constant, v'Dv = 1.
     New rows are where they would be in balance with their neighbours: those near them, and those that would count
-    them as near.
+    them as near. L is the precision of its random field (`field()`).
 
     Parameters
     ----------
@@ -91,10 +92,8 @@ class LaplacianEigenmaps(GraphModel):
         Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
     n_neighbors_ : int
         Neighbours in use.
-    precision_, covariance_ : sparse array, ndarray
-        The random field over the rows: L and its pseudo-inverse.
     cells_inferred_, completion_ : int, Completion
-        With gaps: how many cells were not seen, and the model of them.
+        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -150,28 +149,25 @@ class LaplacianEigenmaps(GraphModel):
         peak = 8 * (3 * cells + 60 * edges) + 16 * BLOCK_PAIRS + 24 * min(n, 600) ** 2
         return Cost(1, 8 * cells, peak, "a sample of the rows, and transform for the others")
 
-    def _pair_word(self) -> str:
-        return "weights" if self.metric == "graph" else "distances"
-
     def _frame(self, source: Source) -> Frame:
         frame = super()._frame(source)
         return frame if self.width is None else frame._replace(scale=np.ones(source.d))  # the width is in the table's
 
-    def _mark_unknown(self, x: Array, mask: Any) -> Array:
-        if self.metric == "graph":
+    def _mark_unknown(self, x: Array, mask: Mask | None, columns: tuple[str, ...] = (), start: int = 0) -> Array:
+        if self.metric == "graph":  # a pair without a weight is not joined
             return x if mask is None else np.where(mask, x, 0.0)
         return super()._mark_unknown(x, mask)
 
-    def _check_pairs(self, D: Any) -> Any:
+    def _read_pairs(self, source: Source, frame: Frame) -> Any:
         if self.metric != "graph":
-            return super()._check_pairs(D)
-        wrong = (
-            sparse_fault(D, loops=True)
-            if sp.issparse(D)
-            else fault(D, similar=True) or sparse_fault(sp.csr_array(D), loops=True)
-        )
-        refuse_fault(wrong, "weights")
-        return D
+            return super()._read_pairs(source, frame)
+        check_square((source.n, source.d), "weights")
+        if isinstance(source, SparseSource):
+            W = sp.csr_array(source.values * frame.scale[0])
+        else:
+            W = sp.csr_array(self._mark_unknown(*gather(Framed(source, frame))))
+        check_pairs(W, "weights", loops=True)
+        return W
 
     # the fit ---------------------------------------------------------------------------------------
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
@@ -289,7 +285,7 @@ class LaplacianEigenmaps(GraphModel):
     def _neighbours_of(self, params: LaplacianParams, X: Array) -> tuple[RowPairs, Array, Index]:
         """Rows i of X with the mapped rows near them and those to which they are near; log weights; their pieces."""
         known = self.metric != "euclidean"
-        D = self._check_lengths(X[:, params.rows]) if known else X
+        D = check_lengths(X[:, params.rows], "distances") if known else X
         home = params.label[self._nearest_mapped(params.points, params.rows, X, 1).row[:, 0]]
         near = joined_known(D, params.k)[0] if known else joined(X, params.k, params.points)[0]
         if known:
@@ -308,11 +304,11 @@ class LaplacianEigenmaps(GraphModel):
         return together(pairs, bridges), np.append(log_w, _log_heat(bridges.d, params.width, bridge=True)), home
 
     # the random field --------------------------------------------------------------------------------
-    def _precision(self) -> sp.csr_array:
+    def _field_matrix(self) -> FieldMatrix:
         """L = D - W over the rows mapped."""
         p = self.params_
         U = sp.csr_array((p.w, (p.i, p.j)), shape=(len(p.rows), len(p.rows)))
-        return laplacian(U + U.T - sp.diags_array(U.diagonal()))
+        return FieldMatrix(precision=laplacian(U + U.T - sp.diags_array(U.diagonal())))
 
 
 def _log_heat(d: Array, width: float, bridge: bool = False) -> Array:

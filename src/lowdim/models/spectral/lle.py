@@ -16,7 +16,8 @@ from lowdim.maths.pairs import BLOCK_PAIRS, exact_distances, nearest, nearest_kn
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.results import squared
 from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
-from lowdim.models.spectral.spectral_model import SpectralFit
+from lowdim.models.spectral.random_field import FieldMatrix
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
@@ -45,7 +46,7 @@ class LocallyLinearEmbedding(GraphModel):
 
     Each row is regressed on its neighbours, with weights w_ij that sum to one; the places are the eigenvectors of
     L = (I-W)' P (I-W) with the smallest eigenvalues but the constant. As a random field over the rows,
-    sum_i log N(x_i; sum_j w_ij x_j, 1/p_i) is its pseudolikelihood.
+    sum_i log N(x_i; sum_j w_ij x_j, 1/p_i) is its pseudolikelihood; `field()` has the precision L.
 
     Parameters
     ----------
@@ -81,10 +82,8 @@ class LocallyLinearEmbedding(GraphModel):
         Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
     n_neighbors_ : int
         Neighbours in use.
-    precision_, covariance_ : sparse array, ndarray
-        The random field over the rows: L and its pseudo-inverse.
     cells_inferred_, completion_ : int, Completion
-        With gaps: how many cells were not seen, and the model of them.
+        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -139,11 +138,7 @@ class LocallyLinearEmbedding(GraphModel):
         peak = 8 * (3 * n * d + pairs + 6 * min(n, 600) ** 2) + 40 * BLOCK_PAIRS
         return Cost(1, 8 * n * d, peak, "a sample of the rows and transform for the others, or fewer n_neighbors")
 
-    def _mark_unknown(self, x: Array, mask: Any) -> Array:
-        if mask is not None and not mask.all():
-            row, j = np.argwhere(~mask)[0]
-            self._refuse_gap(int(row), f"c{j + 1}", int((~mask).sum()))
-        return x
+    _mark_unknown = SpectralModel._mark_unknown  # every distance of a neighbourhood is needed
 
     # the fit ---------------------------------------------------------------------------------------
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
@@ -289,12 +284,12 @@ class LocallyLinearEmbedding(GraphModel):
         return Z
 
     # the random field --------------------------------------------------------------------------------
-    def _precision(self) -> sp.csr_array:
+    def _field_matrix(self) -> FieldMatrix:
         """L = (I-W)' P (I-W) over the rows mapped."""
         p = self.params_
         m = len(p.rows)
         R = sp.diags_array(np.sqrt(p.precision)) @ (sp.eye_array(m) - sp.csr_array((p.w, (p.i, p.j)), shape=(m, m)))
-        return sp.csr_array(R.T @ R)
+        return FieldMatrix(precision=sp.csr_array(R.T @ R))
 
 
 def _new_row_weights(C: Array, d: Array, used: Mask) -> Array:

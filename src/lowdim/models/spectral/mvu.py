@@ -19,6 +19,7 @@ from lowdim.models.base.estimator import COUNT, TRUTH, Rule
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph
 from lowdim.models.spectral.landmarks import cliques, extend_places, interpolate_places, unordered
 from lowdim.models.spectral.mvu_solver import Unfolded, unfold
+from lowdim.models.spectral.random_field import FieldMatrix
 from lowdim.models.spectral.spectral_model import SpectralFit
 from lowdim.text.messages import warn
 
@@ -46,7 +47,7 @@ class MaximumVarianceUnfolding(GraphModel):
         maximise tr(HKH),  K >= 0,  k_ii + k_jj - 2 k_ij <= |x_i - x_j|^2  for neighbours i, j
 
     and the map is that of K. Solved by an interior point method with an eigenvalue certificate. With
-    n_neighbors = n - 1 it is PCA. New rows are placed by weights on their neighbours.
+    n_neighbors = n - 1 it is PCA. New rows are placed by weights on their neighbours. `field()` has the covariance K.
 
     Parameters
     ----------
@@ -80,10 +81,8 @@ class MaximumVarianceUnfolding(GraphModel):
         Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
     n_neighbors_ : int
         Neighbours in use.
-    precision_, covariance_ : ndarray
-        The random field over the rows: K.
     cells_inferred_, completion_ : int, Completion
-        With gaps: how many cells were not seen, and the model of them.
+        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -145,10 +144,10 @@ class MaximumVarianceUnfolding(GraphModel):
         peak = 8 * (2 * n * d + 8 * nodes**2 + (0 if closed else 3 * edges**2) + (nodes * n if nodes < n else 0))
         return Cost(1, 8 * n * d, peak, "fewer n_neighbors or n_landmarks, or Isomap")
 
-    def _graph_neighbors(self, m: int) -> int:
+    def _graph_neighbors(self, m: int, n_neighbors: int) -> int:
         if self._n_nodes(m) == m:
-            return super()._graph_neighbors(m)
-        return min(max(self.n_neighbors, PATH_NEIGHBORS), m - 1)  # paths along few neighbours take detours
+            return super()._graph_neighbors(m, n_neighbors)
+        return min(max(n_neighbors, PATH_NEIGHBORS), m - 1)  # paths along few neighbours take detours
 
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         by_landmarks = self._n_nodes(graph.m) < graph.m
@@ -162,7 +161,7 @@ class MaximumVarianceUnfolding(GraphModel):
         values = np.maximum(eigen.values[:count], 0.0)
         Y = eigen.vectors[:, :count] * np.sqrt(values)
         places = extend_places(graph.points, nodes, Y, graph.k) if by_landmarks else Y
-        k = min(max(self.n_neighbors, 2 * self.n_components + 2), graph.m)
+        k = min(max(graph.asked, 2 * self.n_components + 2), graph.m)
         value, gap = float(np.trace(unfolded.K)), max(unfolded.gap, 0.0)
         attributes = {
             "landmarks_": rows[nodes],
@@ -201,7 +200,7 @@ class MaximumVarianceUnfolding(GraphModel):
         nodes = np.append(nodes, [np.flatnonzero(graph.label == piece)[0] for piece in bare]).astype(np.intp)
         D = path_lengths(G, nodes)[:, nodes]
         D = np.minimum(D, D.T)
-        pairs = joined_known(D, min(self.n_neighbors, len(nodes) - 1))[0]
+        pairs = joined_known(D, min(graph.asked, len(nodes) - 1))[0]
         if components(sp.csr_array((np.ones(len(pairs.i)), (pairs.i, pairs.j)), shape=D.shape))[0] > 1:
             tree = sp.coo_array(minimum_spanning_tree(D))
             pairs = together(pairs, RowPairs(tree.row.astype(np.intp), tree.col.astype(np.intp), tree.data))
@@ -211,8 +210,8 @@ class MaximumVarianceUnfolding(GraphModel):
     def _extend(self, params: MVUParams, X: Array) -> Array:
         return interpolate_places(X, params.points, params.places[:, : params.width], params.k)
 
-    def _covariance(self) -> Any:
-        return self.params_.places @ self.params_.places.T
+    def _field_matrix(self) -> FieldMatrix:
+        return FieldMatrix(covariance=self.params_.places @ self.params_.places.T)
 
 
 def few_threads(edges: int) -> Any:
