@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim.maths import bayesian_gaussian as vb
-from lowdim.maths.gaps import pattern_sums
-from lowdim.maths.gaussian import posterior, sums
+from lowdim.maths.gaussian import pattern_sums, posterior, sums
 from lowdim.maths.linalg import distinct, inverse_packed
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis
 from lowdim.maths import gaussian
-from lowdim.models.linear.parameters import LinearGaussianParams, excess
+from lowdim.models.linear.linear_gaussian import LinearGaussianParams, excess
 from lowdim.sources.source import Block
 from tests.oracles import gaussian as oracle
 

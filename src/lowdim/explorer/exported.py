@@ -63,7 +63,6 @@ def exported(model: Any, unit: Array | float = 1.0) -> dict[str, Any] | None:
 
 def _linear(model: Any) -> dict[str, Any]:
     from lowdim.judge.framed_gaussian import framed_gaussian
-    from lowdim.models.base.calibrated_cells import CalibratedCells
     from lowdim.models.linear.bayesian_pca import BayesianPCA
     from lowdim.models.linear.pca import EXACT, PCA
 
@@ -74,8 +73,9 @@ def _linear(model: Any) -> dict[str, Any]:
     parts["doubt"] = np.broadcast_to(V, (d, q + 1, q + 1)) if V.ndim == 3 else V
     parts["weighs_doubt"] = isinstance(model, BayesianPCA) and not model.is_sure
     parts["dof"] = getattr(p, "dof", None)
-    if isinstance(model, CalibratedCells):  # cells are wider by what held-back cells showed, up to an unknown row's
-        factor, unknown = model.inflation_of(p)
+    inflation = model.inflation_of(p)
+    if inflation is not None:  # cells are wider by what held-out cells showed, up to an unknown row's
+        factor, unknown = inflation
         parts |= {"inflation": factor, "unknown": (unknown.var + unknown.noise)[0]}
     if isinstance(model, PCA):
         live = p.variance > EXACT**2 * p.variance.max(initial=0.0)
@@ -102,11 +102,11 @@ def _nodes(model: Any) -> dict[str, Any]:
 
 
 def _process(model: Any) -> dict[str, Any]:
-    p = model.params_
+    p, inflation = model.params_, model.inflation_of(model.params_)
     D = p.decoder()
     size = sum(root.size for _, _, root in D.groups)
     terms = [
-        {"name": name, "numbers": t} for name, (_, t) in zip(D.kernel.names.split("+"), D.kernel.parts(), strict=True)
+        {"name": name, "numbers": np.array(t.values)} for name, t in zip(D.kernel.names, D.kernel.terms, strict=True)
     ]
     groups = [
         {"rows": np.arange(len(D.X)) if rows is None else rows, "columns": columns, "root": root}
@@ -120,5 +120,6 @@ def _process(model: Any) -> dict[str, Any]:
         "terms": terms,
         "noise": float(D.kernel.noise),
         "inflation": float(p.inflation),
+        "unknown": np.zeros(len(p.mu)) if inflation is None else sum(inflation.unknown_row[1:])[0],
         "groups": groups if size <= MOST_ROOTS else [],
     }

@@ -15,11 +15,12 @@ from lowdim.engine.plan import plan
 from lowdim.engine.statistics import moments
 from lowdim.jobs.large import ASSUMED_DIMS
 from lowdim.judge.table_input import source_of
+from lowdim.maths.gaussian import Sums, posterior, sums
+from lowdim.maths.linalg import Array
 from lowdim.maths.seeds import FORECAST_LOADINGS
-from lowdim.models.base.estimator import WHOLE
+from lowdim.models.base.options import WHOLE
 from lowdim.models.linear.factor_analysis import FactorAnalysis
-from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import LinearGaussianParams, check_q, e_step
+from lowdim.models.linear.linear_gaussian import LinearGaussian, check_q
 from lowdim.models.linear.pca import PCA
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
@@ -181,13 +182,16 @@ def _work(head: Source, model: LinearGaussian, q: int, gaps: bool, run: Run) -> 
     W = np.random.default_rng([0, FORECAST_LOADINGS]).standard_normal((d, q)) / np.sqrt(max(q, 1))
     begun = time.perf_counter()
     if gaps or d > 5000:
-        any_params = LinearGaussianParams(
-            W, np.zeros(d), np.ones(d), np.eye(q), np.zeros((d, 1)), np.zeros(d), np.ones(d)
-        )
-        fold(partial(e_step, any_params), framed, run)
+        fold(partial(_e_step, W), framed, run)
     else:
         fold(moments, framed, run)
     return time.perf_counter() - begun
+
+
+def _e_step(W: Array, block: Block) -> Sums:
+    """The work of EM on a block, for any loadings."""
+    mu, psi = np.zeros(len(W)), np.ones(len(W))
+    return sums(block.mask, block.weight, posterior(block.x, block.mask, W, mu, psi), W, psi)
 
 
 def stored(file: str | PathLike[str]) -> int:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.maths.linalg import Array
-from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import LinearGaussianParams
+from lowdim.models.linear.linear_gaussian import LinearGaussian, LinearGaussianParams
 from lowdim.models.linear.pca import PCAParams
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame

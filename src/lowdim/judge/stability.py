@@ -26,9 +26,8 @@ from lowdim.maths.gaps import Group, fill_deviations, open_scatter, pattern_grou
 from lowdim.maths.gaussian import posterior
 from lowdim.maths.linalg import Array, Mask, align, evenly_spread
 from lowdim.maths.seeds import BOOTSTRAP
-from lowdim.models.base.estimator import seed_of
-from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import LinearGaussianParams
+from lowdim.models.base.options import seed_of
+from lowdim.models.linear.linear_gaussian import LinearGaussian, LinearGaussianParams
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
@@ -103,13 +102,17 @@ class RefitBench(NamedTuple):
         """The parameters with rows counted by these weights."""
         framed = Framed(self.source.weighted(weight), self.fitted.frame)
         if self.closed:
-            params: LinearGaussianParams = self.model.fit_moments(fold(moments, framed, Run()), framed.columns).params
-            return params
+            return self._of_moments(fold(moments, framed, Run()))
         if self.wide:
             return self._principal(framed, weight)
         start, settled = (self.start, False) if self.gappy is None else self._expected(self.gappy, weight)
         refit: LinearGaussianParams = start if settled else self.model.fit_from(start, framed).params
         return refit
+
+    def _of_moments(self, m: Moments) -> LinearGaussianParams:
+        """The closed form of complete rows with these moments."""
+        params: LinearGaussianParams = self.model.fit_moments(m, self.fitted.frame, self.source.columns).params
+        return params
 
     def _principal(self, framed: Framed, weight: Array) -> LinearGaussianParams:
         """Probabilistic PCA in closed form; a fit chooses a frame of its own, so its answer is brought back to ours."""
@@ -123,7 +126,7 @@ class RefitBench(NamedTuple):
         steps: list[float] = []
         params = self.start
         for _ in range(MOST_ROUNDS):
-            last, params = params, self.model.fit_moments(rows.moments(params, weight), self.source.columns).params
+            last, params = params, self._of_moments(rows.moments(params, weight))
             steps.append(float(np.linalg.norm(_covariance(params) - _covariance(last))))
             if steps[-1] <= ROUNDS_LEAVE * steps[0]:
                 return params, True

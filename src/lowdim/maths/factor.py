@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.special import chdtrc
 
-from lowdim.maths.linalg import sign_rule
-
-Array = NDArray[np.float64]
+from lowdim.maths.linalg import Array, sign_rule
 
 _SMALLEST = 1e-10  # eigenvalues of R below this carry fewer than about four digits in double precision
 _GRADIENT = 1e-8  # stop: the criterion is then within about the square of this of its minimum
@@ -117,7 +115,7 @@ def most_factors(d: int) -> int:
     return max((q for q in range(d) if degrees_of_freedom(d, q) >= 0), default=0)
 
 
-def goodness_of_fit(criterion: float, n: int, d: int, q: int) -> GoodnessOfFit:
+def goodness_of_fit(criterion: float, n: float, d: int, q: int) -> GoodnessOfFit:
     """Likelihood-ratio test of q factors against any covariance, with Bartlett's correction.
 
     (n - 1 - (2 d + 5) / 6 - 2 q / 3) F is chi-squared on ((d - q)^2 - d - q) / 2 degrees of freedom.

@@ -1,4 +1,4 @@
-"""Small linear algebra: signs, packed triangles, many little inverses at once."""
+"""Small linear algebra: signs, packed triangles, many little inverses at once, floored spectra and roots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 EPS = float(np.finfo(np.float64).eps)
 FULL_SHARE = 0.3  # above this share of a spectrum, computing all of it is faster
-VECTORISED = 12  # up to this order a Cholesky written over rows beats batched LAPACK (measured)
+VECTORISED = 12  # up to this order a Cholesky written over all matrices at once beats LAPACK (2 to 4 times, measured)
 SMALL_MASK = 2**14  # bytes of a mask's bits up to which its patterns are kept in mind
 FEW_MATRICES = 24  # unless there are no more of them than this
 
@@ -117,11 +117,14 @@ def inverse_packed(A: Array, q: int) -> tuple[Array, Array]:
     if q == 0:
         return A, np.zeros(A.shape[1])
     if q > VECTORISED or A.shape[1] <= FEW_MATRICES:
-        try:
-            return _inverse_batched(A, q)
-        except np.linalg.LinAlgError:  # next to no noise: a pivot is lost in rounding
-            if q > VECTORISED:
-                raise
+        full = unpack(A, q)
+        sign, logdet = np.linalg.slogdet(full)
+        if (sign > 0.0).all():
+            i, j = lower(q)
+            return np.ascontiguousarray(np.linalg.inv(full)[:, i, j].T), logdet
+        if q > VECTORISED:
+            raise np.linalg.LinAlgError("a matrix is not positive definite")
+    # Cholesky's steps over all matrices at once; with next to no noise a pivot is lost in rounding.
     at = square(q)
     L, N, inverse = np.zeros((q, q, A.shape[1])), np.zeros((q, q, A.shape[1])), np.empty_like(A)  # N = L^-1
     for j in range(q):
@@ -136,15 +139,6 @@ def inverse_packed(A: Array, q: int) -> tuple[Array, Array]:
     return inverse, 2.0 * np.log(L[range(q), range(q)]).sum(axis=0)
 
 
-def _inverse_batched(A: Array, q: int) -> tuple[Array, Array]:
-    L = np.linalg.cholesky(unpack(A, q))
-    N = np.linalg.solve(L, np.broadcast_to(np.eye(q), L.shape))
-    inverse = np.matmul(N.transpose(0, 2, 1), N)
-    i, j = lower(q)
-    logdet = 2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
-    return np.ascontiguousarray(inverse[:, i, j].T), logdet
-
-
 def times_packed(A: Array, b: Array) -> Array:
     """n packed symmetric matrices, (p, n) or one (p, 1), times n vectors (q, n)."""
     if A.shape[1] == 1 < b.shape[1]:
@@ -155,10 +149,37 @@ def times_packed(A: Array, b: Array) -> Array:
     return out
 
 
+def quadratic_forms(packed: Array, W: Array) -> Array:
+    """w'C w of n packed symmetric matrices, n x q(q+1)/2, and the m rows of W (m x q): n x m."""
+    i, j = lower(W.shape[1])
+    return packed @ (W[:, i] * W[:, j] * np.where(i == j, 1.0, 2.0)).T
+
+
+def floored_eigh(C: Array, least: Array | float = 0.0) -> tuple[Array, Array]:
+    """Eigenvalues of one symmetric matrix or many, rising, none below `least`, and their eigenvectors.
+
+    By default what rounding put below zero counts as zero.
+    """
+    values, U = np.linalg.eigh(C)
+    return np.maximum(values, least), U
+
+
+def floored(C: Array, least: float) -> Array:
+    """A covariance with no direction below `least`: of all such, the likeliest where C is what was seen."""
+    values, U = floored_eigh((C + C.T) / 2.0, least)
+    return (U * values) @ U.T
+
+
 def root(P: Array) -> Array:
     """The symmetric square root of a positive semi-definite matrix."""
-    values, U = np.linalg.eigh(P)
-    return np.asarray((U * np.sqrt(np.maximum(values, 0.0))) @ U.T)
+    values, U = floored_eigh(P)
+    return (U * np.sqrt(values)) @ U.T
+
+
+def half_root(C: Array) -> Array:
+    """F with F F' = C, for one covariance or many: F times standard normal numbers has covariance C."""
+    values, U = floored_eigh(C)
+    return U * np.sqrt(values)[..., None, :]
 
 
 def align(W: Array, target: Array) -> Array:
@@ -168,11 +189,8 @@ def align(W: Array, target: Array) -> Array:
 
 
 def root_times(C: Array, normal: Array) -> Array:
-    """Vectors with these covariances from standard normal ones."""
-    if C.shape[-1] == 0:
-        return normal
-    values, U = np.linalg.eigh(C)
-    return np.asarray((U @ (np.sqrt(np.maximum(values, 0.0)) * normal)[:, :, None])[:, :, 0])
+    """Vectors with these covariances from standard normal ones, a row each."""
+    return (half_root(C) @ normal[:, :, None])[:, :, 0]
 
 
 def largest(C: Array, k: int) -> tuple[Array, Array]:

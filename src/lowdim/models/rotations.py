@@ -15,7 +15,7 @@ from lowdim.maths import rotate as rotations
 from lowdim.maths.linalg import Array
 from lowdim.maths.scale import moderate_factor
 from lowdim.models.base.results import in_range
-from lowdim.sources.matrices import complete_matrix
+from lowdim.sources.arrays import complete_matrix
 from lowdim.text.messages import error
 
 NEEDS_ALL = "a rotation needs every cell"

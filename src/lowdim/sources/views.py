@@ -1,18 +1,19 @@
-"""A table seen another way: in other units, some columns, a few rows, turned on its side, or beside another."""
+"""A table seen another way: in other units, some of its columns, by its stored cells, or beside another table."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.scale import LARGEST, moderate_scale
-from lowdim.sources.source import Block, Source
+from lowdim.sources.source import Block, Header, Rows, Source
+from lowdim.text.messages import error
 
 STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
 FRAME_ROWS = 256  # rows that set the origin; the mean of so many lies within sd/16 of the truth
@@ -105,7 +106,7 @@ class View(Source):
     def first_rows(self, n: int) -> Source:
         return self.changed(source=self.source.first_rows(n), n=n, weight=None)
 
-    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+    def weights(self, rows: Rows) -> Array | None:
         return self.source.weights(rows)
 
     @property
@@ -126,10 +127,10 @@ class Framed(View):
         super().__init__((source.n, source.d), source.columns, source.weight, source.tile, source.block_tiles)
         self.named, self.source, self.frame = source.named, source, frame
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a framed source makes finished blocks")
 
-    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+    def block_of(self, rows: Rows, start: int = 0) -> Block:
         return self.frame.inward(self.source.block_of(rows, start), in_place=self.leaf.owns_arrays)
 
 
@@ -153,7 +154,7 @@ class Chosen(View):
         super().__init__((source.n, len(order)), names, source.weight, tile, source.block_tiles)
         self.source, self.order = source, order
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         values, mask = self.source.read(rows)
         return np.ascontiguousarray(values[:, self.order]), None if mask is None else mask[:, self.order]
 
@@ -176,7 +177,7 @@ class Stored(View):
         super().__init__((source.n, source.d), source.columns, source.weight, 1 << max(rows.bit_length() - 1, 8))
         self.named, self.source, self.frame = source.named, source, frame
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         return self.source.read(rows)
 
     def block(self, i: int) -> Block:
@@ -184,8 +185,67 @@ class Stored(View):
             self._kept[i] = super().block(i)  # a copy of the stored cells, for the many passes to come
         return self._kept[i]
 
-    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+    def block_of(self, rows: Rows, start: int = 0) -> Block:
         cells = self.leaf.stored(rows)
         if (self.frame.scale != 1.0).any():
             cells = sp.csr_array(cells.multiply(self.frame.scale))
         return Block(cells, None, self.weights(rows), start)
+
+
+class Joined(Source):
+    """The columns of one source and then those of another; a source that is None is all gaps.
+
+    Both are read by the joined table's tiles, so a view of either (a frame, chosen columns) is read as it is.
+    """
+
+    def __init__(self, first: Source | None, second: Source | None, widths: tuple[int, int]) -> None:
+        present = first or second
+        assert present is not None
+        if first is not None and second is not None and first.n != second.n:
+            raise error("LD280", problem=f"X has {first.n} rows and Y has {second.n}: inconsistent numbers of samples")
+        names = [
+            f"{view}: {name}"
+            for view, source, width in zip("xy", (first, second), widths, strict=True)
+            for name in (source.columns if source is not None else [f"c{j + 1}" for j in range(width)])
+        ]
+        super().__init__((present.n, sum(widths)), tuple(names), present.weight)
+        self.named, self.first, self.second, self.widths = False, first, second, widths
+
+    @property
+    def header(self) -> Header:
+        """What is said of the columns of a fit is said of the first table's."""
+        assert self.first is not None
+        return self.first.header
+
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
+        parts = [
+            self._part(source, width, rows)
+            for source, width in zip((self.first, self.second), self.widths, strict=True)
+        ]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1)), None
+
+    def _part(self, source: Source | None, width: int, rows: Rows) -> Array:
+        if source is None:
+            count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+            return np.full((count, width), np.nan)
+        return Block(*source.read(rows)).with_nan
+
+    @property
+    def overhead(self) -> int:
+        return sum(source.leaf.overhead for source in (self.first, self.second) if source is not None)
+
+    def unchanged(self, where: str = "") -> None:
+        for source in (self.first, self.second):
+            if source is not None:
+                source.leaf.unchanged(where)
+
+    @contextmanager
+    def spooled(self, folder: Path | None) -> Iterator[None]:
+        with ExitStack() as stack:
+            for source in (self.first, self.second):
+                if source is not None:
+                    stack.enter_context(source.spooled(None))  # two files of one name do not fit into one folder
+            yield
+
+    def fingerprint(self) -> str:
+        return " ".join(source.fingerprint() for source in (self.first, self.second) if source is not None)

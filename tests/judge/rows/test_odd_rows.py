@@ -7,7 +7,7 @@ from scipy import stats
 from lowdim import PCA, PPCA, FactorAnalysis
 from lowdim.judge.rows.odd_rows import false_discovery, judge_rows
 from lowdim.judge.rows.row_card import explain_row
-from lowdim.models.linear.parameters import LinearGaussianParams
+from lowdim.models.linear.linear_gaussian import LinearGaussianParams
 from lowdim.sources.views import Frame
 from lowdim.text.kinds import OptionError
 from tests.conftest import need

@@ -9,13 +9,16 @@ from sklearn.datasets import load_iris
 
 import lowdim
 from lowdim.laws import Relaid
-from lowdim.models.base.calibration import NORMAL_90, Inflation, hold_back, inflation_from_errors
-from lowdim.models.base.held_out_cells import (
+from lowdim.models.base.calibration import (
     ERROR_EDGES,
+    NORMAL_90,
     HeldOutCells,
+    Inflation,
     count_errors,
     held_out_rounds,
+    hold_back,
     inflation_from_counts,
+    inflation_from_errors,
     split_frames,
     without_held_cells,
 )

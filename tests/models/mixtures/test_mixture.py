@@ -1,5 +1,7 @@
 """Mixtures: against a slow oracle, scikit-learn, their own components, and bad tables."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -268,6 +270,34 @@ def test_a_table_that_never_varies_is_refused():
         GaussianMixture(2).fit(np.full((20, 3), 14.62))
 
 
+HUGE_WEIGHTS = """
+import gc
+import numpy as np
+from lowdim import GaussianMixture
+from lowdim.sources.source import Block
+from lowdim.models.mixtures.starts import choose_centers
+from lowdim.text.messages import LowdimError
+
+X = np.random.default_rng(0).standard_normal((60, 4))
+X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+weight = np.append(1e300, np.ones(59))
+try:
+    GaussianMixture(2, n_init=1).fit(X, sample_weight=weight)
+except LowdimError as problem:
+    assert "LD230" in str(problem)
+block = Block(np.nan_to_num(X), ~np.isnan(X), weight)  # past the door: centres are then no numbers, and labels of them?
+with np.errstate(all="ignore"):
+    choose_centers(block, 2, np.full(4, 1e-150), np.zeros(4), np.random.default_rng(0), True)
+gc.collect()
+"""
+
+
+def test_weights_beyond_sums_do_not_end_the_process():
+    """In a process of its own: what overwrites memory ends it, at the latest where rubbish is collected."""
+    done = subprocess.run([sys.executable, "-c", HUGE_WEIGHTS], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
 def test_components_that_cannot_be_mixed():
     for component in (PCA(1), "round", 3, None):
         with pytest.raises(LowdimError, match="LD250"):
@@ -334,6 +364,7 @@ def test_seeds_and_starts():
     assert np.isfinite(GaussianMixture(2, init="random").fit(X).objective_)
 
 
+@pytest.mark.slow
 @quiet
 def test_files_and_models_come_back(tmp_path):
     X, _ = blobs(60, 3, 2, gaps=0.1)

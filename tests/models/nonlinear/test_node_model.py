@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from lowdim import GTM, DensityNetwork, Run
 from lowdim.laws import Relaid
-from lowdim.models.base.held_out_cells import HeldOutCells, split_frames
+from lowdim.models.base.calibration import HeldOutCells, split_frames
 from lowdim.models.nonlinear.node_model import NodeModel
 from lowdim.sources.arrays import as_source
 from lowdim.text.kinds import TableError

@@ -29,7 +29,7 @@ from lowdim.judge.mixed_table import number_kind
 from lowdim.judge.table_input import read
 from lowdim.maths.factor import most_factors
 from lowdim.maths.linalg import Array, evenly_spread
-from lowdim.models.base.estimator import seed_of
+from lowdim.models.base.options import seed_of
 from lowdim.registry import ALWAYS, COMPARED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table, column_units

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lowdim.judge.dimensions.evidence import JuryTable, jury_table
 from lowdim.maths.linalg import Array
 from lowdim.maths.seeds import DISTANCE_PAIRS
-from lowdim.models.base.estimator import seed_of
+from lowdim.models.base.options import seed_of
 from lowdim.text.messages import error
 
 MOST_PAIRS = 2_000_000  # all pairs of 2000 rows; beyond, this many are drawn

@@ -29,7 +29,7 @@ from lowdim.judge.table_input import numbers_of
 from lowdim.maths.factor import degrees_of_freedom
 from lowdim.maths.linalg import Array
 from lowdim.maths.seeds import FACTOR_STARTS, FAR_ROWS
-from lowdim.models.base.estimator import seed_of
+from lowdim.models.base.options import seed_of
 from lowdim.models.linear.minka import minka, rank_of
 from lowdim.text.format import count, times_as_likely
 from lowdim.text.messages import error

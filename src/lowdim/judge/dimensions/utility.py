@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from lowdim.maths.linalg import Array
-from lowdim.models.base.estimator import seed_of
+from lowdim.models.base.options import seed_of
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.projections.linear_discriminant import LinearDiscriminant
 from lowdim.sources.views import gather

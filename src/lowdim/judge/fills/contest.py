@@ -36,7 +36,8 @@ from lowdim.maths.linalg import Array
 from lowdim.maths.scale import centre_and_spread
 from lowdim.text.format import duration, listing
 
-STRAIGHT, STRAIGHT_WORDS = "straight model", "straight lines through the row's other cells"
+STRAIGHT: str = "straight model"
+STRAIGHT_WORDS: str = "straight lines through the row's other cells"
 BLEND = "blend"
 BETTER_ERRORS = 2.0  # standard errors by which an engine must be better to replace the straight model
 WORSE_ERRORS = 1.0  # standard errors by which its draws may be worse as distributions

@@ -23,7 +23,7 @@ from lowdim.judge.mixed.copied_labels import word_columns
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
-from lowdim.models.base.estimator import seed_of
+from lowdim.models.base.options import seed_of
 from lowdim.sources.labelled_frames import Labels, in_kind
 from lowdim.table.kinds.copies import copied_columns
 from lowdim.table.kinds.functions import Relation

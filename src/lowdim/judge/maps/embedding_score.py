@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from lowdim.maths.linalg import Array
 from lowdim.maths.pairs import exact_distances
 from lowdim.maths.scale import moderate_factor
-from lowdim.sources.matrices import complete_matrix, in_columns
+from lowdim.sources.arrays import complete_matrix, in_columns
 from lowdim.text.messages import error
 
 MOST_SCORED_ROWS = 3000  # rows: each of some hundred steps factorises an n x n matrix

@@ -9,42 +9,46 @@ import html
 from collections.abc import Callable
 from inspect import getattr_static
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import Fit
-from lowdim.engine.fold import Run, walk
-from lowdim.engine.plan import Cost
+from lowdim.engine.fit import INTERRUPTED
+from lowdim.engine.fold import Run, remembered, walk
+from lowdim.engine.plan import Cost, plan
 from lowdim.maths.linalg import Array
-from lowdim.models.base.results import Certificate
+from lowdim.models.base.options import (  # noqa: F401
+    COUNT,
+    ORTHOGONAL,
+    POSITIVE,
+    TRUTH,
+    WHOLE,
+    Option,
+    Rule,
+    declare_options,
+    is_seed,
+    option,
+    seed_of,
+    with_other_word,
+)
+from lowdim.models.base.results import Certificate, Fitted
 from lowdim.sources.arrays import as_source
 from lowdim.sources.sinks import Sink, as_sink
 from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Chosen, Frame
+from lowdim.sources.views import Chosen
+from lowdim.storage.model_file import save
 from lowdim.text.messages import error, warn
 
 Out = Array | str | PathLike[str] | Sink | None
 
 
-class Rule(NamedTuple):
-    """What an option may be: a test, and the words for it."""
-
-    holds: Callable[[Any], bool]
-    words: str
-
-
-WHOLE = Rule(
-    lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0), "a whole number >= 0"
-)
-TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
-ORTHOGONAL = ("varimax", "quartimax")  # rotations that keep the prior of a position as it is
-TURN = Rule(lambda v: v is None or v in ORTHOGONAL, f"None or one of {ORTHOGONAL}")
-POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
 FILL_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
-COUNT = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1")
+
+
+TURN = Rule(lambda v: v is None or v in ORTHOGONAL, f"None or one of {ORTHOGONAL}")  # TRANSITION
+SEED_WORDS = "None, a whole number >= 0, a numpy Generator or RandomState"  # TRANSITION
 
 
 class Absent:
@@ -60,27 +64,74 @@ class Absent:
         raise error("LD240", model=owner.__name__, verb=self.name, why=self.why, fix=self.fix)
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(option,))
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A scikit-learn estimator whose constructor holds only options."""
+    """A scikit-learn estimator whose constructor holds only options, and the one way of every fit.
 
-    _rules: ClassVar[dict[str, Rule]] = {}
+    To write a model, declare its options (`option`), give `_fit`, which makes a `Fitted` of a source of rows, and
+    `_cost`; a model that takes more than a table gives `_open` too.
+
+    Attributes
+    ----------
+    params_, frame_ : NamedTuple, Frame
+        The fitted parameters, and the origin and unit of each column in which they are stated.
+    certificate_ : Certificate
+        How the fit was done, and how far its numbers can be trusted.
+    n_features_in_, feature_names_in_ : int, ndarray
+        The columns; names only where the table has them.
+    """
+
+    _options: ClassVar[dict[str, Option]] = {}
+    _least_rows: ClassVar[int] = 2
     _laws_broken: ClassVar[dict[str, str]] = {}  # law -> reason, printed when the laws run
     _restart: ClassVar[dict[str, Any]] = {}  # options of a start that random_state has a part in, for `best_of`
-    params_: Any
-    frame_: Frame
-    certificate_: Certificate
+
+    def __init_subclass__(cls, **facts: Any) -> None:
+        super().__init_subclass__(**facts)
+        declare_options(cls)
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """An option that the class does not have belongs to another model, or is refused with the word to use."""
         for word in options.keys() - set(own := cls._get_param_names()):
-            from lowdim.models.other_words import with_other_word
-
             return with_other_word(cls.__name__, word, own, args, options)
         made: Self = super().__new__(cls)
         return made
 
+    # fitting -------------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:
+        """Fit the model to a table.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, path or Source, n x d
+            NaN (or a mask) is a gap; `y` is ignored.
+        run : Run, optional
+            How to run. With `Run(checkpoint="fit.ckpt")` that folder keeps what each pass found: after a crash or
+            Ctrl-C the same call goes on where it stopped, to the same bits. Delete it when it is no longer needed.
+        """
+        return self._fit_table(X, y, None, run)
+
+    def _fit_table(self, X: Any, y: Any, weight: Any, run: Run | None) -> Self:
+        """The one way of every fit: check, open, plan, fit, keep."""
+        self._check_options()
+        source, run = self._open(X, y, weight), Run() if run is None else run
+        self._check_source(source)
+        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
+        with remembered(self, source, run) as run:
+            fitted = self._fit(source, run)
+        if not isinstance(fitted, Fitted):  # TRANSITION: hooks `_certify` and `_attributes`
+            fitted = self._from_hooks(*fitted, source.header)
+        return self._keep(fitted, source.header)
+
+    def _from_hooks(self, fit: Any, frame: Any, header: Header) -> Fitted:
+        """TRANSITION: what `_certify` and `_attributes` say of a fit."""
+        certificate = self._certify(fit, frame, header)
+        return Fitted(fit.params, frame, certificate, self._attributes(fit.params, frame, fit), fit.history)
+
     def _check_options(self) -> None:
-        for name, rule in self._rules.items():
+        """Refuse values that their rules do not allow; a model whose options depend on each other adds to it."""
+        rules = {name: found.rule for name, found in self._options.items()}
+        for name, rule in {**getattr(self, "_rules", {}), **rules}.items():  # TRANSITION: _rules
             value = getattr(self, name)
             try:
                 holds = rule.holds(value)
@@ -89,8 +140,27 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if not holds:
                 raise error("LD210", option=name, value=value, allowed=rule.words)
 
+    def _open(self, X: Any, y: Any, weight: Any) -> Source:
+        """What is handed to `fit`, as a source of rows."""
+        return as_source(X, weight=weight)
+
+    def _check_source(self, source: Source) -> None:
+        """Refuse what the table is too small for."""
+        if source.n < self._least_rows:
+            raise error("LD160", n=source.n, least=self._least_rows)
+
+    def _fit(self, source: Source, run: Run) -> Fitted:
+        """All that a fit to these rows finds; nothing is assigned."""
+        raise NotImplementedError
+
+    def _keep(self, fitted: Fitted, header: Header) -> Self:
+        """Assign what a fit found; refuses anything that is not finite."""
+        self._assign(fitted.assigned(), header)
+        self._warn_of_end(fitted.certificate)
+        return self
+
     def _assign(self, attributes: dict[str, Any], header: Header) -> None:
-        """The one place that assigns fitted attributes; refuses anything that is not finite."""
+        """The one place that assigns fitted attributes."""
         attributes = {"n_features_in_": header.d, **attributes}
         if header.named:
             attributes["feature_names_in_"] = np.array(header.columns, dtype=object)
@@ -102,24 +172,36 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         for name, value in attributes.items():
             setattr(self, name, value)
 
-    def _say_why(self, fit: Fit) -> None:
-        name = type(self).__name__
-        if fit.reason == "interrupted":
-            warn("LD211", model=name, passes=fit.passes)
-        elif fit.reason != "stopped by the callback":
-            warn("LD201", model=name, passes=fit.passes, reason=fit.reason)
+    def _warn_of_end(self, certificate: Certificate) -> None:
+        """A warning where a fit ended before it converged; who stopped it by a callback knows."""
+        if certificate.converged or certificate.reason == "stopped by the callback":
+            return
+        name, passes = type(self).__name__, certificate.passes
+        if certificate.reason == INTERRUPTED:
+            warn("LD211", model=name, passes=passes)
+        else:
+            warn("LD201", model=name, passes=passes, reason=certificate.reason)
 
     # row verbs -----------------------------------------------------------------------------------
-    def cost(self, n: int, d: int) -> Cost:
-        """What a fit to n rows of d columns would take: passes, bytes read, peak memory."""
-        return self._cost(n, d)
+    def cost(self, n: int, d: int, *, gaps: bool = True) -> Cost:
+        """What a fit to n rows of d columns, of which some cells are missing (`gaps`) or none, would take.
+
+        Passes over the table, bytes read, peak memory.
+        """
+        return self._cost_of_gaps(n, d) if gaps else self._cost(n, d)
 
     def _cost(self, n: int, d: int) -> Cost:
+        """What a fit to a complete table takes."""
         raise NotImplementedError
+
+    def _cost_of_gaps(self, n: int, d: int) -> Cost:
+        """What a fit to a table with gaps takes."""
+        return self._cost(n, d)
 
     def arrange(self, X: Any) -> Source:
         """Rows as a source with the fitted columns in the fitted order."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)  # scikit-learn's own words
         return self._arranged(as_source(X))
 
     def _arranged(self, source: Source) -> Source:
@@ -157,20 +239,23 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         source = self.arrange(X)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
+        parts = walk(f, source, run or Run())
+        if out is None:
+            rows = np.concatenate([part for _, part in parts])
+            return in_kind(rows, X) if names == self._axis_names else rows
         with as_sink(out, source.n, names and names(source)) as sink:
-            for start, rows in walk(f, source, run or Run()):
-                sink.write(start, rows)
-        rows_written: Array = sink.close()
-        return in_kind(rows_written, X) if out is None and names == self._axis_names else rows_written
+            for start, part in parts:
+                sink.write(start, part)
+        written: Array = sink.close()
+        return written
 
     def _axis_names(self, source: Source) -> tuple[str, ...]:
+        """The names of the positions' coordinates, for a file that they are written to."""
         return tuple(self.get_feature_names_out())
 
     # files and faces -----------------------------------------------------------------------------
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file that `lowdim.load` reads; no code is stored."""
-        from lowdim.storage.model_file import save
-
         check_is_fitted(self)
         save(self, path)
 
@@ -190,7 +275,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return [name for name in object.__dir__(self) if not isinstance(getattr_static(type(self), name, None), Absent)]
 
     def __sklearn_is_fitted__(self) -> bool:
-        return is_fitted(self)
+        return "params_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -200,36 +285,29 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return tags
 
 
+class WeightedEstimator(Estimator):
+    """An estimator whose fit takes weights of rows."""
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
+        """Fit the model to a table.
+
+        Parameters
+        ----------
+        X : array, data frame, sparse matrix, path or Source, n x d
+            NaN (or a mask) is a gap; `y` is ignored, but for two views (CCA) and classes (LinearDiscriminant).
+        sample_weight : array of shape (n,), optional
+            A weight of 2 counts a row twice.
+        run : Run, optional
+            How to run. With `Run(checkpoint="fit.ckpt")` that folder keeps what each pass found: after a crash or
+            Ctrl-C the same call goes on where it stopped, to the same bits. Delete it when it is no longer needed.
+        """
+        return self._fit_table(X, y, sample_weight, run)
+
+
 def in_kind(rows: Array, X: Any) -> Array:
     """Places as float32 where the table they answer to is, and where float32 holds them."""
     narrow = isinstance(X, np.ndarray) and X.dtype == np.float32
     return rows.astype(np.float32) if narrow and np.abs(rows).max(initial=0.0) < np.finfo(np.float32).max else rows
-
-
-def seed_of(random_state: Any) -> int:
-    """A seed from what scikit-learn's users pass: a number, a Generator, a RandomState, or None for 0.
-
-    >>> seed_of(7), seed_of(None)
-    (7, 0)
-    """
-    if random_state is None:
-        return 0  # the same table gives the same numbers unless someone asks otherwise
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if not is_seed(random_state):
-        raise error("LD210", option="random_state", value=random_state, allowed=SEED_WORDS)
-    return int(random_state)
-
-
-def is_seed(value: Any) -> bool:
-    """Whether a value can be a random_state."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
-    return whole or value is None or isinstance(value, np.random.Generator | np.random.RandomState)
-
-
-SEED_WORDS = "None, a whole number >= 0, a numpy Generator or RandomState"
 
 
 def is_fitted(model: Estimator) -> bool:

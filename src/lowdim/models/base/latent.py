@@ -6,29 +6,38 @@ A model gives pure hooks over NamedTuples of arrays; this class turns them into 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import Fit
-from lowdim.engine.fold import Run, walk
+from lowdim.engine.fold import Run, remembered, walk
 from lowdim.engine.plan import plan
+from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array
-from lowdim.models.base.estimator import Estimator, Out, in_kind, seed_of
-from lowdim.models.base.results import Cells, Certificate, Posterior, in_table_units, product
-from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block, Header, Source
+from lowdim.models.base.calibration import HeldOutCells, Inflation, count_errors
+from lowdim.models.base.estimator import Estimator, Out, in_kind
+from lowdim.models.base.options import seed_of
+from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_units, product
+from lowdim.models.base.scores import aic, bic
+from lowdim.sources.arrays import as_matrix, as_source, complete_matrix
+from lowdim.sources.sinks import as_sink
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
+P = TypeVar("P")  # a model's parameters
+R = TypeVar("R", bound=RowPosterior)  # where its rows lie
 
-class LatentModel(Estimator):
+
+class LatentModel(Estimator, Generic[P, R]):
     """A latent variable model: rows come from positions z, cells from z plus noise.
 
-    To write one, implement `_fit`, `_posterior`, `_decode`, `_draw`, `_redraw`, `_prior`, `_axes`, `_attributes`,
-    `_certify` and `_cost`, and `n_parameters_` for `bic` and `aic`; you inherit every public verb. Hooks work in the
-    frame (`frame_`) on parameters (`params_`); verbs speak in the table's units.
+    To write one, implement `_fit`, which makes a `Fitted` of a source; `_posterior`, `_decode`, `_draw`, `_redraw`,
+    `_prior`, `_axes`; `_cost`; and `n_parameters_` for `bic` and `aic`. You inherit every public verb. A model that is
+    fitted by EM also gives `_stats`, `_objective` and `_update`, and to be extrapolated `_pack` and `_unpack`. Hooks
+    work in the frame (`frame_`) on parameters (`params_`); verbs speak in the table's units.
 
     Attributes
     ----------
@@ -43,96 +52,88 @@ class LatentModel(Estimator):
     """
 
     _objective_name: ClassVar[str] = "log-likelihood"
-    _least_rows: ClassVar[int] = 2
+    _rows_to_predict: ClassVar[int | None] = None  # held-out cells are predicted so many rows at a time; None: all
 
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        raise NotImplementedError
+    # TRANSITION, until every family is a WeightedEstimator or not, and opens its tables by `_open`
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Any:
+        """Fit the model to a table."""
+        return self._fit_table(X, y, sample_weight, run)
 
-    def _posterior(self, params: Any, block: Block) -> Posterior:
-        raise NotImplementedError
-
-    def _decode(self, params: Any, posterior: Posterior) -> Cells:
-        raise NotImplementedError
-
-    def _cells_given(self, params: Any, block: Block) -> Cells:
-        """The model's prediction of every cell of rows in the frame, given those that are seen."""
-        return self._decode(params, self._posterior(params, block))
-
-    def _draw(self, params: Any, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
-        raise NotImplementedError
-
-    def _redraw(self, params: Any, rng: np.random.Generator) -> Any:
-        """Parameters drawn from what the table leaves open about them."""
-        raise NotImplementedError
-
-    def _prior(self, params: Any, n: int) -> Posterior:
-        raise NotImplementedError
-
-    def _axes(self, params: Any) -> Array:
-        """T: the reported coordinates are z T."""
-        raise NotImplementedError
-
-    def _attributes(self, params: Any, frame: Frame, fit: Fit) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        raise NotImplementedError
-
-    # fitting -------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Fit the model to a table.
-
-        Parameters
-        ----------
-        X : array, data frame, sparse matrix, path or Source, n x d
-            NaN (or a mask) is a gap; `y` is ignored.
-        sample_weight : array of shape (n,), optional
-            A weight of 2 counts a row twice.
-        run : Run, optional
-            How to run. With `Run(checkpoint="fit.ckpt")` that folder keeps what each pass found: after a crash or
-            Ctrl-C the same call goes on where it stopped, to the same bits. Delete it when it is no longer needed.
-        """
-        self._check_options()
-        return self._fit_source(as_source(X, weight=sample_weight), Run() if run is None else run)
-
-    def _fit_source(self, source: Source, run: Run) -> Self:
-        """Fit to a source of rows whose options have been checked."""
-        from lowdim.engine.checkpoint.store import remembered
-
-        if source.n < self._least_rows:
-            raise error("LD160", n=source.n, least=self._least_rows)
+    def _fit_source(self, source: Source, run: Run) -> Any:
+        self._check_source(source)
         plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
         with remembered(self, source, run) as run:
             fit, frame = self._fit(source, run)
-        return self._keep(fit, frame, source.header)
+        return self._keep(self._from_hooks(fit, frame, source.header), source.header)
 
-    def _keep(self, fit: Fit, frame: Frame, header: Header) -> Self:
-        """Assign what a fit found, and its certificate."""
-        certificate = self._certify(fit, frame, header)
-        attributes = {
-            "params_": fit.params,
-            "frame_": frame,
-            "objective_": fit.objective,
-            "history_": np.array(fit.history),
-            "n_iter_": fit.passes,
-            "converged_": fit.converged,
-            "certificate_": certificate,
-            **self._attributes(fit.params, frame, fit),
-        }
-        self._assign(attributes, header)
-        if not fit.converged:
-            self._say_why(fit)
-        return self
+    # hooks: what a model says of rows in the frame ---------------------------------------------------
+    def _posterior(self, params: P, block: Block) -> R:
+        """Where rows lie, given their seen cells."""
+        raise NotImplementedError
+
+    def _places(self, params: P, block: Block) -> Array:
+        """The point estimate of each row's position."""
+        return self._posterior(params, block).mean
+
+    def _prior(self, params: P, n: int) -> R:
+        """Where n rows lie of which nothing is seen."""
+        raise NotImplementedError
+
+    def _at(self, params: P, Z: Array) -> R:
+        """Rows that are known to lie at positions Z."""
+        q = Z.shape[1]
+        rows: Any = Posterior(Z, np.zeros((len(Z), q * (q + 1) // 2)), np.zeros(len(Z)))
+        return rows
+
+    def _decode(self, params: P, rows: R) -> Cells:
+        """The cells that rows at such positions have, by the model's own account."""
+        raise NotImplementedError
+
+    def _draw(self, params: P, rows: R, rng: list[np.random.Generator]) -> Array:
+        """The cells of each row drawn jointly, with the row's own generator."""
+        raise NotImplementedError
+
+    def _redraw(self, params: P, rng: np.random.Generator) -> P:
+        """Parameters drawn from what the table leaves open about them."""
+        raise NotImplementedError
+
+    def _axes(self, params: P) -> Array:
+        """T: the reported coordinates are z T."""
+        raise NotImplementedError
+
+    # calibration: a model may be too sure of its cells -------------------------------------------------
+    def inflation_of(self, params: P) -> Inflation | None:
+        """By how much cells are wider than the model believes, as held-out cells showed; None: by nothing."""
+        factor = getattr(params, "inflation", 1.0)  # a field of models that are calibrated
+        return None if factor == 1.0 else Inflation(factor, self._decode(params, self._prior(params, 1)))
+
+    def _cells_at(self, params: P, rows: R) -> Cells:
+        """The cells of rows at such positions, as wide as held-out cells ask."""
+        inflation, cells = self.inflation_of(params), self._decode(params, rows)
+        return cells if inflation is None else inflation.inflate(cells)
+
+    def _cells_given(self, params: P, block: Block) -> Cells:
+        """The prediction of every cell of rows in the frame, given those that are seen."""
+        return self._cells_at(params, self._posterior(params, block))
+
+    def _cells_drawn(self, params: P, rows: R, rng: list[np.random.Generator]) -> Array:
+        """Drawn cells, as far from their mean as held-out cells ask."""
+        inflation, draw = self.inflation_of(params), self._draw(params, rows, rng)
+        return draw if inflation is None else inflation.inflate_draw(draw, self._decode(params, rows))
+
+    def _held_out_counts(self, params: P, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
+        """How far held-out cells lie off, in standard deviations."""
+        return count_errors(held, frames, partial(self._cells_given, params), block, self._rows_to_predict)
 
     # one block of rows, in the table's units --------------------------------------------------------
-    def _latent(self, block: Block) -> Posterior:
+    def _latent(self, block: Block) -> R:
         """The posterior of a block given in the table's units, its density in those units too."""
-        posterior = self._posterior(self.params_, self.frame_.inward(block))
+        posterior: R = self._posterior(self.params_, self.frame_.inward(block))
         return posterior._replace(log_density=posterior.log_density + self.frame_.log_stretch(block.mask))
 
     def _cells(self, block: Block) -> Array:
         """The mean of the block's cells under the model, in the table's units."""
-        return self.frame_.outward(self._decode(self.params_, self._latent(block)).mean)
+        return self.frame_.outward(self._cells_given(self.params_, self.frame_.inward(block)).mean)
 
     def block_posterior(self, block: Block) -> Posterior:
         """`posterior` of one block of rows of the fitted columns: what a walk over a large table calls."""
@@ -156,12 +157,11 @@ class LatentModel(Estimator):
         -------
         ndarray of shape (n, q), or what `out` holds
         """
-        T = self.latent_axes()
-        return self._each(lambda b: product(self._scores(self._latent(b)), T), X, out, run, self._axis_names)
+        return self._each(self._placed, X, out, run, self._axis_names)
 
-    def _scores(self, posterior: Posterior) -> Array:
-        """The point estimate of each row's position."""
-        return posterior.mean
+    def _placed(self, block: Block) -> Array:
+        """Where rows of the table lie, in reported coordinates."""
+        return product(self._places(self.params_, self.frame_.inward(block)), self._axes(self.params_))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """`fit` and then `transform` of the same rows; `fit_options` go to `fit`."""
@@ -215,14 +215,11 @@ class LatentModel(Estimator):
 
     def _of_places(self, decode: Callable[[Array], Any], Z: Any, q: int, *, gaps: bool = False) -> Any:
         """What `decode` makes of the n x q places Z that somebody gives, or a refusal."""
-        from lowdim.models.base.places import decoded_within_range, given_places
-
         return decoded_within_range(decode, given_places(Z, q, self, gaps=gaps))
 
     def _decoded(self, Z: Array) -> Cells:
         z = Z @ np.linalg.pinv(self._axes(self.params_))
-        q = z.shape[1]
-        return self._decode(self.params_, Posterior(z, np.zeros((len(z), q * (q + 1) // 2)), np.zeros(len(z))))
+        return self._cells_at(self.params_, self._at(self.params_, z))
 
     def inverse_transform(self, Z: Any) -> Array:
         """The mean of the cells, n x d, that positions Z (n x q) decode to."""
@@ -265,18 +262,29 @@ class LatentModel(Estimator):
             seed = seed_of(random_state)
             return np.stack([self._impute_draw(X, m, seed) for m in range(draws)])
 
-        std = self._each(self._fill_std, X, run=run) if return_std else None  # first: `out` may be X itself
-        filled = self._each(self._fill, X, out, run, lambda source: source.columns)
-        return (filled, std) if return_std else filled
+        if not return_std:
+            return self._each(self._fill, X, out, run, lambda source: source.columns)
+        # One walk for both: what a row says of its gaps is computed once, and a file is read once.
+        if out is None:
+            filled, std = self._rows_of(self._fill_and_std, X, run)
+            return filled, std
+        source = self.arrange(X)
+        with as_sink(out, source.n, source.columns) as fills, as_sink(None, source.n) as stds:
+            for start, (filled, std) in walk(self._fill_and_std, source, run or Run()):
+                fills.write(start, filled)
+                stds.write(start, std)
+        return fills.close(), stds.close()
 
     def _fill(self, b: Block) -> Array:
         return b.x if b.mask is None else np.where(b.mask, b.x, self._cells(b))
 
-    def _fill_std(self, b: Block) -> Array:
+    def _fill_and_std(self, b: Block) -> tuple[Array, Array]:
+        """Filled cells, and the standard deviation of each fill (0 where seen)."""
         if b.mask is None:
-            return np.zeros_like(b.x)
-        cells = self._decode(self.params_, self._latent(b))
-        return np.where(b.mask, 0.0, self.frame_.lengths(np.sqrt(cells.var + cells.noise)))
+            return b.x, np.zeros_like(b.x)
+        cells = self._cells_given(self.params_, self.frame_.inward(b))
+        std = self.frame_.lengths(np.sqrt(cells.var + cells.noise))
+        return np.where(b.mask, b.x, self.frame_.outward(cells.mean)), np.where(b.mask, 0.0, std)
 
     def _impute_draw(self, X: Any, number: int, seed: int) -> Array:
         """One drawn table: parameters by (seed, draw), rows by (seed, draw, global row)."""
@@ -286,7 +294,7 @@ class LatentModel(Estimator):
             if b.mask is None:
                 return b.x
             rngs = [np.random.default_rng([seed, number, b.start + i]) for i in range(b.rows)]
-            drawn = self._draw(params, self._posterior(params, self.frame_.inward(b)), rngs)
+            drawn = self._cells_drawn(params, self._posterior(params, self.frame_.inward(b)), rngs)
             return np.where(b.mask, b.x, self.frame_.outward(drawn))
 
         return self._each(fill, X)
@@ -298,7 +306,7 @@ class LatentModel(Estimator):
             raise error("LD210", option="n", value=n, allowed="a whole number >= 0")
         seed = seed_of(random_state)
         rngs = [np.random.default_rng([seed, i]) for i in range(n)]
-        return self.frame_.outward(self._draw(self.params_, self._prior(self.params_, n), rngs))
+        return self.frame_.outward(self._cells_drawn(self.params_, self._prior(self.params_, n), rngs))
 
     def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
         """Log density of each row's seen cells, in nats, in the table's units."""
@@ -311,16 +319,40 @@ class LatentModel(Estimator):
 
     def bic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Schwarz's criterion of a table, the smaller the better."""
-        from lowdim.models.base.scores import bic
-
         return bic(self, X, sample_weight)
 
     def aic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Akaike's criterion of a table, the smaller the better."""
-        from lowdim.models.base.scores import aic
-
         return aic(self, X, sample_weight)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.latent_axes().shape[1])
+
+
+# places on a map that somebody gives --------------------------------------------------------------------------
+def given_places(Z: Any, q: int, model: object, *, gaps: bool = False) -> Array:
+    """Places of q coordinates, n x q, of anything that is a table; one place may be given as a row of q numbers.
+
+    >>> given_places([0.5, 2.0], 2, None)
+    array([[0.5, 2. ]])
+    """
+    flat = isinstance(Z, list | tuple) and bool(Z) and not any(map(np.iterable, Z))
+    if flat or (isinstance(Z, np.ndarray) and Z.shape == (q,)):
+        Z = np.asarray(Z)[None]
+    if not q and isinstance(Z, np.ndarray) and Z.ndim == 2 and not Z.shape[1]:
+        return np.zeros(Z.shape)  # a model without axes
+    found = as_matrix(Z) if gaps else complete_matrix(Z, "a place on the map", "it has every coordinate")
+    if found.shape[1] != q:
+        raise error("LD220", got=found.shape[1], want=q, model=type(model).__name__, missing="")
+    return found
+
+
+def decoded_within_range(decode: Callable[[Array], Any], Z: Array) -> Any:
+    """The array or arrays that places decode to; refused where one of them leaves double precision."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        cells = decode(Z)
+        parts = cells if isinstance(cells, tuple) else (cells,)
+        if any(np.isinf(part).any() or (np.isnan(part).any() and not np.isnan(Z).any()) for part in parts):
+            raise error("LD224", size=f"{float(np.abs(Z).max(initial=0.0)):.1e}")
+    return cells

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,17 @@ from lowdim.maths.linalg import Array, lower, unpack
 from lowdim.maths.scale import LARGEST
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
+
+
+class RowPosterior(Protocol):
+    """Where rows lie, of whatever form; a model may keep more for its own use."""
+
+    @property
+    def mean(self) -> Array: ...
+    @property
+    def log_density(self) -> Array: ...
+    def turned(self, T: Array) -> Posterior: ...
+    def _replace(self, *, log_density: Array) -> Self: ...
 
 
 class Posterior(NamedTuple):
@@ -115,12 +126,70 @@ class Certificate(NamedTuple):
         return block(table((), self.rows()))
 
 
-def certify(fit: Fit, objective_name: str, **figures: Any) -> Certificate:
-    """The certificate of a fit; `figures` are its residual, orthogonality, condition, digits, boundary and notes."""
-    figures = {"residual": fit.remaining, "orthogonality": 0.0, "condition": 1.0, **figures}
-    figures["digits"] = float(np.clip(figures["digits"], 0.0, 15.0))  # what double precision has
-    head = (fit.solver, fit.passes, fit.objective, objective_name, fit.converged, fit.reason)
-    return Certificate(*head, **figures)
+def certify(
+    fit: Fit[Any, Any],
+    objective_name: str,
+    *,
+    digits: float,
+    residual: float | None = None,
+    orthogonality: float = 0.0,
+    condition: float = 1.0,
+    boundary: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Certificate:
+    """The certificate of a climb; its residual is what the objective may still gain, unless another is given."""
+    return Certificate(
+        solver=fit.solver,
+        passes=fit.passes,
+        objective=fit.objective,
+        objective_name=objective_name,
+        converged=fit.converged,
+        reason=fit.reason,
+        residual=fit.remaining if residual is None else residual,
+        orthogonality=orthogonality,
+        condition=condition,
+        digits=float(np.clip(digits, 0.0, 15.0)),  # what double precision has
+        boundary=boundary,
+        notes=notes,
+    )
+
+
+class Fitted(NamedTuple):
+    """What a fit finds, whatever the model: all that is assigned to it."""
+
+    params: Any
+    frame: Frame
+    certificate: Certificate
+    attributes: dict[str, Any]  # further fitted attributes, by their public names
+    history: tuple[float, ...] | None = None  # of the objective, a value a pass; None where nothing was climbed
+
+    def assigned(self) -> dict[str, Any]:
+        """Every fitted attribute by its name."""
+        common = {"params_": self.params, "frame_": self.frame, "certificate_": self.certificate}
+        if self.history is None:
+            return {**common, **self.attributes}
+        climbed = {
+            "objective_": self.certificate.objective,
+            "history_": np.array(self.history),
+            "n_iter_": self.certificate.passes,
+            "converged_": self.certificate.converged,
+        }
+        return {**common, **climbed, **self.attributes}
+
+    def of_moments(self, log_stretch: float, passes: int) -> Fitted:
+        """The same in other units, where only moments were climbed and the table was read so many times."""
+        assert self.certificate.objective is not None
+        objective = self.certificate.objective + log_stretch
+        certificate = self.certificate._replace(objective=objective, passes=passes)
+        return self._replace(certificate=certificate, history=(objective,))
+
+    def restated(self, log_stretch: float, passes: int) -> Fitted:
+        """The same in other units, in which its log density is larger by `log_stretch`, after so many more passes."""
+        assert self.history is not None and self.certificate.objective is not None
+        certificate = self.certificate._replace(
+            objective=self.certificate.objective + log_stretch, passes=self.certificate.passes + passes
+        )
+        return self._replace(certificate=certificate, history=tuple(value + log_stretch for value in self.history))
 
 
 def em_digits(remaining: float, n: float) -> float:
@@ -144,8 +213,8 @@ def in_range(values: Array, what: str, size: float) -> Array:
 def squared(variance: Array, factor: Array | float) -> Array:
     """variance * factor^2, never with factor^2 alone: it overflows long before the product does."""
     with np.errstate(over="ignore"):
-        out = variance * factor * factor
-    return in_range(np.asarray(out), "Variances", float(np.max(factor)))
+        out = np.asarray(variance * factor * factor)
+    return out if np.isfinite(out).all() else in_range(out, "Variances", float(np.max(factor)))
 
 
 def product(A: Array, B: Array) -> Array:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import LIMIT, Fit
+from lowdim.engine.fit import LIMIT, Fit, em
 from lowdim.engine.fold import Run
+from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments
 from lowdim.maths import bayesian_gaussian as vb
 from lowdim.maths.gaussian import Sums, sums
 from lowdim.maths.linalg import EPS, Array, sign_rule
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
-from lowdim.models.base.results import Certificate, Posterior, squared
+from lowdim.models.base.estimator import Absent
+from lowdim.models.base.options import POSITIVE, WHOLE, none_or, one_of, option
+from lowdim.models.base.results import Fitted, Posterior, squared
 from lowdim.models.base.survey import TableSurvey, columns_of
-from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import check_q, first_axes, noise_floor, on_floor
+from lowdim.models.linear.linear_gaussian import (
+    LinearGaussian,
+    axes_beyond,
+    check_q,
+    first_axes,
+    noise_floor,
+    noise_on_bound,
+)
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.source import Block, Header, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 
@@ -77,7 +84,7 @@ class BayesianPCAParams(NamedTuple):
         )
 
 
-class BayesianPCA(LinearGaussian):
+class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior, Sums]):
     """Bayesian principal component analysis: the table decides how many axes it supports; gaps welcome.
 
     x = mu + W z + e,  z ~ N(0, I),  e ~ N(0, I / tau),  column i of W ~ N(0, I / alpha_i), flat priors on mu,
@@ -87,18 +94,6 @@ class BayesianPCA(LinearGaussian):
     is higher with it than without (the death test). `method="laplace"` is Bishop's first treatment,
     alpha_i = d / w_i'w_i; its `objective_` is the log-likelihood, which pruning may lower. With `likelihoods` (for
     yes/no, levels, counts, labels) it is made as a `MixedFactorAnalysis` that finds its dimensions.
-
-    Parameters
-    ----------
-    n_components : int or None, default None
-        The most axes to consider: by default one fewer than rows and than columns, and at most 50.
-    method : {"variational", "laplace"}, default "variational"
-    standardize : bool, default False
-        Work in units of each column's spread.
-    tol : float, default 1e-6
-        EM ends when the objective can gain no more than this, in nats a row.
-    max_iter : int, default 1000
-        The most passes of EM.
 
     Attributes
     ----------
@@ -127,28 +122,22 @@ class BayesianPCA(LinearGaussian):
     """
 
     n_parameters_ = bic = aic = Absent("its parameters are believed, not counted", "objective_, the evidence bound")
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": Rule(lambda v: v is None or WHOLE.holds(v), "None or a whole number >= 0"),
-        "method": Rule(lambda v: v in ("variational", "laplace"), "'variational' or 'laplace'"),
-        "standardize": TRUTH,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-    }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        method: str = "variational",
-        standardize: bool = False,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
+    n_components: Any = option(
+        default=None,
+        rule=none_or(WHOLE),
+        kind="int or None",
+        words="The most axes to consider: by default one fewer than rows and than columns, and at most 50.",
+        kw_only=False,
+    )
+    method: str = option(
+        default="variational",
+        rule=one_of("variational", "laplace"),
+        words="Posteriors of all parameters, or the most likely ones with alpha by Laplace's approximation.",
+    )
+    tol: float = option(
+        default=1e-6, rule=POSITIVE, words="EM ends when the objective can gain no more than this, in nats a row."
+    )
 
     @property
     def is_sure(self) -> bool:
@@ -169,34 +158,52 @@ class BayesianPCA(LinearGaussian):
         }
 
     # one pass --------------------------------------------------------------------------------------
-    def _stats(self, params: BayesianPCAParams, block: Block) -> Sums:  # type: ignore[override]
+    def _stats(self, params: BayesianPCAParams, block: Block) -> Sums:
         if self.is_sure:
-            return super()._stats(params, block)  # type: ignore[arg-type]
+            return super()._stats(params, block)
         latent = vb.rows(block.x, block.mask, params.beliefs)
         return sums(block.mask, block.weight, latent, params.W, params.psi)
 
-    def _objective(self, params: BayesianPCAParams, stats: Sums) -> float:  # type: ignore[override]
+    def _objective(self, params: BayesianPCAParams, stats: Sums) -> float:
         return stats.log_density if self.is_sure else vb.bound(stats, params.beliefs)
 
-    def _update(self, params: BayesianPCAParams, stats: Sums) -> BayesianPCAParams:  # type: ignore[override]
+    def _update(self, params: BayesianPCAParams, stats: Sums) -> BayesianPCAParams:
         return params.believing(
             vb.update(stats, params.beliefs, floor=float(params.low[0]), dead=DEAD, sure=self.is_sure)
         )
 
-    def _posterior(self, params: BayesianPCAParams, block: Block) -> Posterior:  # type: ignore[override]
+    def _posterior(self, params: BayesianPCAParams, block: Block) -> Posterior:
         if self.is_sure:
-            return super()._posterior(params, block)  # type: ignore[arg-type]
+            return super()._posterior(params, block)
         latent = vb.rows(block.x, block.mask, params.beliefs)
         packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
         return Posterior(latent.mean, packed, vb.row_bounds(block.mask, params.beliefs, latent))
 
     # fitting ---------------------------------------------------------------------------------------
+    def _cost(self, n: int, d: int) -> Cost:
+        return self._cost_of_gaps(n, d)
+
+    def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
+        if survey.moments is None:
+            return self._with_gaps(survey, run)
+        in_memory = run._replace(engine="serial", checkpoint=None)
+        return self._reported(self._pruned(self._start(survey), stand_in(survey.moments), in_memory), survey.frame)
+
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
+        fit = self._pruned(self._start(survey), survey.source, run)
+        return self._reported(fit._replace(passes=fit.passes + survey.gathered), survey.frame)
+
+    def fit_moments(self, m: Moments, frame: Frame, names: tuple[str, ...]) -> Fitted:
+        source, d = stand_in(m), len(m.mean)
+        survey = TableSurvey(Frame(np.zeros(d), np.ones(d), np.ones(d)), source, columns_of(m), m, None)
+        return self._reported(self._pruned(self._start(survey), source, Run(engine="serial")), frame)
+
     def _most(self, n: int, d: int) -> int:
         if self.n_components is None:
             return max(min(n, d, MOST + 1) - 1, 0)
         return int(self.n_components)
 
-    def _start(self, survey: TableSurvey) -> BayesianPCAParams:  # type: ignore[override]
+    def _start(self, survey: TableSurvey) -> BayesianPCAParams:
         d, cells = survey.source.d, float(survey.columns.seen.sum())
         q = self._most(survey.source.n, d)
         check_q(q, d)
@@ -206,53 +213,31 @@ class BayesianPCA(LinearGaussian):
         # Half the axes count as noise: too little noise at first and every axis looks alive.
         unexplained = (total - float(values[: d // 2].sum())) / max(d - min(q, d // 2), 1)
         psi = max(unexplained, 1e-3 * total / d, floor)
-        W = U * np.sqrt(np.maximum(values - psi, 0.01 * psi))
-        V = np.eye(q + 1)[None] * (psi * d / cells)
+        W = axes_beyond(values, U, psi)
         return BayesianPCAParams(
-            W,
-            survey.columns.mean,
-            np.full(d, psi),
-            np.eye(q),
-            V,
-            np.full(d, floor),
-            np.ones(d),
-            (W**2).mean(axis=0) + psi * d / cells,
-            0.5 * cells,
-            q,
+            W=W,
+            mu=survey.columns.mean,
+            psi=np.full(d, psi),
+            T=np.eye(q),
+            V=np.eye(q + 1)[None] * (psi * d / cells),
+            low=np.full(d, floor),
+            excess=np.ones(d),
+            spread=(W**2).mean(axis=0) + psi * d / cells,
+            shape=0.5 * cells,
+            n_start=q,
         )
 
-    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
-        fit = self._pruned(self._start(survey), survey.source, run)
-        return fit._replace(passes=fit.passes + survey.gathered)
-
-    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
-        if survey.moments is None:
-            return self._with_gaps(survey, run)
-        return self._pruned(
-            self._start(survey), stand_in(survey.moments), run._replace(engine="serial", checkpoint=None)
-        )
-
-    def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
-        source, d = stand_in(m), len(m.mean)
-        seen = TableSurvey(Frame(np.zeros(d), np.ones(d), np.ones(d)), source, columns_of(m), m, None)
-        return self._pruned(self._start(seen), source, Run(engine="serial"))
-
-    def _pruned(self, start: BayesianPCAParams, source: Source, run: Run) -> Fit:
+    def _pruned(self, start: BayesianPCAParams, source: Source, run: Run) -> Fit[BayesianPCAParams, Sums]:
         """Fit; then, as long as the bound is higher for it, fit again without the weakest column (the death test)."""
-        best = em(self, start, source, run, mix=False, may_fall=self.is_sure)
+        best: Fit[BayesianPCAParams, Sums] = em(self, start, source, run, mix=False, may_fall=self.is_sure)
         passes = best.passes
         while not self.is_sure and best.converged and best.params.W.shape[1]:
             if passes >= self.max_iter:
                 best = best._replace(converged=False, reason=LIMIT)
                 break
-            trial = em(
-                self,
-                best.params.first(best.params.W.shape[1] - 1),
-                source,
-                run,
-                mix=False,
-                limit=self.max_iter - passes,
-                beat=best.objective,
+            fewer = best.params.first(best.params.W.shape[1] - 1)
+            trial: Fit[BayesianPCAParams, Sums] = em(
+                self, fewer, source, run, mix=False, limit=self.max_iter - passes, beat=best.objective
             )
             passes += trial.passes
             if trial.objective <= best.objective:
@@ -262,42 +247,37 @@ class BayesianPCA(LinearGaussian):
         q, n_start = best.params.W.shape[1], best.params.n_start
         if self.n_components is None and n_start == MOST and 2 * q > n_start:
             warn("LD232", q=q, n_start=n_start)
-        if on_floor(best.params).any():
-            warn("LD202", floor=float(best.params.psi[0]), q=q, rank=q)
         return best._replace(params=best.params if self.is_sure else best.params.turned(), passes=passes)
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: BayesianPCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        W, (d, q) = self._loadings(params, frame), params.W.shape  # type: ignore[arg-type]
+    def _reported(self, fit: Fit[BayesianPCAParams, Sums], frame: Frame) -> Fitted:
+        params = fit.params
+        d, q = params.W.shape
+        one = float(frame.report[0])
         variance = (params.W**2).sum(axis=0) + params.psi[0]
         total = float((params.W**2).sum() + params.psi.sum())
-        one = float(frame.report[0])
         reported = squared(np.append(variance, params.psi[0]), one)
         doubt = np.broadcast_to(np.diagonal(params.V, axis1=1, axis2=2)[:, :q], (d, q))
-        zeros = np.zeros(params.n_start - q)
-        return {
-            "components_": np.ascontiguousarray(W.T),
+        attributes = {
+            "components_": np.ascontiguousarray(self._loadings(params, frame).T),
             "components_std_": np.ascontiguousarray((np.sqrt(doubt) * frame.report[:, None]).T),
             "noise_variance_": float(reported[-1]),
             "mean_": frame.outward(params.mu),
             "explained_variance_": reported[:-1],
             "explained_variance_ratio_": variance / total,
             "n_components_": q,
-            "relevance_": np.append(squared(params.spread, one), zeros),
+            "relevance_": np.append(squared(params.spread, one), np.zeros(params.n_start - q)),
             "kept_": np.arange(params.n_start) < q,
             "n_kept_": q,
             "scale_": frame.unit.copy(),
         }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
-        q, n_start, p = fit.params.W.shape[1], fit.params.n_start, fit.params
         # the axes are orthogonal in the expected sense: sum_j E[w_j w_j'] is diagonal
-        second = p.W.T @ p.W + p.V[:, :q, :q].sum(axis=0) * (len(p.W) / len(p.V))
-        certificate = self._certify_em(fit, np.linalg.cholesky(second).T, boundary, fit.stats.n)
-        return certificate._replace(
-            notes=(*certificate.notes, f"{q} of {n_start} axes kept, {n_start - q} switched off")
+        second = params.W.T @ params.W + params.V[:, :q, :q].sum(axis=0) * (d / len(params.V))
+        notes = (f"{q} of {params.n_start} axes kept, {params.n_start - q} switched off",)
+        certificate = self._certify_em(
+            fit, np.linalg.cholesky(second).T, fit.stats.n, boundary=noise_on_bound(params, q), notes=notes
         )
+        return Fitted(params, frame, certificate, attributes, fit.history)
 
 
 def stand_in(m: Moments) -> ArraySource:

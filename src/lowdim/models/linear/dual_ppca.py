@@ -8,22 +8,25 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import STOPPED, Fit
+from lowdim.engine.fit import STOPPED, Fit, em
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import Cost
 from lowdim.maths.gaussian import Sums, design, posterior, sums
 from lowdim.maths.linalg import Array, align, inverse_packed, lower, root, sign_rule, times_packed, unpack
-from lowdim.models.base.calibrated_cells import CalibratedCells
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Rule
-from lowdim.models.base.held_out_cells import cost_with_held_out_fits
-from lowdim.models.base.results import Certificate, Posterior, in_range, product, squared
+from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
+from lowdim.models.base.estimator import Absent
+from lowdim.models.base.results import Fitted, Posterior, in_range, product, squared
+from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import LinearGaussianParams, on_floor, ppca_start
-from lowdim.models.linear.principal_axes import Spectrum, closed_noise, principal
+from lowdim.models.linear.linear_gaussian import (
+    LinearGaussian,
+    LinearGaussianParams,
+    noise_on_bound,
+    principal_start,
+)
+from lowdim.models.linear.principal_axes import closed_noise, principal
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.source import Block, Header, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
 
@@ -53,23 +56,13 @@ class DualSums(NamedTuple):
         return type(self)(self.sums.merge(other.sums), self.means + other.means)
 
 
-class DualPPCA(CalibratedCells, LinearGaussian):
+class DualPPCA(LinearGaussian[DualPPCAParams, Posterior, DualSums]):
     """Dual probabilistic PCA: y_j = mu_j + X w_j + e_j for each column j, with w_j ~ N(0, I_q).
 
     The loadings w_j are integrated out and the positions X are fitted, so the columns are the
     independent observations: p(Y | X) = prod_j N(y_j | mu_j 1, X X' + s2 I). Complete tables: the
     leading eigenvectors of Y Y'/d, s2 = the discarded eigenvalues over n - q. Gaps: each column sees
     its own rows, one EM over columns.
-
-    Parameters
-    ----------
-    n_components : int, default 2
-    standardize : bool, default False
-        Work in units of each column's spread.
-    tol : float, default 1e-7
-        With gaps, EM ends when the objective can gain no more than this, in nats a row.
-    max_iter : int, default 1000
-        The most passes of EM.
 
     Attributes
     ----------
@@ -98,12 +91,6 @@ class DualPPCA(CalibratedCells, LinearGaussian):
 
     _pairs_matter = False  # loadings are integrated out: rows are compared, not columns
     n_parameters_ = bic = aic = Absent("it fits a position for every row", "objective_, or ProbabilisticPCA")
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE,
-        "standardize": TRUTH,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-    }
     _objective_name = "log-likelihood"
     _why = "columns, not rows, are independent given the positions"
     score_samples = Absent(
@@ -120,41 +107,38 @@ class DualPPCA(CalibratedCells, LinearGaussian):
         "weights_repeat_rows": "with gaps, weights are refused",
     }
 
-    def __init__(
-        self, n_components: int = 2, *, standardize: bool = False, tol: float = 1e-7, max_iter: int = 1000
-    ) -> None:
-        self.n_components = n_components
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-
     # complete tables -----------------------------------------------------------------------------
-    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
+    def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
         self._check_most(survey.source)
         spectrum = principal(survey, self.n_components, run)
         n, (d, q) = spectrum.n, spectrum.vectors.shape
+        # Eigenvalues of Y Y' / d are those of Y'Y / n times n / d, and s2 the mean of the n - q discarded ones.
         values, tail = spectrum.values * n / d, spectrum.tail * n / d
         s2, floor = (v * n / d for v in closed_noise(spectrum, spectrum.tail / max(n - q, 1)))
+        boundary: tuple[str, ...] = ()
         if s2 == floor:
+            boundary = ("noise_variance_",)
             warn("LD202", floor=s2, q=q, rank=spectrum.rank)
         top = np.maximum(values, s2)
-        W = spectrum.vectors * np.sqrt(d * values * (top - s2)) / top
-        V = self._loading_doubt(np.diag(s2 / top), s2 / n, d)
         logs = n * np.log(2 * np.pi) + np.log(top).sum() + (n - q) * np.log(s2)
         value = float(-0.5 * d * (logs + (values / top).sum() + tail / s2))
         params = DualPPCAParams(
-            W,
-            spectrum.mean,
-            np.full(d, s2),
-            np.eye(q),
-            V,
-            np.full(d, floor),
-            np.full(d, d / max(d - q, d / 4)),
-            np.zeros((0, q)),
-            np.diag(top - s2) / n,
+            W=spectrum.vectors * np.sqrt(d * values * (top - s2)) / top,
+            mu=spectrum.mean,
+            psi=np.full(d, s2),
+            T=np.eye(q),
+            V=self._loading_doubt(np.diag(s2 / top), s2 / n, d),
+            low=np.full(d, floor),
+            excess=np.full(d, d / max(d - q, d / 4)),
+            X=np.zeros((0, q)),
+            spread=np.diag(top - s2) / n,
         )
-        params = self._placed(params, survey.source, run)
-        return Fit(params, spectrum, value, (value,), spectrum.passes + 1, True, "closed form", spectrum.solver)
+        places = [z for _, z in walk(partial(self._places, params), survey.source, run)]
+        params = params._replace(X=np.concatenate(places))
+        fit = Fit(params, None, value, (value,), spectrum.passes + 1, True, "closed form", spectrum.solver)
+        certificate = self._certify_em(fit, params.X, float(d), boundary=boundary)
+        certificate = certificate._replace(residual=spectrum.residual, digits=spectrum.digits)
+        return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), (value,))
 
     def _check_most(self, source: Source) -> None:
         most = min(source.n, source.d)
@@ -172,15 +156,8 @@ class DualPPCA(CalibratedCells, LinearGaussian):
         V[:, :q, :q], V[:, q, q] = C, mean
         return V
 
-    def _placed(self, params: DualPPCAParams, source: Source, run: Run) -> DualPPCAParams:
-        rows = [z for _, z in walk(partial(self._place, params), source, run)]
-        return params._replace(X=np.concatenate(rows))
-
-    def _place(self, params: DualPPCAParams, block: Block) -> Array:
-        return self._posterior(params, block).mean
-
     # gaps: columns become the rows of an EM ------------------------------------------------------------
-    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
         self._check_most(survey.source)
         if survey.source.weight is not None:
             raise error(
@@ -189,39 +166,44 @@ class DualPPCA(CalibratedCells, LinearGaussian):
                 n=survey.source.n,
             )
         fit = self._positions(survey, run, survey.source)
-        if on_floor(fit.params).any():
-            warn("LD202", floor=float(fit.params.psi[0]), q=self.n_components, rank=self.n_components)
-        if fit.reason in STOPPED:
-            return fit
-        return self._held_out_fits(partial(self._positions, survey, run), survey, 0, run).calibrate(fit)
+        if fit.reason not in STOPPED:
+            fit = held_out_fits(self, partial(self._positions, survey, run), survey, 0, run).calibrate(fit)
+        params = fit.params
+        boundary = noise_on_bound(params, self.n_components)
+        certificate = self._certify_em(fit, params.X, float(survey.source.d), boundary=boundary)
+        return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), fit.history)
 
-    def _positions(self, survey: TableSurvey, run: Run, source: Source) -> Fit:
+    def _positions(self, survey: TableSurvey, run: Run, source: Source) -> Fit[DualPPCAParams, DualSums]:
         """Positions of the rows of a source, and the loadings given them."""
         side = _transposed(source)
-        fit = em(self, self._start(survey._replace(source=source), run), side, run, rows=source.total)
-        params = self._loadings_of(self._canonical(fit.params, fit.stats.sums), side, run)
+        start = self._first_positions(survey._replace(source=source), run)
+        fit: Fit[DualPPCAParams, DualSums] = em(self, start, side, run, rows=source.total)
+        params = fit.params
+        if params.X.shape[1]:  # canonical axes: the columns of X orthogonal, falling
+            params = params._replace(X=params.X @ np.linalg.svd(params.X, full_matrices=False)[2].T)
+        params = self._loadings_of(params, side, run)
         return fit._replace(params=params, passes=fit.passes + 3)  # its start, its turning, its loadings
 
-    def _start(self, survey: TableSurvey, run: Run) -> DualPPCAParams:  # type: ignore[override]
+    def _first_positions(self, survey: TableSurvey, run: Run) -> DualPPCAParams:
         """Positions of the rows under a start for the primal model, in units where loadings have unit variance."""
-        start = ppca_start(survey, self.n_components)
+        start = principal_start(survey, self.n_components)
         d, q = start.W.shape
         rows = [z for _, z in walk(partial(_primal_place, start), survey.source, run)]
         X = np.concatenate(rows) @ root(start.W.T @ start.W / d)
         cells = float(survey.columns.seen.sum())  # each row's position was fitted with q numbers
         return DualPPCAParams(
-            start.W,
-            start.mu,
-            start.psi,
-            start.T,
-            np.zeros((d, q + 1, q + 1)),
-            start.low,
-            np.full(d, cells / max(cells - len(X) * q, cells / 4)),
-            X,
-            np.eye(q),
+            W=start.W,
+            mu=start.mu,
+            psi=start.psi,
+            T=start.T,
+            V=np.zeros((d, q + 1, q + 1)),
+            low=start.low,
+            excess=np.full(d, cells / max(cells - len(X) * q, cells / 4)),
+            X=X,
+            spread=np.eye(q),
         )
 
-    def _stats(self, params: DualPPCAParams, block: Block) -> DualSums:  # type: ignore[override]
+    def _stats(self, params: DualPPCAParams, block: Block) -> DualSums:
         """E-step over columns; each column's mean is updated at once, inside its own row here."""
         rows = slice(block.start, block.start + block.rows)
         s2 = np.full(len(params.X), params.psi[0])
@@ -235,10 +217,10 @@ class DualPPCA(CalibratedCells, LinearGaussian):
         means[rows] = params.mu[rows] + step
         return DualSums(sums(seen, None, latent._replace(residual=residual), params.X, s2), means)
 
-    def _objective(self, params: DualPPCAParams, stats: DualSums) -> float:  # type: ignore[override]
+    def _objective(self, params: DualPPCAParams, stats: DualSums) -> float:
         return stats.sums.log_density
 
-    def _update(self, params: DualPPCAParams, stats: DualSums) -> DualPPCAParams:  # type: ignore[override]
+    def _update(self, params: DualPPCAParams, stats: DualSums) -> DualPPCAParams:
         s, q = stats.sums, params.X.shape[1]
         if q == 0:
             s2 = max(float(s.squares.sum() / s.seen.sum()), float(params.low[0]))
@@ -252,22 +234,16 @@ class DualPPCA(CalibratedCells, LinearGaussian):
         psi = np.full_like(params.psi, max(noise, float(params.low[0])))
         return params._replace(X=align(X, params.X), mu=stats.means, psi=psi)
 
-    def _pack(self, params: DualPPCAParams) -> Array:  # type: ignore[override]
+    def _pack(self, params: DualPPCAParams) -> Array:
         u = self._unit(params)
         return np.concatenate([params.X.ravel() / u, params.mu / u, np.log(params.psi[:1])])
 
-    def _unpack(self, vector: Array, like: DualPPCAParams) -> DualPPCAParams:  # type: ignore[override]
+    def _unpack(self, vector: Array, like: DualPPCAParams) -> DualPPCAParams:
         X, mu, logs = np.split(vector, [like.X.size, like.X.size + len(like.mu)])
         near = np.log(like.psi[0])
         s2 = max(float(np.exp(np.clip(logs[0], near - 3.0, near + 3.0))), float(like.low[0]))
         u = self._unit(like)
         return like._replace(X=X.reshape(like.X.shape) * u, mu=mu * u, psi=np.full_like(like.psi, s2))
-
-    def _canonical(self, params: DualPPCAParams, stats: Sums) -> DualPPCAParams:  # type: ignore[override]
-        if params.X.shape[1] == 0:
-            return params
-        _, _, Qt = np.linalg.svd(params.X, full_matrices=False)
-        return params._replace(X=params.X @ Qt.T)
 
     def _loadings_of(self, params: DualPPCAParams, side: Source, run: Run) -> DualPPCAParams:
         """The loadings' posterior, one column a row of `side`; signs by the largest loading."""
@@ -284,7 +260,7 @@ class DualPPCA(CalibratedCells, LinearGaussian):
         return params._replace(W=W * flip, V=V * np.outer(turn, turn), X=X, spread=X.T @ X / max(len(X), 1))
 
     # rows ------------------------------------------------------------------------------------------
-    def _posterior(self, params: DualPPCAParams, block: Block) -> Posterior:  # type: ignore[override]
+    def _posterior(self, params: DualPPCAParams, block: Block) -> Posterior:
         """Where a row's likelihood peaks given the loadings' posterior; at a fitted row, its own place."""
         q = params.W.shape[1]
         i, j = lower(q)
@@ -302,18 +278,16 @@ class DualPPCA(CalibratedCells, LinearGaussian):
         cov[:, empty] = params.spread[i, j][:, None]
         return Posterior(mean, cov.T, np.zeros(block.rows))
 
-    def _axes(self, params: DualPPCAParams) -> Array:  # type: ignore[override]
+    def _axes(self, params: DualPPCAParams) -> Array:
         return params.T * float(self.frame_.report[0])
 
     # what it says ----------------------------------------------------------------------------------
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the mean squared error of the seen cells as `reconstruct` makes them; never worse with more axes."""
-        from lowdim.models.base.scores import minus_squared_error
-
         check_is_fitted(self)
         return minus_squared_error(self, X, sample_weight)
 
-    def _attributes(self, params: DualPPCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: DualPPCAParams, frame: Frame) -> dict[str, Any]:
         unit = float(frame.report[0])  # positions are lengths in the table's units, loadings have none
         return {
             "embedding_": in_range(product(params.X, unit * np.eye(params.X.shape[1])), "Positions", unit),
@@ -324,15 +298,13 @@ class DualPPCA(CalibratedCells, LinearGaussian):
             "scale_": frame.unit.copy(),
         }
 
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        boundary = ("noise_variance_",) if on_floor(fit.params).any() else ()
-        certificate = self._certify_em(fit, fit.params.X, boundary, float(header.d))
-        if isinstance(fit.stats, Spectrum):
-            certificate = certificate._replace(residual=fit.stats.residual, digits=fit.stats.digits)
-        return certificate
-
     def _cost(self, n: int, d: int) -> Cost:
-        cost = cost_with_held_out_fits(super()._cost(n, d), n, d)
+        return self._with_table(super()._cost(n, d), n, d)
+
+    def _cost_of_gaps(self, n: int, d: int) -> Cost:
+        return self._with_table(cost_with_held_out_fits(super()._cost_of_gaps(n, d), n, d), n, d)
+
+    def _with_table(self, cost: Cost, n: int, d: int) -> Cost:
         return cost._replace(peak=cost.peak + 8 * 3 * n * d, alternative="ProbabilisticPCA, which streams")
 
 

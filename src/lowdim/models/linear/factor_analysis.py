@@ -8,17 +8,23 @@ import numpy as np
 
 from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run
+from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments
-from lowdim.maths.factor import FactorFit, degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
+from lowdim.maths.factor import degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
 from lowdim.maths.gaussian import LOG_TWO_PI, Sums
 from lowdim.maths.linalg import Array
 from lowdim.maths.rotate import METHODS, simple_axes
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Rule
-from lowdim.models.base.results import Certificate, Posterior, squared
+from lowdim.models.base.options import WHOLE, one_of, option
+from lowdim.models.base.results import Fitted, Posterior, squared
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import LinearGaussianParams, column_noise, excess, on_floor, ppca_start
-from lowdim.sources.source import Header
+from lowdim.models.linear.linear_gaussian import (
+    LinearGaussian,
+    LinearGaussianParams,
+    excess,
+    on_floor,
+    principal_start,
+)
+from lowdim.sources.source import Block, Header
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
@@ -27,7 +33,7 @@ NEWTON_COLUMNS = 1500  # columns up to which the second derivatives, one for eac
 SCORES = ("regression", "bartlett")
 
 
-class FactorAnalysis(LinearGaussian):
+class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
     """Maximum-likelihood factor analysis, from rows (gaps welcome) or from Moments.
 
     x = mu + W z + e,  z ~ N(0, I_q),  e_j ~ N(0, psi_j).  Complete tables and Moments: the exact
@@ -35,20 +41,6 @@ class FactorAnalysis(LinearGaussian):
     R's factanal. Gaps: EM. `rotation` turns the factors; `scores` are posterior means ("regression")
     or Bartlett's unbiased ones. With `likelihoods` (for yes/no, levels, counts, labels) it is made as a
     `MixedFactorAnalysis`.
-
-    Parameters
-    ----------
-    n_components : int, default 1
-        Factors.
-    rotation : str or None, default None
-        How loadings are turned towards a simple structure, e.g. "varimax" or "promax".
-    scores : {"regression", "bartlett"}, default "regression"
-    standardize : bool, default False
-        Report loadings in units of each column's spread; the fit is the same.
-    tol : float, default 1e-7
-        With gaps, EM ends when the objective can gain no more than this, in nats a row.
-    max_iter : int, default 1000
-        The most passes of EM.
 
     Attributes
     ----------
@@ -79,40 +71,24 @@ class FactorAnalysis(LinearGaussian):
     [[0.8, 0.7, 0.6]]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE,
-        "rotation": Rule(lambda v: v is None or v in METHODS, f"None or one of {METHODS}"),
-        "scores": Rule(lambda v: v in SCORES, f"one of {SCORES}"),
-        "standardize": TRUTH,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-    }
     _low_share: ClassVar[float] = LOWEST
     _ddof: ClassVar[int] = 0  # standardised columns give correlations exactly, as factor analysts expect
-
     _own_units = True
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        rotation: str | None = None,
-        scores: str = "regression",
-        standardize: bool = False,
-        tol: float = 1e-7,
-        max_iter: int = 1000,
-    ) -> None:
-        self.n_components = n_components
-        self.rotation = rotation
-        self.scores = scores
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
+    n_components: Any = option(default=1, rule=WHOLE, words="Factors.", kind="int", kw_only=False)
+    rotation: str | None = option(
+        default=None,
+        rule=one_of(None, *METHODS),
+        words='How loadings are turned towards a simple structure, e.g. "varimax" or "promax".',
+    )
+    scores: str = option(
+        default="regression", rule=one_of(*SCORES), words="Posterior means, or Bartlett's unbiased positions."
+    )
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Fit to a table, or to the Moments of one."""
+    def _fit_table(self, X: Any, y: Any, weight: Any, run: Run | None) -> Self:
+        """A table is fitted as any; of the Moments of one there is nothing to open, to plan or to walk."""
         if not isinstance(X, Moments):
-            return super().fit(X, y, sample_weight=sample_weight, run=run)
+            return super()._fit_table(X, y, weight, run)
         self._check_options()
         C = check_covariance(X)
         d = len(C)
@@ -120,10 +96,8 @@ class FactorAnalysis(LinearGaussian):
         unit = np.sqrt(np.diag(C)) if self.standardize else np.ones(d)
         frame = Frame(X.centre, 1.0 / unit, unit)
         moments = Moments(float(X.n), np.zeros(d), C / np.outer(unit, unit))
-        fit = self.fit_moments(moments, header.columns)
-        stretch = -float(X.n) * float(np.log(unit).sum())
-        fit = fit._replace(objective=fit.objective + stretch, history=(fit.objective + stretch,), passes=0)
-        return self._keep(fit, frame, header)
+        fitted = self.fit_moments(moments, frame, header.columns)
+        return self._keep(fitted.of_moments(-float(X.n) * float(np.log(unit).sum()), 0), header)
 
     def avoids_covariance(self, n: int, d: int) -> bool:
         return d > NEWTON_COLUMNS  # correlations are what factors explain, where Newton's matrix can be had
@@ -139,35 +113,43 @@ class FactorAnalysis(LinearGaussian):
             raise error("LD131", column=names[flat[0]])
 
     # complete tables -----------------------------------------------------------------------------
-    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
+    def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
         if survey.moments is None:  # more columns than Newton's method is quick for: EM, as with gaps
             return self._with_gaps(survey, run)
-        return self.fit_moments(survey.moments, survey.names)
+        return self.fit_moments(survey.moments, survey.frame, survey.names)
 
-    def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
-        d, C = len(m.mean), m.covariance
+    def fit_moments(self, m: Moments, frame: Frame, names: tuple[str, ...]) -> Fitted:
+        d, C, q = len(m.mean), m.covariance, self.n_components
         variance = np.diag(C)
         self._check_factors(d, variance, names)
         sd = np.sqrt(variance)
-        solution = maximum_likelihood(C / np.outer(sd, sd), self.n_components, lower=LOWEST)
+        # Newton's method in log psi, on correlations
+        solution = maximum_likelihood(C / np.outer(sd, sd), q, lower=LOWEST)
         if solution.ridge > 0.0:
             why = "columns depend on each other" if m.n > d else f"{m.n:g} rows cannot tell {d} columns apart"
             warn("LD205", ridge=solution.ridge, why=why)
         W, psi = solution.loadings * sd[:, None], solution.uniquenesses * variance
         params = LinearGaussianParams(
-            W,
-            m.mean,
-            psi,
-            np.eye(self.n_components),
-            (psi / m.n)[:, None],
-            LOWEST * variance,
-            excess(np.full(d, m.n), self.n_components),
+            W=W,
+            mu=m.mean,
+            psi=psi,
+            T=np.eye(q),
+            V=(psi / m.n)[:, None],
+            low=LOWEST * variance,
+            excess=excess(np.full(d, m.n), q),
         )
-        params = self._turned(params)
+        warn_of_heywood(params, names)
         value = log_likelihood(m, W, psi)
-        self._say_heywood(params, names)
         reason = "the gradient vanishes" if solution.converged else "the optimiser stopped short"
-        return Fit(params, (solution, m.n), value, (value,), 0, solution.converged, reason, "newton")
+        fit = Fit(params, None, value, (value,), 0, solution.converged, reason, "newton")
+        notes = (f"{solution.evaluations} evaluations of the criterion",)
+        certificate = self._certify_em(fit, self._metric(params), m.n, boundary=on_bound(params, names), notes=notes)
+        digits = min(certificate.digits, float(-np.log10(max(solution.gradient, solution.ridge, 1e-15))))
+        certificate = certificate._replace(residual=solution.gradient, digits=max(digits, 0.0))
+        params = self._turned(params)
+        attributes = self._attributes(params, frame)
+        attributes["goodness_of_fit_"] = goodness_of_fit(solution.criterion, m.n, d, q)
+        return Fitted(params, frame, certificate, attributes, fit.history)
 
     # gaps ------------------------------------------------------------------------------------------
     def _start(self, survey: TableSurvey) -> LinearGaussianParams:
@@ -175,7 +157,7 @@ class FactorAnalysis(LinearGaussian):
         d, variance = survey.source.d, survey.columns.variance
         self._check_factors(d, variance, survey.names)
         if survey.pairs is None:
-            start = ppca_start(survey, self.n_components)
+            start = principal_start(survey, self.n_components)
             left = np.maximum(variance - (start.W**2).sum(axis=1), 10 * LOWEST * variance)
             return start._replace(psi=left, low=LOWEST * variance)
         sd = np.sqrt(variance)
@@ -184,29 +166,30 @@ class FactorAnalysis(LinearGaussian):
         solution = maximum_likelihood(np.clip(R, -1.0, 1.0), self.n_components, lower=LOWEST)
         psi = np.maximum(solution.uniquenesses, 10 * LOWEST) * variance  # EM cannot leave the bound quickly
         return LinearGaussianParams(
-            solution.loadings * sd[:, None],
-            survey.columns.mean,
-            psi,
-            np.eye(self.n_components),
-            np.zeros((d, 1)),
-            LOWEST * variance,
-            excess(survey.columns.seen, self.n_components),
+            W=solution.loadings * sd[:, None],
+            mu=survey.columns.mean,
+            psi=psi,
+            T=np.eye(self.n_components),
+            V=np.zeros((d, 1)),
+            low=LOWEST * variance,
+            excess=excess(survey.columns.seen, self.n_components),
         )
 
-    def _noise(self, squares: Array, count: Array) -> Array:
-        return column_noise(squares, count)
+    def _noise(self, squares: Array, stats: Sums) -> Array:
+        """A noise variance for every column."""
+        return squares / stats.seen
 
-    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
-        fit = super()._with_gaps(survey, run)
-        self._say_heywood(fit.params, survey.names)
-        return fit._replace(params=self._turned(fit.params))
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
+        fit = self.fit_from(self._start(survey), survey.source, run)
+        fit = fit._replace(passes=fit.passes + survey.gathered)
+        warn_of_heywood(fit.params, survey.names)
+        boundary = on_bound(fit.params, survey.names)
+        certificate = self._certify_em(fit, self._metric(fit.params), fit.stats.n, boundary=boundary)
+        params = self._turned(fit.params)
+        return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), fit.history)
 
     def _metric(self, params: LinearGaussianParams) -> Array:
         return params.W / np.sqrt(params.psi)[:, None]
-
-    def _say_heywood(self, params: LinearGaussianParams, names: tuple[str, ...]) -> None:
-        for j in np.flatnonzero(on_floor(params))[:5]:
-            warn("LD204", column=names[j], bound=LOWEST)
 
     # rotation and scores -----------------------------------------------------------------------------
     def _turned(self, params: LinearGaussianParams) -> LinearGaussianParams:
@@ -215,45 +198,43 @@ class FactorAnalysis(LinearGaussian):
             return params
         return params._replace(T=simple_axes(params.W, params.psi, self.rotation))
 
-    def _scores(self, posterior: Posterior) -> Array:
-        if self.scores == "regression" or posterior.mean.shape[1] == 0:
-            return posterior.mean
+    def _places(self, params: LinearGaussianParams, block: Block) -> Array:
+        rows = self._posterior(params, block)
+        q = params.W.shape[1]
+        if self.scores == "regression" or q == 0:
+            return rows.mean
         # mean = (I - Cov) z_bartlett; a direction no cell speaks of keeps the prior's 0
-        shrinkage = np.eye(posterior.mean.shape[1]) - posterior.cov
-        return (np.linalg.pinv(shrinkage, rcond=1e-10, hermitian=True) @ posterior.mean[:, :, None])[:, :, 0]
+        shrinkage = np.eye(q) - rows.cov
+        return (np.linalg.pinv(shrinkage, rcond=1e-10, hermitian=True) @ rows.mean[:, :, None])[:, :, 0]
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: LinearGaussianParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        L = self._loadings(params, frame)
-        psi = squared(params.psi, frame.report)
-        d, q = L.shape
-        gof = None
-        if not isinstance(fit.stats, Sums):
-            solution, n = fit.stats
-            gof = goodness_of_fit(solution.criterion, n, d, q)
+    def _attributes(self, params: LinearGaussianParams, frame: Frame) -> dict[str, Any]:
         variance = (params.W**2).sum(axis=1) + params.psi
         return {
-            "components_": np.ascontiguousarray(L.T),
-            "noise_variance_": psi,
+            "components_": np.ascontiguousarray(self._loadings(params, frame).T),
+            "noise_variance_": squared(params.psi, frame.report),
             "mean_": frame.outward(params.mu),
             "uniquenesses_": params.psi / variance,
             "factor_covariance_": params.T.T @ params.T,
             "rotation_": params.T,
-            "goodness_of_fit_": gof,
-            "n_components_": q,
+            "goodness_of_fit_": None,
+            "n_components_": params.W.shape[1],
             "scale_": frame.unit.copy(),
         }
 
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        names = tuple(header.columns[j] for j in np.flatnonzero(on_floor(fit.params)))
-        W = self._metric(fit.params)
-        if isinstance(fit.stats, Sums):
-            return self._certify_em(fit, W, names, fit.stats.n)
-        solution: FactorFit = fit.stats[0]
-        certificate = self._certify_em(fit, W, names, fit.stats[1])
-        digits = min(certificate.digits, float(-np.log10(max(solution.gradient, solution.ridge, 1e-15))))
-        notes = (f"{solution.evaluations} evaluations of the criterion",)
-        return certificate._replace(residual=solution.gradient, digits=max(digits, 0.0), notes=notes)
+    def _cost(self, n: int, d: int) -> Cost:
+        return self._cost_with(n, d, climb=self.avoids_covariance(n, d))
+
+
+def on_bound(params: LinearGaussianParams, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns whose noise is on its bound."""
+    return tuple(names[j] for j in np.flatnonzero(on_floor(params)))
+
+
+def warn_of_heywood(params: LinearGaussianParams, names: tuple[str, ...]) -> None:
+    """A warning for columns that the factors explain wholly."""
+    for name in on_bound(params, names)[:5]:
+        warn("LD204", column=name, bound=LOWEST)
 
 
 def check_covariance(m: Moments) -> Array:

@@ -1,170 +1,365 @@
-"""One linear-Gaussian model, x = mu + W z + e: all that its members share."""
+"""The linear-Gaussian model x = mu + W z + e, z ~ N(0, I), e_j ~ N(0, psi_j): all that its members share.
+
+Probabilistic PCA, factor analysis and their kin differ in how the noise is tied (`_noise`), in what is done with a
+complete table (`_complete`) and in what they report; the E-step, the M-step, the canonical axes, draws and new rows
+are here.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import Fit
+from lowdim.engine.fit import Fit, em
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import USUAL_PASSES, Cost
-from lowdim.engine.statistics import Moments
-from lowdim.maths.gaussian import Sums
-from lowdim.maths.linalg import Array, orthogonality
+from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, plan, walking
+from lowdim.engine.statistics import Moments, moments, stored_moments
+from lowdim.maths.eigen import PASSES
+from lowdim.maths.gaussian import LIGHT, Sums, expand, parameter_covariance, pattern_sums, posterior, regress, sums
+from lowdim.maths.linalg import Array, Mask, align, largest, lower, orthogonality, root_times, sign_rule
+from lowdim.maths.seeds import normals
+from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
-from lowdim.models.base.survey import TableSurvey, columns_of, is_wide, standardized, survey_for_fit
-from lowdim.models.linear.parameters import (
-    FLOOR,
-    LinearGaussianParams,
-    canonical_axes,
-    decode_cells,
-    draw_cells,
-    draw_parameters,
-    e_step,
-    m_step,
-    row_posterior,
+from lowdim.models.base.options import COUNT, POSITIVE, TRUTH, WHOLE, option
+from lowdim.models.base.results import (
+    Cells,
+    Certificate,
+    Fitted,
+    Posterior,
+    RowPosterior,
+    certify,
+    em_digits,
+    squared,
+    standard,
 )
+from lowdim.models.base.scores import count_parameters
+from lowdim.models.base.survey import TableSurvey, columns_of, is_wide, standardized, survey_for_fit
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block, Source
-from lowdim.sources.views import Frame
-from lowdim.text.messages import error
+from lowdim.sources.source import Block, Source, tile_rows
+from lowdim.sources.views import FRAME_ROWS, Frame, Framed, Stored, frame_of, gather
+from lowdim.text.messages import error, warn
+
+FLOOR = 1e-10  # noise variances below this share of the mean variance are not told from zero
 
 
-class LinearGaussian(LatentModel):
-    """What PCA, probabilistic PCA and factor analysis share: every hook but the M-step's noise."""
+class LinearGaussianParams(NamedTuple):
+    """Parameters, in the frame's units."""
+
+    W: Array  # d x q
+    mu: Array  # d
+    psi: Array  # d, noise variances
+    T: Array  # q x q: reported coordinates are z T
+    V: Array  # covariance of (w_j, mu_j): d x (q+1) x (q+1); its diagonal d x (q+1) where that is all; v_j as d x 1
+    low: Array  # d, the bounds of the noise variances
+    excess: Array  # d, how much wider than psi the noise of a new cell is, since psi was fitted too
+
+
+class LinearParams(Protocol):
+    """What the parameters of every member have; each is a NamedTuple with these fields and perhaps more."""
+
+    @property
+    def W(self) -> Array: ...
+    @property
+    def mu(self) -> Array: ...
+    @property
+    def psi(self) -> Array: ...
+    @property
+    def T(self) -> Array: ...
+    @property
+    def V(self) -> Array: ...
+    @property
+    def low(self) -> Array: ...
+    @property
+    def excess(self) -> Array: ...
+    @property
+    def _replace(self) -> Any: ...
+
+
+class GaussianRows(RowPosterior, Protocol):
+    """Where rows lie, with covariances."""
+
+    @property
+    def packed(self) -> Array: ...
+    @property
+    def cov(self) -> Array: ...
+
+
+P = TypeVar("P", bound=LinearParams)
+R = TypeVar("R", bound=GaussianRows)
+S = TypeVar("S")  # what a pass of EM sums
+
+
+class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
+    """What PCA, probabilistic PCA, factor analysis and their kin share."""
 
     _own_units: ClassVar[bool] = False  # whether the model is the same whatever the columns' units
-    n_components: Any
-    standardize: bool
     _pairs_matter: ClassVar[bool] = True  # whether it rests on correlations of columns
     _ddof: ClassVar[int] = 1  # a standardised column has unit variance with divisor n - _ddof
     _low_share: ClassVar[float] = FLOOR  # the bound of a noise variance as a share of its column's variance
-    tol: float
-    max_iter: int
 
-    def _stats(self, params: LinearGaussianParams, block: Block) -> Sums:
-        return e_step(params, block)
+    n_components: Any = option(default=2, rule=WHOLE, words="Latent dimensions q.", kind="int", kw_only=False)
+    standardize: bool = option(default=False, rule=TRUTH, words="Work in units of each column's spread.")
+    tol: float = option(
+        default=1e-7,
+        rule=POSITIVE,
+        words="With gaps, EM ends when the objective can gain no more than this, in nats a row.",
+    )
+    max_iter: int = option(default=1000, rule=COUNT, words="The most passes of EM.")
 
-    def _objective(self, params: LinearGaussianParams, stats: Sums) -> float:
-        return stats.log_density
-
-    def _update(self, params: LinearGaussianParams, stats: Sums) -> LinearGaussianParams:
-        return m_step(params, stats, self._noise)
-
-    def _noise(self, squares: Array, count: Array) -> Array:
-        """Noise variances from the squares left over in each column."""
-        raise NotImplementedError
-
-    def _pack(self, params: LinearGaussianParams) -> Array:
-        u = self._unit(params)
-        return np.concatenate([params.W.ravel() / u, params.mu / u, np.log(params.psi)])
-
-    def _unit(self, params: Any) -> float:
-        """The columns' typical spread, told by the bounds: extrapolation must not depend on the table's units."""
-        return float(np.sqrt(params.low.mean() / self._low_share))
-
-    def _unpack(self, vector: Array, like: LinearGaussianParams) -> LinearGaussianParams:
-        d, q = like.W.shape
-        W, mu, logs = np.split(vector, [d * q, d * q + d])
-        near = np.log(like.psi)
-        psi = np.exp(np.clip(logs, near - 3.0, near + 3.0))  # an extrapolation may not run away
-        u = self._unit(like)
-        return like._replace(W=W.reshape(d, q) * u, mu=mu * u, psi=np.maximum(psi, like.low))
-
-    def _posterior(self, params: LinearGaussianParams, block: Block) -> Posterior:
-        return row_posterior(params, block)
-
-    def _decode(self, params: LinearGaussianParams, rows: Posterior) -> Cells:
-        return decode_cells(params, rows)
-
-    def _draw(self, params: LinearGaussianParams, rows: Posterior, rng: list[np.random.Generator]) -> Array:
-        return draw_cells(params, rows, rng)
-
-    def _redraw(self, params: LinearGaussianParams, rng: np.random.Generator) -> LinearGaussianParams:
-        return draw_parameters(params, rng)
-
-    def _prior(self, params: LinearGaussianParams, n: int) -> Posterior:
-        return standard(n, params.W.shape[1])
-
-    def _axes(self, params: LinearGaussianParams) -> Array:
-        return params.T
+    # the fit ---------------------------------------------------------------------------------------
+    def _fit(self, source: Source, run: Run) -> Fitted:
+        survey = survey_for_fit(
+            source,
+            run,
+            standardize=self.standardize,
+            wide=self.avoids_covariance(source.n, source.d),
+            each=self._own_units,
+            ddof=self._ddof,
+            unit_free=self._own_units,
+            pairs_matter=self._pairs_matter,
+        )
+        if survey.gaps:
+            plan(type(self).__name__, self._cost_of_gaps(source.n, source.d), run, source.leaf)
+            fitted = self._with_gaps(survey, run)
+        else:
+            fitted = self._complete(survey, run)
+        return fitted.restated(survey.log_stretch, survey.passes)
 
     def avoids_covariance(self, n: int, d: int) -> bool:
         """Whether a fit to a complete n x d table holds no d x d matrix."""
         return is_wide(n, d)
 
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        own, wide = self._own_units, self.avoids_covariance(source.n, source.d)
-        units: dict[str, Any] = {"standardize": self.standardize, "each": own, "unit_free": own, "ddof": self._ddof}
-        survey = survey_for_fit(source, run, wide=wide, pairs_matter=self._pairs_matter, **units)
-        fit = self._with_gaps(survey, run) if survey.gaps else self._complete(survey, run)
-        return fit.restated(survey.log_stretch, survey.passes), survey.frame
-
-    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
+    def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
+        """The fit to a complete table."""
         raise NotImplementedError
 
-    def _start(self, survey: TableSurvey) -> LinearGaussianParams:
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
+        """The fit to a table with gaps."""
         raise NotImplementedError
 
-    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
-        fit = self.fit_from(self._start(survey), survey.source, run)
-        return fit._replace(passes=fit.passes + survey.gathered)
+    def fit_moments(self, m: Moments, frame: Frame, names: tuple[str, ...]) -> Fitted:
+        """The fit to complete rows with these moments in the frame; nothing is assigned."""
+        raise NotImplementedError
 
-    def fit_from(self, start: LinearGaussianParams, source: Source, run: Run | None = None) -> Fit:
+    def fit_from(self, start: P, source: Source, run: Run | None = None) -> Fit[P, S]:
         """EM from given parameters over a table in the frame; nothing is assigned, the fit has canonical axes."""
-        fit = em(self, start, source, run or Run())
+        fit: Fit[P, S] = em(self, start, source, run or Run())
         return fit._replace(params=self._canonical(fit.params, fit.stats))
 
-    def _canonical(self, params: LinearGaussianParams, stats: Sums) -> LinearGaussianParams:
-        """Columns of W orthogonal, falling, signs fixed; the parameters' covariance turned along."""
-        return canonical_axes(params, stats, self._metric(params))
+    # EM: one pass sums `_stats` over blocks, `_update` makes the next parameters of them -----------------
+    def _stats(self, params: P, block: Block) -> S:
+        """The E-step: the sums over rows that the M-step needs, and the log density of the block."""
+        s: Any = None
+        if block.mask is not None:  # few patterns of gaps: each is a complete table of its own
+            s = pattern_sums(block.x, block.mask, block.weight, (params.W, params.mu, params.psi))
+        if s is None:
+            latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
+            s = sums(block.mask, block.weight, latent, params.W, params.psi)
+        return s
 
-    def _metric(self, params: LinearGaussianParams) -> Array:
+    def _objective(self, params: P, stats: S) -> float:
+        """The log-likelihood of these parameters."""
+        return self._sums(stats).log_density
+
+    def _update(self, params: P, stats: S) -> P:
+        """The M-step."""
+        s = self._sums(stats)
+        # Each column's (w_j, mu_j) is regressed on E[(z, 1)]; what that leaves over is its noise.
+        W, mu, squares = regress(s, params.W, params.mu)
+        psi = np.maximum(self._noise(squares, stats), params.low)
+        if params.W.shape[1]:
+            # Parameter expansion: z ~ N(nu, P) is fitted too and absorbed; then W is turned back towards the last one,
+            # so that steps can be compared and extrapolated.
+            W, mu = expand(s, W, mu)
+            W = align(W, params.W)
+        step: P = params._replace(W=W, mu=mu, psi=psi)
+        return step
+
+    def _sums(self, stats: S) -> Sums:
+        """The sums of the linear-Gaussian model in what a pass leaves."""
+        found: Any = stats
+        return found
+
+    def _noise(self, squares: Array, stats: S) -> Array:
+        """Noise variances from the squares left over in each column: one for all columns."""
+        return np.full(len(squares), squares.sum() / self._sums(stats).seen.sum())
+
+    def _canonical(self, params: P, stats: S) -> P:
+        """Columns of W orthogonal in the metric, falling, signs fixed; the parameters' covariance turned along."""
+        q = params.W.shape[1]
+        V = parameter_covariance(self._sums(stats), params.psi, q)
+        W = params.W
+        if q:
+            Qt = np.linalg.svd(self._metric(params), full_matrices=False)[2]
+            Q = Qt.T * sign_rule(W @ Qt.T)
+            W = W @ Q
+            if V.ndim == 3:
+                turn = np.eye(q + 1)
+                turn[:q, :q] = Q
+                V = turn.T @ V @ turn
+        canonical: P = params._replace(W=W, V=V)
+        return canonical
+
+    def _metric(self, params: P) -> Array:
         """The matrix whose right singular vectors are the canonical axes."""
         return params.W
 
+    # what EM's extrapolation sees: one vector, in units that do not depend on the table's -----------------
+    def _pack(self, params: P) -> Array:
+        u = self._unit(params)
+        return np.concatenate([params.W.ravel() / u, params.mu / u, np.log(params.psi)])
+
+    def _unpack(self, vector: Array, like: P) -> P:
+        d, q = like.W.shape
+        W, mu, logs = np.split(vector, [d * q, d * q + d])
+        near = np.log(like.psi)
+        psi = np.exp(np.clip(logs, near - 3.0, near + 3.0))  # an extrapolation may not run away
+        u = self._unit(like)
+        made: P = like._replace(W=W.reshape(d, q) * u, mu=mu * u, psi=np.maximum(psi, like.low))
+        return made
+
+    def _unit(self, params: P) -> float:
+        """The columns' typical spread, told by the bounds of their noise."""
+        return float(np.sqrt(params.low.mean() / self._low_share))
+
+    # rows ------------------------------------------------------------------------------------------
+    def _posterior(self, params: P, block: Block) -> R:
+        latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
+        packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
+        rows: Any = Posterior(latent.mean, packed, latent.log_density)
+        return rows
+
+    def _prior(self, params: P, n: int) -> R:
+        rows: Any = standard(n, params.W.shape[1])
+        return rows
+
+    def _decode(self, params: P, rows: R) -> Cells:
+        """Mean and variance of the noiseless cells; parameters count as uncertain too.
+
+        With z of mean m and covariance C, and (w_j, mu_j) of covariance V_j independent of it, the variance of
+        w_j'z + mu_j is w_j'C w_j + tr(V_j E[(z, 1)(z, 1)']).
+        """
+        q = params.W.shape[1]
+        i, j = lower(q)
+        twice = np.where(i == j, 1.0, 2.0)
+        var = (rows.packed * twice) @ (params.W[:, i] * params.W[:, j]).T
+        second = rows.packed + rows.mean[:, i] * rows.mean[:, j]
+        if params.V.ndim == 2:
+            V = np.broadcast_to(params.V, (len(params.W), q + 1))
+            var += second[:, i == j] @ V[:, :q].T + V[:, q]
+        else:
+            V = params.V
+            var += (second * twice) @ V[:, i, j].T + 2.0 * rows.mean @ V[:, :q, q].T + V[:, q, q]
+        noise = np.broadcast_to(params.psi * params.excess, var.shape)
+        return Cells(rows.mean @ params.W.T + params.mu, np.maximum(var, 0.0), noise)
+
+    def _draw(self, params: P, rows: R, rng: list[np.random.Generator]) -> Array:
+        d, q = params.W.shape
+        normal = normals(rng, q + d)
+        z = rows.mean + root_times(rows.cov, normal[:, :q])
+        return z @ params.W.T + params.mu + normal[:, q:] * np.sqrt(params.psi)
+
+    def _redraw(self, params: P, rng: np.random.Generator) -> P:
+        d, q = params.W.shape
+        normal = rng.standard_normal((d, q + 1))
+        step = normal * np.sqrt(params.V) if params.V.ndim == 2 else root_times(params.V, normal)
+        drawn: P = params._replace(W=params.W + step[:, :q], mu=params.mu + step[:, q], psi=params.psi * params.excess)
+        return drawn
+
+    def _axes(self, params: P) -> Array:
+        return params.T
+
+    # rows that come a few at a time --------------------------------------------------------------------
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, decay: float = 1.0) -> Self:
         """Add complete rows to those of earlier calls; the answer is that of all of them at once.
 
         With `decay` below 1 rows of earlier calls count that much less each time: the model follows a table that
         drifts. A model that was fitted with `fit`, which keeps no moments, starts anew.
         """
-        from lowdim.models.linear.partial_fit import add_rows
-
         self._check_options()
         if not 0.0 < decay <= 1.0:
             raise error("LD210", option="decay", value=decay, allowed="a share in (0, 1]")
         source = self._arranged(as_source(X, weight=sample_weight))
         if source.n:  # an empty batch says nothing, least of all where the origin should be
-            frame, moments = add_rows(self, source, decay)
-            if moments.n >= 2.0:
-                self._keep_moments(moments, frame, source)
-            self._online = (frame, moments)
+            frame, m = self._added(source, decay)
+            if m.n >= 2.0:
+                self._keep_moments(m, frame, source)
+            self._online = (frame, m)
             self.n_features_in_ = source.d
             if source.named:
                 self.feature_names_in_ = np.array(source.columns, dtype=object)
         return self
+
+    def _added(self, source: Source, decay: float) -> tuple[Frame, Moments]:
+        """The frame of the first rows, and the moments of all rows so far, earlier ones counted `decay` times."""
+        each = self._own_units or self.standardize
+        frame, m = vars(self).get("_online") or (
+            frame_of(source.sample(FRAME_ROWS), each, origin=not source.is_sparse),
+            None,
+        )
+        if m is not None:
+            m = m._replace(n=m.n * decay)
+        stored = source.is_sparse and not frame.shift.any()
+        rows = Stored(source, frame) if stored else Framed(source, frame)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i in range(rows.n_blocks):
+                block = rows.block(i)
+                if block.mask is not None:
+                    refuse_gap_in_batch(block)
+                batch = moments(block) if isinstance(block.x, np.ndarray) else stored_moments(block)
+                m = batch if m is None else m.merge(batch)
+        assert m is not None
+        if not np.isfinite(m.covariance).all():
+            raise error("LD156")
+        return frame, m
 
     def _keep_moments(self, m: Moments, frame: Frame, source: Source) -> None:
         if self.standardize:
             scaled = standardized(TableSurvey(frame, source, columns_of(m), m, None), source, self._ddof)
             assert scaled.moments is not None
             m, frame = scaled.moments, scaled.frame
-        fit = self.fit_moments(m, source.columns)
-        value = fit.objective + m.n * float(np.log(frame.scale).sum())
-        self._keep(fit._replace(objective=value, history=(value,), passes=1), frame, source.header)
+        fitted = self.fit_moments(m, frame, source.columns).of_moments(m.n * float(np.log(frame.scale).sum()), 1)
+        self._keep(fitted, source.header)
 
-    def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
-        """The fit to complete rows with these moments in the frame; nothing is assigned."""
-        raise NotImplementedError
-
-    def _loadings(self, params: LinearGaussianParams, frame: Frame) -> Array:
+    # what it says ----------------------------------------------------------------------------------
+    def _loadings(self, params: P, frame: Frame) -> Array:
         """W in reported units and coordinates, d x q."""
         return (params.W @ np.linalg.pinv(params.T).T) * frame.report[:, None]
+
+    def _isotropic_attributes(self, params: P, frame: Frame) -> dict[str, Any]:
+        """What a model with one noise variance reports: its axes as they are turned, by what they carry."""
+        turned = params.W @ np.linalg.pinv(params.T).T
+        squares = turned**2
+        variance, total = squares.sum(axis=0) + params.psi[0], float(squares.sum() + params.psi.sum())
+        reported = squared(np.append(variance, params.psi[0]), float(frame.report[0]))
+        return {
+            "components_": np.ascontiguousarray((turned * frame.report[:, None]).T),
+            "n_components_": turned.shape[1],
+            "explained_variance_": reported[:-1],
+            "explained_variance_ratio_": variance / total,
+            "mean_": frame.outward(params.mu),
+            "scale_": frame.unit.copy(),
+            "noise_variance_": float(reported[-1]),
+        }
+
+    def _certify_em(
+        self, fit: Fit[Any, Any], W: Array, n: float, boundary: tuple[str, ...] = (), notes: tuple[str, ...] = ()
+    ) -> Certificate:
+        """The certificate of an EM fit to n rows whose axes are the orthogonal columns of W."""
+        sizes = np.linalg.norm(W, axis=0)
+        kept = sizes[sizes > 0]
+        condition = float(kept.max() / kept.min()) if len(kept) else 1.0
+        return certify(
+            fit,
+            self._objective_name,
+            digits=min(15.0 - np.log10(condition), em_digits(fit.remaining, n)),
+            orthogonality=orthogonality(W / np.where(sizes > 0, sizes, 1.0)),
+            condition=condition,
+            boundary=boundary,
+            notes=notes,
+        )
 
     def get_covariance(self) -> Array:
         """The model's covariance of the columns, W W' + Psi, in reported units."""
@@ -176,9 +371,9 @@ class LinearGaussian(LatentModel):
         """Its inverse, by the matrix inversion lemma: only a q x q matrix is solved."""
         W, psi = self._covariance_parts()
         V = W / psi[:, None]
-        P = np.diag(1.0 / psi) - V @ np.linalg.solve(np.eye(W.shape[1]) + W.T @ V, V.T)
+        precision = np.diag(1.0 / psi) - V @ np.linalg.solve(np.eye(W.shape[1]) + W.T @ V, V.T)
         root = 1.0 / np.sqrt(np.maximum(self.frame_.report, np.finfo(float).tiny))
-        return squared(P, np.multiply.outer(root, root))
+        return squared(precision, np.multiply.outer(root, root))
 
     def _covariance_parts(self) -> tuple[Array, Array]:
         return self.params_.W, self.params_.psi
@@ -186,39 +381,129 @@ class LinearGaussian(LatentModel):
     @property
     def n_parameters_(self) -> int:
         """The numbers fitted, as `bic` and `aic` count them."""
-        from lowdim.models.base.scores import count_parameters
-
         check_is_fitted(self)
         return count_parameters(*self.params_.W.shape, own_units=self._own_units or bool(self.standardize))
 
+    # what it costs -----------------------------------------------------------------------------------
     def _cost(self, n: int, d: int) -> Cost:
-        from lowdim.maths.eigen import PASSES
-        from lowdim.models.base.linear_memory import peak_bytes
+        return self._cost_with(n, d, climb=False)
 
-        q = min(int(self.n_components), d) if isinstance(self.n_components, int | np.integer) else min(n, d)
+    def _cost_of_gaps(self, n: int, d: int) -> Cost:
+        return self._cost_with(n, d, climb=True)
+
+    def _cost_with(self, n: int, d: int, *, climb: bool, most: int | None = None) -> Cost:
+        """What a fit takes: a survey and a solve, or (`climb`) a survey, a start and passes of EM.
+
+        There are `most` axes at most where the option does not say how many.
+        """
+        asked = isinstance(self.n_components, int | np.integer)
+        q = min(int(self.n_components), d) if asked else min(n, d) if most is None else min(n, d, most)
         wide = self.avoids_covariance(n, d)
-        # The look (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
-        passes = 6 + max(self.max_iter, PASSES if wide else 1)
+        tile, p = min(tile_rows(d), n), q * (q + 1) // 2
+        cells = tile * d
+        peak = walking(n, d, 6 * cells, 6 * d if wide else 3 * d * d)  # the survey
+        if wide:
+            basis = d * min(PASSES * (q + 8), d)
+            solve = 8 * (4 * n * d + 4 * n * n if n < d else 3 * basis) + walking(n, d, 4 * cells, d * (q + 8))
+        else:
+            solve = 8 * 9 * d * d + walking(n, d, 4 * cells, 0)  # an eigenproblem; or QR of a tile's triangle
+        peak = max(peak, solve)
+        if climb:
+            outer, node = min(d * p, LIGHT), min(d * (p + q + 1), LIGHT) + d * (q + 4)
+            a_pass = walking(n, d, 8 * cells + (11 * p + 6 * q) * tile + outer, node)
+            peak = max(peak, a_pass + 8 * (4 * min(d * (q + 1) ** 2, 2 * LIGHT) + (0 if wide else 3 * d * d)))
+        # The survey (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
+        passes = 6 + max(self.max_iter if climb else 1, PASSES if wide else 1)
+        likely = min(USUAL_PASSES, self.max_iter) + 2
         words = "fewer columns, fewer dimensions (n_components, --dims), or a sample of rows (--sample)"
-        return Cost(passes, 8 * n * d * passes, peak_bytes(n, d, q, wide), words, min(USUAL_PASSES, self.max_iter) + 2)
+        return Cost(passes, 8 * n * d * passes, peak + kept_blocks(n, d), words, likely)
 
-    def _isotropic_attributes(self, params: Any, frame: Frame) -> dict[str, Any]:
-        """What a model with one noise variance reports."""
-        W, squares = self._loadings(params, frame), params.W**2
-        variance, total = squares.sum(axis=0) + params.psi[0], float(squares.sum() + params.psi.sum())
-        reported = squared(np.append(variance, params.psi[0]), float(frame.report[0]))
-        axes = {"components_": np.ascontiguousarray(W.T), "n_components_": W.shape[1]}
-        shares = {"explained_variance_": reported[:-1], "explained_variance_ratio_": variance / total}
-        units = {"mean_": frame.outward(params.mu), "scale_": frame.unit.copy()}
-        return {**axes, **shares, **units, "noise_variance_": float(reported[-1])}
 
-    def _certify_em(self, fit: Fit, W: Array, boundary: tuple[str, ...], n: float) -> Certificate:
-        """The certificate of an EM fit to n rows whose axes are the orthogonal columns of W."""
-        sizes = np.linalg.norm(W, axis=0)
-        kept = sizes[sizes > 0]
-        condition = float(kept.max() / kept.min()) if len(kept) else 1.0
-        digits = min(15.0 - np.log10(condition), em_digits(fit.remaining, n))
-        square = orthogonality(W / np.where(sizes > 0, sizes, 1.0))
-        return certify(
-            fit, self._objective_name, orthogonality=square, condition=condition, digits=digits, boundary=boundary
-        )
+# bounds, and where EM starts from ------------------------------------------------------------------------------
+def check_q(q: int, d: int) -> None:
+    """At most as many latent dimensions as columns."""
+    if q > d:
+        raise error("LD200", n_components=q, most=d, why=f"the table has {d} columns")
+
+
+def principal_start(survey: TableSurvey, q: int) -> LinearGaussianParams:
+    """Axes along the leading eigenvectors of the pairwise moments; of the zero-filled table where it is wide."""
+    d = survey.source.d
+    check_q(q, d)
+    values, V = first_axes(survey, q)
+    total = float(survey.columns.variance.sum())
+    floor = noise_floor(total, d)
+    s2 = max((total - float(values.sum())) / max(d - q, 1), 1e-3 * total / d, floor)
+    return LinearGaussianParams(
+        W=axes_beyond(values, V, s2),
+        mu=survey.columns.mean,
+        psi=np.full(d, s2),
+        T=np.eye(q),
+        V=np.zeros((d, 1)),
+        low=np.full(d, floor),
+        excess=excess(survey.columns.seen, q),
+    )
+
+
+def axes_beyond(values: Array, vectors: Array, s2: float) -> Array:
+    """Axes as long as their variances exceed the noise; one that does not is short, but not gone."""
+    return vectors * np.sqrt(np.maximum(values - s2, 0.01 * s2))
+
+
+def first_axes(survey: TableSurvey, q: int) -> tuple[Array, Array]:
+    """Leading eigenpairs of what the survey found; of the zero-filled table where it is wide."""
+    if survey.pairs is not None:
+        return largest(survey.pairs.covariance(), q)
+    if survey.moments is not None:
+        return largest(survey.moments.covariance, q)
+    # A wide table: its gaps sit on their column's mean, and the smaller side is solved.
+    X, mask = gather(survey.source)
+    X -= survey.columns.mean
+    if mask is not None:
+        X *= mask
+    if survey.source.weight is not None:
+        X *= np.sqrt(survey.source.weight)[:, None]
+    if len(X) > X.shape[1]:
+        values, V = largest(X.T @ X, q)
+    else:
+        values, U = largest(X @ X.T, min(q, len(X)))
+        V = np.linalg.qr(X.T @ U)[0]
+    if q > V.shape[1]:
+        V = np.hstack([V, np.zeros((len(V), q - V.shape[1]))])
+        values = np.concatenate([values, np.zeros(q - len(values))])
+    return values / survey.columns.seen.mean(), V
+
+
+def excess(seen: Array, q: int) -> Array:
+    """n / (n - q - 1): each column's residuals were fitted with q + 1 numbers of its own (at most 4)."""
+    return seen / np.maximum(seen - q - 1.0, seen / 4.0)
+
+
+def noise_floor(total: float, d: int) -> float:
+    """The smallest noise variance told from zero."""
+    return max(FLOOR * total / max(d, 1), float(np.sqrt(np.finfo(float).tiny)))
+
+
+def on_floor(params: LinearParams) -> Mask:
+    """Which noise variances sit on their bound."""
+    return params.psi <= params.low * (1 + 1e-6)
+
+
+def noise_on_bound(params: LinearParams, q: int) -> tuple[str, ...]:
+    """What a certificate says is on a bound, with a warning, where nothing is left over for the noise."""
+    if not on_floor(params).any():
+        return ()
+    warn("LD202", floor=float(params.psi[0]), q=q, rank=q)
+    return ("noise_variance_",)
+
+
+def refuse_gap_in_batch(block: Block) -> NoReturn:
+    """Rows that come a few at a time must be complete: name the first gap."""
+    row, column = np.argwhere(~block.seen)[0]
+    raise error(
+        "LD163",
+        f"row {block.start + row + 1}, column {column + 1} of this batch",
+        job="partial_fit",
+        why="rows with gaps need several passes",
+        fix="fit(X), which takes gaps",
+    )

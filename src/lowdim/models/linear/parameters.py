@@ -68,7 +68,7 @@ def predict_cells(params: LinearGaussianParams, block: Block) -> Cells:
 def e_step(params: LinearGaussianParams, block: Block) -> Sums:
     """The sums over rows that an M-step needs; `log_density` of them is the log-likelihood of the block."""
     if block.mask is not None:
-        from lowdim.maths.gaps import pattern_sums  # a quicker way to the same sums
+        from lowdim.maths.gaussian import pattern_sums  # a quicker way to the same sums
 
         if quick := pattern_sums(block.x, block.mask, block.weight, (params.W, params.mu, params.psi)):
             return quick

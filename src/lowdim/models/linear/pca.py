@@ -13,14 +13,19 @@ from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments, Sum
 from lowdim.maths.gaussian import Sums, posterior
 from lowdim.maths.linalg import Array, lower
-from lowdim.models.base.calibrated_cells import CalibratedCells
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, WHOLE, Rule, is_seed, seed_of
-from lowdim.models.base.held_out_cells import cost_with_held_out_fits
-from lowdim.models.base.results import Certificate, Posterior, in_range, squared
+from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
+from lowdim.models.base.options import POSITIVE, SEED, TRUTH, WHOLE, Rule, one_of, option, seed_of
+from lowdim.models.base.results import Fitted, Posterior, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.linear_gaussian import (
+    LinearGaussian,
+    excess,
+    first_axes,
+    noise_floor,
+    on_floor,
+    principal_start,
+)
 from lowdim.models.linear.minka import minka, rank_of
-from lowdim.models.linear.parameters import LinearGaussianParams, excess, first_axes, noise_floor, on_floor, ppca_start
 from lowdim.models.linear.principal_axes import (
     SOLVERS,
     Spectrum,
@@ -30,8 +35,8 @@ from lowdim.models.linear.principal_axes import (
     spectrum_log_likelihood,
     spectrum_of,
 )
-from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Frame
+from lowdim.sources.source import Block, Source
+from lowdim.sources.views import HUGE_SCALE, Frame
 from lowdim.text.messages import error, warn
 
 VANISHING = 1e-8  # the noise, as a share of the mean variance, that stands for sigma -> 0 with gaps
@@ -59,30 +64,13 @@ def _components(v: Any) -> bool:
     return v is None or (isinstance(v, str) and v == "mle") or WHOLE.holds(v) or fraction
 
 
-class PCA(CalibratedCells, LinearGaussian):
+class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
     """Principal component analysis, as scikit-learn names things, with gaps welcome.
 
     Scores t = V'(x - mean) along orthonormal axes of falling variance. Complete tables are solved by
     the covariance, its dual, QR or block Krylov, whichever suits shape and conditioning; with gaps the
     axes minimise the squared error of the seen cells: EM in the limit sigma -> 0. The density is that
     of probabilistic PCA.
-
-    Parameters
-    ----------
-    n_components : int, float, "mle" or None, default None
-        Axes to keep: a number, the share of the variance to reach (in (0, 1)), as many as Minka's evidence says (at
-        least one), or all; with gaps as many as the seen cells can tell, seen cells / 2 (rows + columns).
-    whiten : bool, default False
-        Scores of unit variance.
-    standardize : bool, default False
-        Work in units of each column's spread.
-    solver : {"auto", "covariance", "dual", "qr", "krylov", "em"}, default "auto"
-    random_state : int, Generator or RandomState, default 0
-        Of the first basis of the Krylov solver.
-    tol : float, default 1e-6
-        With gaps, EM ends when the objective can gain no more than this, in nats a row.
-    max_iter : int, default 1000
-        The most passes of EM.
 
     Attributes
     ----------
@@ -111,35 +99,33 @@ class PCA(CalibratedCells, LinearGaussian):
     [[0.7071, 0.7071]]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": Rule(_components, "None, 'mle', a whole number >= 0, or a fraction of the variance in (0, 1)"),
-        "whiten": TRUTH,
-        "standardize": TRUTH,
-        "solver": Rule(lambda v: v in SOLVERS, f"one of {SOLVERS}"),
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
     _low_share: ClassVar[float] = VANISHING
 
-    def __init__(
-        self,
-        n_components: int | float | str | None = None,
-        *,
-        whiten: bool = False,
-        standardize: bool = False,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.whiten = whiten
-        self.standardize = standardize
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: Any = option(
+        default=None,
+        rule=Rule(_components, "None, 'mle', a whole number >= 0, or a fraction of the variance in (0, 1)"),
+        kind='int, float, "mle" or None',
+        words="Axes to keep: a number, the share of the variance to reach (in (0, 1)), as many as Minka's evidence "
+        "says (at least one), or all; with gaps as many as the seen cells can tell, seen cells / 2 (rows + columns).",
+        kw_only=False,
+    )
+    whiten: bool = option(default=False, rule=TRUTH, words="Scores of unit variance.")
+    solver: str = option(
+        default="auto",
+        rule=one_of(*SOLVERS),
+        words="How a complete table is solved; by default what suits its shape and conditioning.",
+    )
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator or RandomState",
+        words="Of the first basis of the Krylov solver, and of the cells that are held out for calibration.",
+    )
+    tol: float = option(
+        default=1e-6,
+        rule=POSITIVE,
+        words="With gaps, EM ends when the objective can gain no more than this, in nats a row.",
+    )
 
     def avoids_covariance(self, n: int, d: int) -> bool:
         if self.solver in ("covariance", "qr"):
@@ -147,16 +133,16 @@ class PCA(CalibratedCells, LinearGaussian):
         return self.solver in ("dual", "krylov") or super().avoids_covariance(n, d)
 
     # complete tables -----------------------------------------------------------------------------
-    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
+    def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
         if self.solver == "em":
             return self._with_gaps(survey, run)
         k = self._how_many(survey.source.repeats, survey.source.d)
         spectrum = principal(survey, k, run, solver=self.solver, seed=seed_of(self.random_state))
-        return self._closed(self._cut(spectrum))
+        return self._closed(self._cut(spectrum), survey.frame)
 
-    def fit_moments(self, m: Moments, names: tuple[str, ...]) -> Fit:
+    def fit_moments(self, m: Moments, frame: Frame, names: tuple[str, ...]) -> Fitted:
         d = len(m.mean)
-        return self._closed(self._cut(spectrum_of(m, self._how_many(d, d))))
+        return self._closed(self._cut(spectrum_of(m, self._how_many(d, d))), frame)
 
     def _how_many(self, n: int, d: int) -> int:
         most = min(n, d)
@@ -185,14 +171,18 @@ class PCA(CalibratedCells, LinearGaussian):
             return 1 + int(np.argmax(minka(values, n, d, share=ROUNDED)[1:]))
         return enough(values / max(total, np.finfo(float).tiny), float(self.n_components))
 
-    def _closed(self, spectrum: Spectrum) -> Fit:
+    def _closed(self, spectrum: Spectrum, frame: Frame) -> Fitted:
+        """Axes and variances are those of the spectrum, with divisor n - 1; the density is probabilistic PCA's."""
         d, q = spectrum.vectors.shape
         more = spectrum.n / (spectrum.n - 1.0) if spectrum.n > 1.0 else 1.0
         unexplained = spectrum.tail * more / (d - q) if q < d else 0.0
         noise, floor = closed_noise(spectrum, unexplained)
         params = self._params(spectrum.vectors, spectrum.mean, spectrum.values * more, noise, floor, spectrum.n)
         value = spectrum_log_likelihood(spectrum, float(params.psi[0]), more)
-        return Fit(params, spectrum, value, (value,), spectrum.passes, True, "closed form", spectrum.solver)
+        certificate = certify_spectrum(spectrum, value, self._objective_name, spectrum.passes)
+        if q == d:
+            unexplained = 0.0 if on_floor(params).any() else float(params.psi[0])
+        return Fitted(params, frame, certificate, self._attributes(params, frame, spectrum.n, unexplained), (value,))
 
     def _params(self, V: Array, mu: Array, variance: Array, noise: float, floor: float, n: float) -> PCAParams:
         d, q = V.shape
@@ -201,22 +191,23 @@ class PCA(CalibratedCells, LinearGaussian):
         # doubt about an entry of an axis: noise / (n variance); about the mean: noise / n
         doubt = np.append(one**2, 1.0) * noise / n
         return PCAParams(
-            V,
-            mu,
-            np.full(d, noise),
-            np.diag(one) if self.whiten else np.eye(q),
-            np.tile(doubt, (d, 1)),
-            np.full(d, floor),
-            excess(np.full(d, n), q),
-            variance,
+            W=V,
+            mu=mu,
+            psi=np.full(d, noise),
+            T=np.diag(one) if self.whiten else np.eye(q),
+            V=np.tile(doubt, (d, 1)),
+            low=np.full(d, floor),
+            excess=excess(np.full(d, n), q),
+            variance=variance,
         )
 
     # gaps ------------------------------------------------------------------------------------------
-    def _start(self, survey: TableSurvey) -> LinearGaussianParams:
-        start = ppca_start(survey, self._with_gaps_many(survey))
-        total = float(survey.columns.variance.sum())
-        vanishing = np.full(survey.source.d, max(VANISHING * total / survey.source.d, float(start.low[0])))
-        return start._replace(psi=vanishing, low=vanishing)
+    def _start(self, survey: TableSurvey) -> PCAParams:
+        """Principal axes of the pairwise moments, with next to no noise."""
+        start = principal_start(survey, self._with_gaps_many(survey))
+        total, d = float(survey.columns.variance.sum()), survey.source.d
+        vanishing = np.full(d, max(VANISHING * total / d, float(start.low[0])))
+        return PCAParams(*start._replace(psi=vanishing, low=vanishing), variance=np.ones(start.W.shape[1]))
 
     def _with_gaps_many(self, survey: TableSurvey) -> int:
         n, d = survey.source.repeats, survey.source.d
@@ -239,32 +230,38 @@ class PCA(CalibratedCells, LinearGaussian):
         warn("LD218", count=count, d=min(n, d))
         return count
 
-    def _noise(self, squares: Array, count: Array) -> Array:
+    def _noise(self, squares: Array, stats: Sums) -> Array:
         return np.zeros(len(squares))  # the bound stands in its place, and stays
 
-    def _objective(self, params: LinearGaussianParams, stats: Sums) -> float:
+    def _objective(self, params: PCAParams, stats: Sums) -> float:
         return stats.log_density * VANISHING  # squared error in units of the mean variance
 
-    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
-        em_fit = super()._with_gaps(survey, run)
-        fit = em_fit._replace(params=self._in_scores(em_fit))
-        had, has = float(survey.columns.variance.sum()), float(fit.params.variance.sum())
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
+        """Roweis's EM in the limit of no noise; then what it left over is the noise of the density."""
+        fit = self.fit_from(self._start(survey), survey.source, run)
+        scored = fit._replace(params=self._in_scores(fit), passes=fit.passes + survey.gathered)
+        had, has = float(survey.columns.variance.sum()), float(scored.params.variance.sum())
         if survey.gaps and had > 0.0 and has > RUNAWAY * had:
             warn("LD217", times=f"{has / had:.3g}")
         if fit.reason not in STOPPED:
-            refit = partial(self._refit, em_fit.params, run)
-            fit = self._held_out_fits(refit, survey, seed_of(self.random_state), run).calibrate(fit)
-        density = fold(partial(self._density, fit.params), survey.source, run)
+            refit = partial(self._refit, fit.params, run)
+            scored = held_out_fits(self, refit, survey, seed_of(self.random_state), run).calibrate(scored)
+        params, n = scored.params, scored.stats.n
+        density = float(fold(partial(self._density, params), survey.source, run).value)
         # one pass for the density, and one where a wide table was gathered to count its axes
         more_passes = 1 + survey.gathered * (not WHOLE.holds(self.n_components))
-        return fit._replace(objective=float(density.value), passes=fit.passes + more_passes)
+        scored = scored._replace(objective=density, passes=scored.passes + more_passes)
+        certificate = self._certify_em(scored, params.W * np.sqrt(params.variance), n)
+        noise = 0.0 if on_floor(params).any() else float(params.psi[0])
+        attributes = self._attributes(params, survey.frame, n, noise)
+        return Fitted(params, survey.frame, certificate, attributes, scored.history)
 
-    def _refit(self, start: LinearGaussianParams, run: Run, source: Source) -> Fit:
+    def _refit(self, start: PCAParams, run: Run, source: Source) -> Fit[PCAParams, Sums]:
         """The axes go on from these to those of another source."""
         fit = self.fit_from(start, source, run)
         return fit._replace(params=self._in_scores(fit))
 
-    def _in_scores(self, fit: Fit) -> PCAParams:
+    def _in_scores(self, fit: Fit[PCAParams, Sums]) -> PCAParams:
         """What EM with next to no noise found, as axes, scores and the noise left."""
         W, stats = fit.params.W, fit.stats
         (d, q), n = W.shape, stats.n
@@ -284,22 +281,30 @@ class PCA(CalibratedCells, LinearGaussian):
         return Sum(np.asarray(rows.sum() if block.weight is None else block.weight @ rows))
 
     # rows ------------------------------------------------------------------------------------------
-    def _posterior(self, params: PCAParams, block: Block) -> Posterior:  # type: ignore[override]
-        """Scores by projection; by least squares on the seen cells where there are gaps.
-
-        Covariance and density are probabilistic PCA's, so a row with gaps is less certain.
-        """
-        size = np.sqrt(np.maximum(params.variance - params.psi[0], 0.0))
-        latent = posterior(block.x, block.mask, params.W * size, params.mu, params.psi)
+    def _places(self, params: PCAParams, block: Block) -> Array:
+        """Scores by projection; by least squares on the seen cells where there are gaps."""
         scores = (block.x - params.mu) @ params.W
         if block.mask is not None:
             part = ~block.mask.all(axis=1)
             scores[part] = _least_squares(params, block.x[part], block.mask[part])
+        return scores
+
+    def _placed(self, block: Block) -> Array:
+        """Complete rows take one subtraction and one product, in which the frame is included."""
+        frame, params = self.frame_, self.params_
+        if block.mask is not None or frame.scale.min(initial=1.0) <= HUGE_SCALE:
+            return super()._placed(block)
+        return product(block.x - frame.outward(params.mu), frame.scale[:, None] * params.W @ self._axes(params))
+
+    def _posterior(self, params: PCAParams, block: Block) -> Posterior:
+        """Covariance and density are probabilistic PCA's, so a row with gaps is less certain."""
+        size = np.sqrt(np.maximum(params.variance - params.psi[0], 0.0))
+        latent = posterior(block.x, block.mask, params.W * size, params.mu, params.psi)
         i, j = lower(params.W.shape[1])
         packed = np.broadcast_to(latent.cov.T * (size[i] * size[j]), (block.rows, len(i)))
-        return Posterior(scores, packed, latent.log_density)
+        return Posterior(self._places(params, block), packed, latent.log_density)
 
-    def _prior(self, params: PCAParams, n: int) -> Posterior:  # type: ignore[override]
+    def _prior(self, params: PCAParams, n: int) -> Posterior:
         i, j = lower(params.W.shape[1])
         spread = np.maximum(params.variance - params.psi[0], 0.0)
         return Posterior(np.zeros((n, len(spread))), np.tile(np.where(i == j, spread[i], 0.0), (n, 1)), np.zeros(n))
@@ -313,21 +318,22 @@ class PCA(CalibratedCells, LinearGaussian):
             warn("LD202", floor=float(floor), q=q, rank=q)
         return scores
 
-    def _axes(self, params: PCAParams) -> Array:  # type: ignore[override]
+    def _axes(self, params: PCAParams) -> Array:
         """Scores are lengths in the table's units, however the frame had to scale them; whitened ones are not."""
         return params.T if self.whiten else params.T * float(self.frame_.report[0])
 
     # what it says ----------------------------------------------------------------------------------
     def _cost(self, n: int, d: int) -> Cost:
-        return cost_with_held_out_fits(super()._cost(n, d), n, d)
+        return self._cost_of_gaps(n, d) if self.solver == "em" else self._cost_with(n, d, climb=False)
 
-    def _attributes(self, params: PCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _cost_of_gaps(self, n: int, d: int) -> Cost:
+        told_apart = n * d // (2 * (n + d)) + 1  # axes, where no number of them is asked for
+        return cost_with_held_out_fits(self._cost_with(n, d, climb=True, most=told_apart), n, d)
+
+    def _attributes(self, params: PCAParams, frame: Frame, n: float, noise: float) -> dict[str, Any]:
+        """What is reported of n rows whose discarded axes have the mean variance `noise`."""
         d, q = params.W.shape
         report = float(frame.report[0])
-        n = fit.stats.n
-        noise = 0.0 if on_floor(params).any() else float(params.psi[0])
-        if isinstance(fit.stats, Spectrum) and q < d:  # as it is, also where it is only rounding
-            noise = fit.stats.tail * n / max(n - 1.0, 1.0) / (d - q)
         total = float(params.variance.sum()) + noise * (d - q)
         ratio = params.variance / total if total > 0 else np.zeros(q)
         with np.errstate(over="ignore"):
@@ -349,12 +355,7 @@ class PCA(CalibratedCells, LinearGaussian):
         p = self.params_
         return p.W * np.sqrt(np.maximum(p.variance - p.psi[0], 0.0)), p.psi
 
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        if isinstance(fit.stats, Spectrum):
-            return certify_spectrum(fit, fit.stats, self._objective_name)
-        return self._certify_em(fit, fit.params.W * np.sqrt(fit.params.variance), (), fit.stats.n)
-
-    def _loadings(self, params: LinearGaussianParams, frame: Frame) -> Array:
+    def _loadings(self, params: PCAParams, frame: Frame) -> Array:
         return params.W
 
 

@@ -7,17 +7,19 @@ All answer alike; the Gram-like ones hand over to QR or SVD where squaring would
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.engine.fit import Fit
-from lowdim.engine.fold import Run, fold
-from lowdim.engine.statistics import Moments, triangle
+from lowdim.engine.fold import Run, fold, one_blas_thread
+from lowdim.engine.statistics import Moments, Sum, triangle
+from lowdim.maths.eigen import block_krylov, lanczos
 from lowdim.maths.linalg import EPS, Array, largest, orthogonality, residual, sign_rule, svd
-from lowdim.models.base.results import Certificate, certify
+from lowdim.models.base.results import Certificate
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey
-from lowdim.models.linear.parameters import noise_floor
+from lowdim.models.linear.linear_gaussian import noise_floor
+from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 from lowdim.text.messages import warn
 
@@ -76,8 +78,6 @@ def principal(survey: TableSurvey, k: int, run: Run, *, solver: str = "auto", se
     n, d = survey.source.n, survey.source.d
     name = choose(n, d, k, survey.source.is_sparse) if solver == "auto" else solver
     if name == "krylov":
-        from lowdim.models.linear.krylov_axes import krylov, no_axes
-
         return krylov(survey, k, run, seed) if k else no_axes(survey)
     if name == "dual" or (name == "covariance" and survey.moments is None):
         return _dual(survey, k)
@@ -157,6 +157,41 @@ def _dual(survey: TableSurvey, k: int) -> Spectrum:
     return settled(Spectrum(values, V, mean, total, tail, n, 0, "dual", 1, residual(G, values, U), True))
 
 
+def krylov(survey: TableSurvey, k: int, run: Run, seed: int) -> Spectrum:
+    """Each product with the covariance is one pass; nothing of order d^2 or n^2 is ever held."""
+    mean, n = survey.columns.mean, survey.source.total
+    stored = survey.stored
+    source = survey.source if stored is None else stored
+    if stored is not None and run.engine == "threads":
+        run = run._replace(engine="serial")  # SciPy's sparse products hold Python's lock: threads would only wait
+
+    def operate(Q: Array) -> Array:
+        return fold(partial(covariance_times, mean, Q), source, run).value / n
+
+    solve = block_krylov if stored is None else lanczos  # stored cells: products are cheap, wide bases are not
+    with one_blas_thread():  # once, not for every product
+        values, V, off, passes = solve(operate, source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
+    if off > RESIDUAL:
+        warn("LD209", solver="Krylov", residual=off, tol=RESIDUAL)
+    total = float(survey.columns.variance.sum())
+    tail = max(total - float(values.sum()), 0.0)
+    return settled(Spectrum(values, V, mean, total, tail, n, 0, "krylov", passes, off, True))
+
+
+def covariance_times(mean: Array, Q: Array, block: Block) -> Sum:
+    """A block's share of n C Q, centred as it goes; Q may be one vector, the block one of stored cells."""
+    y = block.x @ Q - mean @ Q
+    y = y if block.weight is None else (y.T * block.weight).T
+    return Sum(block.x.T @ y - np.multiply.outer(mean, y.sum(axis=0)))
+
+
+def no_axes(survey: TableSurvey) -> Spectrum:
+    """The mean and the total variance, where no axis is asked for."""
+    mean, total = survey.columns.mean, float(survey.columns.variance.sum())
+    none = np.zeros((len(mean), 0))
+    return settled(Spectrum(np.zeros(0), none, mean, total, total, survey.source.total, 0, "krylov", 0, 0.0, True))
+
+
 def settled(spectrum: Spectrum) -> Spectrum:
     """No variance below zero, nothing left over where every axis is kept, and the rank beyond rounding."""
     values = np.maximum(spectrum.values, 0.0)
@@ -176,7 +211,9 @@ def spectrum_log_likelihood(spectrum: Spectrum, s2: float, factor: float = 1.0) 
     return float(-0.5 * spectrum.n * (d * np.log(2 * np.pi) + logdet + trace))
 
 
-def certify_spectrum(fit: Fit, spectrum: Spectrum, name: str, boundary: tuple[str, ...] = ()) -> Certificate:
+def certify_spectrum(
+    spectrum: Spectrum, objective: float, name: str, passes: int, boundary: tuple[str, ...] = ()
+) -> Certificate:
     """The certificate of a closed-form fit."""
     ties = np.flatnonzero(spectrum.values[:-1] - spectrum.values[1:] <= 1e-12 * spectrum.values[:-1])
     ties = ties[spectrum.values[ties] > 1e-12 * spectrum.values[0]] if len(ties) else ties
@@ -187,13 +224,17 @@ def certify_spectrum(fit: Fit, spectrum: Spectrum, name: str, boundary: tuple[st
         more = f", and so have others ({len(groups) - 1} more groups)" if len(groups) > 1 else ""
         warn("LD203", first=first, last=last, more=more)
         notes = (f"components {first} to {last} have equal variance{more}: read them together",)
-    return certify(
-        fit,
-        name,
+    return Certificate(
+        solver=spectrum.solver,
+        passes=passes,
+        objective=objective,
+        objective_name=name,
+        converged=True,
+        reason="closed form",
         residual=spectrum.residual,
         orthogonality=spectrum.orthogonality,
         condition=spectrum.condition,
-        digits=spectrum.digits,
+        digits=min(spectrum.digits, 15.0),
         boundary=boundary,
         notes=notes,
     )

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run
+from lowdim.engine.plan import Cost
 from lowdim.maths.gaussian import Latent, Sums, light, posterior, sums
-from lowdim.maths.linalg import Array, lower, root_times
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, WHOLE, Absent, Out, Rule
-from lowdim.models.base.results import Cells, Certificate, Posterior
+from lowdim.maths.linalg import Array, lower, root_times, unpack
+from lowdim.maths.seeds import normals
+from lowdim.models.base.estimator import Absent, Out
+from lowdim.models.base.options import POSITIVE, Rule, option
+from lowdim.models.base.results import Cells, Fitted, Posterior
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.parameters import (
-    canonical_axes,
-    decode_cells,
-    draw_parameters,
-    isotropic_noise,
-    m_step,
+from lowdim.models.linear.linear_gaussian import (
+    LinearGaussian,
+    noise_on_bound,
     on_floor,
-    ppca_start,
+    principal_start,
 )
-from lowdim.sources.source import Block, Header
-from lowdim.sources.views import Frame
-from lowdim.text.messages import warn
+from lowdim.sources.source import Block
 
 LEAST_DOF = 2.1  # with 2 or fewer a row has no covariance, and a fill no standard deviation
 MOST_DOF = 1e4  # beyond which 1,000 rows of 1,000 columns cannot tell it from a Gaussian
@@ -70,11 +66,16 @@ class StudentPosterior(NamedTuple):
     dof: Array  # n: degrees of freedom, those of the rows and one for each seen cell
     inverse_u: Array  # n: E[1/u], the noise of the row's cells in units of psi
 
+    @property
+    def cov(self) -> Array:
+        """The covariances as n matrices of order q."""
+        return unpack(self.packed.T, self.mean.shape[1])
+
     def turned(self, T: Array) -> Posterior:
         return Posterior(self.mean, self.packed, self.log_density).turned(T)
 
 
-class RobustPPCA(LinearGaussian):
+class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior, StudentSums]):
     """Probabilistic PCA with Student's rows: a row far from all others turns no axis. Gaps welcome.
 
     x = mu + W z + e,  z ~ N(0, I / u),  e ~ N(0, s2 I / u),  u ~ Gamma(dof/2, dof/2), one u a row: rows are
@@ -84,20 +85,6 @@ class RobustPPCA(LinearGaussian):
 
     Wrong single cells make their whole row count less, and a dense far group of a tenth of the rows still turns the
     axes: `lowdim.robust_fit` screens a table for both.
-
-    Parameters
-    ----------
-    n_components : int, default 2
-        Latent dimensions q.
-    dof : float or None, default None
-        Degrees of freedom of the rows, from 2.1 to 10,000; by default they are fitted, and not below the few that would
-        let a plane through q + 1 rows explain these alone (many columns, few rows).
-    standardize : bool, default False
-        Work in units of each column's spread.
-    tol : float, default 1e-7
-        EM ends when the log-likelihood can gain no more than this, in nats a row.
-    max_iter : int, default 1000
-        The most passes of EM.
 
     Attributes
     ----------
@@ -129,115 +116,106 @@ class RobustPPCA(LinearGaussian):
     [[0.9, 0.9, 0.9]]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE,
-        "dof": Rule(
+    dof: float | None = option(
+        default=None,
+        rule=Rule(
             lambda v: v is None or LEAST_DOF <= v <= MOST_DOF, f"None, or a number from {LEAST_DOF:g} to {MOST_DOF:g}"
         ),
-        "standardize": TRUTH,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-    }
+        words="Degrees of freedom of the rows, from 2.1 to 10,000; by default they are fitted, and not below the few "
+        "that would let a plane through q + 1 rows explain these alone (many columns, few rows).",
+    )
+    tol: float = option(
+        default=1e-7,
+        rule=POSITIVE,
+        words="EM ends when the log-likelihood can gain no more than this, in nats a row.",
+    )
     partial_fit = Absent(
         "how much a row counts depends on all rows, so that moments of earlier ones do not do",
         "fit, which takes streams, or ProbabilisticPCA().partial_fit",
     )
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        dof: float | None = None,
-        standardize: bool = False,
-        tol: float = 1e-7,
-        max_iter: int = 1000,
-    ) -> None:
-        self.n_components = n_components
-        self.dof = dof
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-
     # the steps -------------------------------------------------------------------------------------
-    def _stats(self, params: RobustPPCAParams, block: Block) -> StudentSums:  # type: ignore[override]
+    def _stats(self, params: RobustPPCAParams, block: Block) -> StudentSums:
         """Sums over rows counted E[u] times; Cov[z] = S / u, so that E[u z z'] = u m m' + S."""
         latent, D2, seen = _distances(params, block)
+        w, mask = block.times, block.seen
+        # E-step: u given a row is a gamma of (dof + k) / 2 and (dof + D2) / 2
         u = (params.dof + seen) / (params.dof + D2)
-        w = np.ones(block.rows) if block.weight is None else block.weight
         log_u = digamma(0.5 * (params.dof + seen)) - np.log(0.5 * (params.dof + D2))
-        mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
-        s, cells = sums(block.mask, w * u, latent._replace(cov=latent.cov / u), params.W, params.psi), w @ mask
+        s = sums(block.mask, w * u, latent._replace(cov=latent.cov / u), params.W, params.psi)
+        cells = w @ mask
         if light(params.W) and block.mask is not None:  # a gap's E[u e^2] is psi, whatever u
             s = s._replace(squares=s.squares + params.psi * ((w @ ~mask) - (w * u) @ ~mask))
             cells = np.full(len(params.mu), w.sum())
         log_density = float(w @ _log_density(latent, D2, seen, params.dof))
         return StudentSums(s, float(w.sum()), cells, float(w @ log_u), log_density)
 
-    def _objective(self, params: RobustPPCAParams, stats: StudentSums) -> float:  # type: ignore[override]
+    def _objective(self, params: RobustPPCAParams, stats: StudentSums) -> float:
         return stats.log_density
 
-    def _update(self, params: RobustPPCAParams, stats: StudentSums) -> RobustPPCAParams:  # type: ignore[override]
+    def _sums(self, stats: StudentSums) -> Sums:
+        return stats.sums
+
+    def _update(self, params: RobustPPCAParams, stats: StudentSums) -> RobustPPCAParams:
         """The M-step with a free mean of u, which the scales absorb (PX-EM); u's shape is that of a gamma.
 
         Noise on its bound cannot absorb it: then the mean is 1, as in plain EM.
         """
         mean_u, mean_log = stats.sums.n / stats.rows, stats.log_u / stats.rows
-        step: RobustPPCAParams = m_step(  # type: ignore[assignment]
-            params,  # type: ignore[arg-type]
-            stats.sums,
-            lambda squares, count: isotropic_noise(squares, mean_u * stats.cells),
-        )
+        step = super()._update(params, stats)
         gap = float(np.log(mean_u)) - mean_log
         if on_floor(step).any():
             step, gap = step._replace(W=step.W * np.sqrt(mean_u)), mean_u - 1.0 - mean_log
         return step if self.dof is not None else step._replace(dof=_bounded(2.0 * gamma_shape(gap), params))
 
-    def _pack(self, params: RobustPPCAParams) -> Array:  # type: ignore[override]
-        return np.append(super()._pack(params), np.log(params.dof))  # type: ignore[arg-type]
+    def _noise(self, squares: Array, stats: StudentSums) -> Array:
+        mean_u = stats.sums.n / stats.rows
+        return np.full(len(squares), squares.sum() / (mean_u * stats.cells).sum())
 
-    def _unpack(self, vector: Array, like: RobustPPCAParams) -> RobustPPCAParams:  # type: ignore[override]
+    def _pack(self, params: RobustPPCAParams) -> Array:
+        return np.append(super()._pack(params), np.log(params.dof))
+
+    def _unpack(self, vector: Array, like: RobustPPCAParams) -> RobustPPCAParams:
+        step = super()._unpack(vector[:-1], like)
         dof = _bounded(float(np.exp(np.clip(vector[-1], -50.0, 50.0))), like)
-        step: Any = super()._unpack(vector[:-1], like)  # type: ignore[arg-type]
         one = np.full_like(step.psi, step.psi[0])
-        return like._replace(W=step.W, mu=step.mu, psi=one, dof=dof if self.dof is None else like.dof)
+        return step._replace(psi=one, dof=dof if self.dof is None else like.dof)
 
     # rows ------------------------------------------------------------------------------------------
-    def _posterior(self, params: RobustPPCAParams, block: Block) -> StudentPosterior:  # type: ignore[override]
+    def _posterior(self, params: RobustPPCAParams, block: Block) -> StudentPosterior:
         latent, D2, seen = _distances(params, block)
         inverse_u = (params.dof + D2) / (params.dof + seen - 2.0)
         packed = latent.cov.T * inverse_u[:, None]
         log_density = _log_density(latent, D2, seen, params.dof)
         return StudentPosterior(latent.mean, packed, log_density, params.dof + seen, inverse_u)
 
-    def _prior(self, params: RobustPPCAParams, n: int) -> StudentPosterior:  # type: ignore[override]
+    def _prior(self, params: RobustPPCAParams, n: int) -> StudentPosterior:
         q = params.W.shape[1]
         i, j = lower(q)
         inverse_u = np.full(n, params.dof / (params.dof - 2.0))
         packed = np.where(i == j, 1.0, 0.0) * inverse_u[:, None]
         return StudentPosterior(np.zeros((n, q)), packed, np.zeros(n), np.full(n, params.dof), inverse_u)
 
-    def _decode(self, params: RobustPPCAParams, rows: Any) -> Cells:  # type: ignore[override]
+    def _at(self, params: RobustPPCAParams, Z: Array) -> StudentPosterior:
         """A position z says how much its row counts as cells would: E[1/u | z] = (dof + z'z) / (dof + q - 2)."""
-        cells = decode_cells(params, rows)  # type: ignore[arg-type]
-        if isinstance(rows, StudentPosterior):
-            inverse_u = rows.inverse_u
-        else:
-            inverse_u = (params.dof + (rows.mean**2).sum(axis=1)) / (params.dof + params.W.shape[1] - 2.0)
-        return cells._replace(noise=cells.noise * inverse_u[:, None])
+        n, q = Z.shape
+        dof = np.full(n, params.dof + q)
+        inverse_u = (params.dof + (Z**2).sum(axis=1)) / (dof - 2.0)
+        return StudentPosterior(Z, np.zeros((n, q * (q + 1) // 2)), np.zeros(n), dof, inverse_u)
 
-    def _draw(self, params: RobustPPCAParams, rows: Any, rng: list[np.random.Generator]) -> Array:  # type: ignore[override]
+    def _decode(self, params: RobustPPCAParams, rows: StudentPosterior) -> Cells:
+        cells = super()._decode(params, rows)
+        return cells._replace(noise=cells.noise * rows.inverse_u[:, None])
+
+    def _draw(self, params: RobustPPCAParams, rows: StudentPosterior, rng: list[np.random.Generator]) -> Array:
         """One u a row for its position and its noise: 1/u over its mean is (dof - 2) / chi2(dof)."""
         d, q = params.W.shape
-        normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
+        normal = normals(rng, q + d)
         chi2 = np.array([r.chisquare(dof) for r, dof in zip(rng, rows.dof, strict=True)])
         wide = np.sqrt((rows.dof - 2.0) / chi2)[:, None]
-        cov = Posterior(*rows[:3]).cov
-        z = rows.mean + wide * root_times(cov, normal[:, :q])
-        noise: Array = wide * normal[:, q:] * np.sqrt(params.psi * rows.inverse_u[:, None])
-        return np.asarray(z @ params.W.T + params.mu + noise)
-
-    def _redraw(self, params: RobustPPCAParams, rng: np.random.Generator) -> RobustPPCAParams:  # type: ignore[override]
-        return draw_parameters(params, rng)  # type: ignore[arg-type, return-value]
+        z = rows.mean + wide * root_times(rows.cov, normal[:, :q])
+        noise = wide * normal[:, q:] * np.sqrt(params.psi * rows.inverse_u[:, None])
+        return z @ params.W.T + params.mu + noise
 
     def row_weights(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """How much each row counts: E[u] = (dof + k) / (dof + D2), about 1 in the bulk and near 0 far from it.
@@ -254,27 +232,31 @@ class RobustPPCA(LinearGaussian):
 
         def weights(block: Block) -> Array:
             _, D2, seen = _distances(self.params_, self.frame_.inward(block))
-            return np.asarray((self.params_.dof + seen) / (self.params_.dof + D2))
+            return (self.params_.dof + seen) / (self.params_.dof + D2)
 
         return self._each(weights, X, out, run)
 
     # fitting ---------------------------------------------------------------------------------------
-    def _start(self, survey: TableSurvey) -> RobustPPCAParams:  # type: ignore[override]
-        low = least_dof(survey.source.total, survey.source.d, self.n_components)
-        dof = max(FIRST_DOF, low) if self.dof is None else float(self.dof)
-        return RobustPPCAParams(*ppca_start(survey, self.n_components), dof, low)
+    def _cost(self, n: int, d: int) -> Cost:
+        return self._cost_of_gaps(n, d)
 
-    def _complete(self, survey: TableSurvey, run: Run) -> Fit:
+    def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
         return self._with_gaps(survey, run)
 
-    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fit:
-        fit = super()._with_gaps(survey, run)
-        if on_floor(fit.params).any():
-            warn("LD202", floor=float(fit.params.psi[0]), q=self.n_components, rank=self.n_components)
-        return fit
-
-    def _canonical(self, params: RobustPPCAParams, stats: StudentSums) -> RobustPPCAParams:  # type: ignore[override]
-        return canonical_axes(params, stats.sums, params.W)  # type: ignore[arg-type, return-value]
+    def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
+        q = self.n_components
+        low = least_dof(survey.source.total, survey.source.d, q)
+        dof = max(FIRST_DOF, low) if self.dof is None else float(self.dof)
+        start = RobustPPCAParams(*principal_start(survey, q), dof=dof, low_dof=low)
+        fit = self.fit_from(start, survey.source, run)
+        fit = fit._replace(passes=fit.passes + survey.gathered)
+        params = fit.params
+        boundary = noise_on_bound(params, q)
+        if self.dof is None and not params.low_dof < params.dof < MOST_DOF:
+            boundary += ("dof_",)
+        certificate = self._certify_em(fit, params.W, fit.stats.rows, boundary=boundary)
+        attributes = {"dof_": float(params.dof), **self._isotropic_attributes(params, survey.frame)}
+        return Fitted(params, survey.frame, certificate, attributes, fit.history)
 
     # what it says ----------------------------------------------------------------------------------
     def _covariance_parts(self) -> tuple[Array, Array]:
@@ -286,15 +268,6 @@ class RobustPPCA(LinearGaussian):
     def n_parameters_(self) -> int:
         """The numbers fitted, the degrees of freedom among them where they were not given."""
         return super().n_parameters_ + (self.dof is None)
-
-    def _attributes(self, params: RobustPPCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        return {"dof_": float(params.dof), **self._isotropic_attributes(params, frame)}
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        boundary: tuple[str, ...] = ("noise_variance_",) if on_floor(fit.params).any() else ()
-        if self.dof is None and not fit.params.low_dof < fit.params.dof < MOST_DOF:
-            boundary += ("dof_",)
-        return self._certify_em(fit, fit.params.W, boundary, fit.stats.rows)
 
 
 def _distances(params: RobustPPCAParams, block: Block) -> tuple[Latent, Array, Array]:
@@ -309,7 +282,7 @@ def _log_density(latent: Latent, D2: Array, seen: Array, dof: float) -> Array:
     """log t of each row's seen cells."""
     assert latent.log_volume is not None
     constant = gammaln(0.5 * (dof + seen)) - gammaln(0.5 * dof) + 0.5 * seen * np.log(2.0 / dof)
-    return np.asarray(constant + latent.log_volume - 0.5 * (dof + seen) * np.log1p(D2 / dof))
+    return constant + latent.log_volume - 0.5 * (dof + seen) * np.log1p(D2 / dof)
 
 
 def least_dof(n: float, d: int, q: int) -> float:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.engine.fold import Run
-from lowdim.maths.kmeans import responsibilities
 from lowdim.maths.linalg import Array, Mask, sign_rule
 from lowdim.maths.pairs import nearest, neighbor_weights
+from lowdim.models.mixtures.soft_labels import responsibilities
 from lowdim.sources.source import Block
 from lowdim.text.messages import error
 

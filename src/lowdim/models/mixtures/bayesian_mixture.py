@@ -9,8 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import STOPPED, Fit
+from lowdim.engine.fit import STOPPED, Fit, em
 from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.maths import bayesian_gaussian as vb
 from lowdim.maths.gaussian import Latent, Sums, sums

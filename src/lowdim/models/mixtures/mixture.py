@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import Fit
+from lowdim.engine.fit import Fit, em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.plan import Cost, kept_blocks, walking
-from lowdim.maths.kmeans import label_covariances, responsibilities
 from lowdim.maths.linalg import Array, Mask, lower
-from lowdim.models.base.calibrated_cells import MOST_ROUNDS, CalibratedCells
+from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.components import Component
+from lowdim.models.mixtures.soft_labels import label_covariances, responsibilities
 from lowdim.models.mixtures.starts import (
     StartCovariance,
     choose_centers,
@@ -86,7 +85,7 @@ class MixturePosterior(NamedTuple):
     mask: Mask | None
 
 
-class MixtureModel(CalibratedCells, LatentModel):
+class MixtureModel(LatentModel):
     """What all mixtures share: everything but their options.
 
     A concrete mixture gives `_component()`, the model its components follow, and where its options have other names
@@ -181,7 +180,7 @@ class MixtureModel(CalibratedCells, LatentModel):
         survey = survey_table(source, run, standardize=self._standardize(), wide=wide, each=component.unit_free)
         refit = partial(self._one_fit, survey, component, run)
         if self.calibrate and survey.gaps:
-            first = self._held_out_fits(refit, survey, seed_of(self.random_state), run)
+            first = held_out_fits(self, refit, survey, seed_of(self.random_state), run)
             fit = first.then(lambda most: refit(survey.source, limit=most))
         else:
             fit = refit(survey.source)
@@ -324,7 +323,7 @@ class MixtureModel(CalibratedCells, LatentModel):
         shares, log_density = responsibilities(params.log_weights, logs, mask)
         return MixturePosterior(np.ascontiguousarray(shares.T), np.zeros((block.rows, 0)), log_density, block.x, mask)
 
-    def _uncalibrated_cells(self, params: MixtureParams, posterior: Any) -> Cells:
+    def _decode(self, params: MixtureParams, posterior: Any) -> Cells:
         """Mixed means; the variance of a cell is that within the components and that between them."""
         component, rows, shares = self._component(), _rows(params, posterior), posterior.mean.T[:, :, None]
         mean: Any = 0.0
@@ -336,7 +335,7 @@ class MixtureModel(CalibratedCells, LatentModel):
         noise = sum(share * c.noise for c, share in zip(cells, shares, strict=True))
         return Cells(mean, np.asarray(var), np.asarray(noise))
 
-    def _uncalibrated_draw(self, params: MixtureParams, posterior: Any, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: MixtureParams, posterior: Any, rng: list[np.random.Generator]) -> Array:
         """A component by responsibility for each row, then its cells jointly."""
         component, rows = self._component(), _rows(params, posterior)
         labels = draw_labels(posterior.mean, rng)

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.maths.kmeans import nearest_labels
 from lowdim.maths.linalg import Array
 from lowdim.maths.scale import moderate_factor
+from lowdim.models.mixtures.kmeans import KMeans
 from lowdim.text.messages import LowdimWarning, error
 
 Picture = NDArray[Any]
@@ -132,9 +134,6 @@ def _palette(
     colours: Picture, pixels: Array, K: int, seed: Any, starts: int, steps: int
 ) -> tuple[Picture, NDArray[np.int64]]:
     """Centres of the colours in the image's own type, and the nearest of them for each colour."""
-    from lowdim.maths.kmeans import nearest_labels
-    from lowdim.models.mixtures.kmeans import KMeans
-
     model = KMeans(K, n_init=starts, max_iter=steps, random_state=seed)
     table = colours.astype(np.float64)
     with warnings.catch_warnings():

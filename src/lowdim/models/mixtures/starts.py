@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from lowdim.maths.gaps import fill_deviations, pattern_groups
-from lowdim.maths.kmeans import Labels, cluster_sums, move_centers, nearest_centers, plus_plus
+from lowdim.maths.kmeans import Labels, lloyd_steps, nearest_centers, plus_plus
 from lowdim.maths.linalg import Array, largest, svd
 from lowdim.sources.source import Block
 
@@ -85,13 +85,10 @@ def _residuals(centers: Array, labels: Labels, block: Block) -> tuple[Array, Arr
 def choose_centers(block: Block, K: int, unit: Array, mean: Array, rng: np.random.Generator, far: bool) -> Array:
     """K rows of a sample, spread out by k-means++ and moved by a few K-means steps; drawn at random if not `far`."""
     x = block.x / unit
-    centers = plus_plus(x, block.mask, block.weight, K, mean / unit, rng, far)
-    for _ in range(LLOYD_STEPS if far else 0):
-        before, sums = centers, cluster_sums(x, block.mask, block.weight, 0, centers[None])
-        centers, _ = move_centers(centers, sums)
-        if np.array_equal(centers, before):
-            break
-    return centers * unit
+    centers = plus_plus(x, block.mask, block.weight, K, mean / unit, [rng], far)
+    if far:
+        centers, _ = lloyd_steps(x, block.mask, block.weight, centers, LLOYD_STEPS)
+    return centers[0] * unit
 
 
 class WhiteRows(NamedTuple):

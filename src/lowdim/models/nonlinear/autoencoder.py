@@ -18,11 +18,11 @@ from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.maths.optimise import climb, joined, minus, parted
 from lowdim.maths.seeds import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCODER_TRAINING
+from lowdim.models.base.calibration import row_hash
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
-from lowdim.models.base.held_out_cells import row_hash
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, squared, standard
-from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table, warn_spread
+from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_for_fit
 from lowdim.models.linear.principal_axes import Spectrum, principal
 from lowdim.models.nonlinear.mlp import (
     ACTIVATIONS,
@@ -241,9 +241,7 @@ class Autoencoder(LatentModel):
 
     def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
         wide = is_wide(source.n, source.d) or not self._linear
-        survey = survey_table(source, run, standardize=self.standardize, wide=wide)
-        if not self.standardize:
-            warn_spread(survey)
+        survey = survey_for_fit(source, run, standardize=self.standardize, wide=wide, pairs_matter=False)
         most = min(source.n, source.d) if self._linear else source.d
         if self.n_components > most:
             why = f"the table has {source.n} rows and {source.d} columns"

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import STOPPED, Fit, Monitor
+from lowdim.engine.fit import STOPPED, Fit, Monitor, em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array
@@ -348,15 +347,15 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
 
         return draws_posterior(params, block)
 
-    def _uncalibrated_cells(self, params: DensityNetworkParams, posterior: Any) -> Cells:
+    def _decode(self, params: DensityNetworkParams, posterior: Any) -> Cells:
         if not isinstance(posterior, DrawsPosterior):
-            return super()._uncalibrated_cells(params, posterior)
+            return super()._decode(params, posterior)
         return Cells(posterior.cells, posterior.var, np.full_like(posterior.cells, params.psi))
 
-    def _uncalibrated_draw(self, params: DensityNetworkParams, posterior: Any, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: DensityNetworkParams, posterior: Any, rng: list[np.random.Generator]) -> Array:
         """One of a row's draws, or a place of the prior, and noise."""
         if not len(params.cube):
-            return super()._uncalibrated_draw(params, posterior, rng)
+            return super()._draw(params, posterior, rng)
         L, d = params.grid.shape[1], params.W.shape[1]
         z, noise = np.split(np.array([r.standard_normal(L + d) for r in rng]).reshape(-1, L + d), [L], axis=1)
         if not isinstance(posterior, Posterior):

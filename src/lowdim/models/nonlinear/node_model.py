@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import LIMIT, Fit
+from lowdim.engine.fit import LIMIT, Fit, em
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.maths.linalg import Array
-from lowdim.models.base.calibrated_cells import MOST_ROUNDS, CalibratedCells
-from lowdim.models.base.calibration import inflation_note
+from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits, inflation_note
 from lowdim.models.base.estimator import Rule, seed_of
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits, squared
@@ -49,7 +47,7 @@ class LabelMap(NamedTuple):
     likeliest: NDArray[Any]  # K
 
 
-class NodeModel(CalibratedCells, LatentModel, Generic[Params]):
+class NodeModel(LatentModel, Generic[Params]):
     """A mixture of K equally likely nodes with one noise variance, the nodes at W'phi(z) for K latent places z.
 
     A model of this family says where it starts (`_start`), how the nodes move (`_update`) and what it costs.
@@ -133,7 +131,7 @@ class NodeModel(CalibratedCells, LatentModel, Generic[Params]):
     def _calibrated(self, start: Params, survey: TableSurvey, run: Run) -> Fit:
         """Fits without some cells show how wide intervals must be; the one with all of them goes on from the first."""
         refit = partial(self._em, start, survey, run)
-        first = self._held_out_fits(refit, survey, seed_of(self.random_state), run)
+        first = held_out_fits(self, refit, survey, seed_of(self.random_state), run)
         begin = first.fits[0].params if first.fits else start
         return first.then(lambda most: self._em(begin, survey, run, limit=most))
 
@@ -143,7 +141,7 @@ class NodeModel(CalibratedCells, LatentModel, Generic[Params]):
         share, log_density = node_responsibilities(block.x, mask, params.nodes, params.psi)
         return NodePosterior(share, log_density, params.grid)
 
-    def _uncalibrated_cells(self, params: Params, posterior: Any) -> Cells:
+    def _decode(self, params: Params, posterior: Any) -> Cells:
         """The nodes' cells mixed by their shares; a point of the map decodes through the functions themselves."""
         if isinstance(posterior, Posterior):
             mean = params.basis.at(posterior.mean) @ params.W
@@ -154,7 +152,7 @@ class NodeModel(CalibratedCells, LatentModel, Generic[Params]):
         var = posterior.share @ (Y - middle) ** 2 - (mean - middle) ** 2
         return Cells(mean, np.maximum(var, 0.0), np.full_like(mean, params.psi))
 
-    def _uncalibrated_draw(self, params: Params, posterior: Any, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: Params, posterior: Any, rng: list[np.random.Generator]) -> Array:
         """A node, and noise."""
         d = params.W.shape[1]
         label = draw_labels(posterior.share, rng)

@@ -8,18 +8,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.climb import notify_monitor
-from lowdim.engine.fit import Fit, Monitor
+from lowdim.engine.fit import Fit, Monitor, notify_monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread, recalled
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import EPS, Array, Mask, lower
 from lowdim.maths.optimise import Peak, climb, joined, minus, parted
 from lowdim.maths.seeds import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK
-from lowdim.models.base.calibrated_cells import CalibratedCells
-from lowdim.models.base.calibration import inflation_from_errors, inflation_note
+from lowdim.models.base.calibration import held_out_rounds, inflation_from_errors, inflation_note, without_held_cells
 from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
-from lowdim.models.base.held_out_cells import held_out_rounds, without_held_cells
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
@@ -81,7 +78,7 @@ class NonlinearFAParams(NamedTuple):
         return Network(self.layers, self.activation)
 
 
-class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
+class NonlinearFactorAnalysis(LatentModel):
     """Nonlinear factor analysis: factors z through a perceptron, a Gaussian posterior for each row.
 
     x = g(z) + e,  z ~ N(0, I),  e ~ N(0, s2 I),  q(z | x) = N(m, diag(s^2)) with an m and s of each row's own. The
@@ -377,12 +374,10 @@ class NonlinearFactorAnalysis(CalibratedCells, LatentModel):
         theta, bound = _row_posteriors(params, rows)
         return _gaussian(theta, bound - rows.counts * np.log(params.size))
 
-    def _uncalibrated_cells(self, params: NonlinearFAParams, posterior: Posterior) -> Cells:
+    def _decode(self, params: NonlinearFAParams, posterior: Posterior) -> Cells:
         return _cells(params, posterior)
 
-    def _uncalibrated_draw(
-        self, params: NonlinearFAParams, posterior: Posterior, rng: list[np.random.Generator]
-    ) -> Array:
+    def _draw(self, params: NonlinearFAParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
         q, d = posterior.mean.shape[1], len(params.mean)
         normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
         Y = params.net.output(posterior.mean + posterior.std * normal[:, :q])

@@ -29,7 +29,7 @@ from lowdim.maths.linalg import Array, Mask, evenly_spread, largest, lower
 from lowdim.maths.pairs import BLOCK_PAIRS, nearest
 from lowdim.maths.scale import centre_and_spread, moderate_factor
 from lowdim.maths.seeds import COMPLETION_TRIAL
-from lowdim.models.base.held_out_cells import mix_bits, row_hash
+from lowdim.models.base.calibration import mix_bits, row_hash
 from lowdim.text.messages import error, warn
 
 DONOR_ROWS = 4000  # rows that stand for others, at most: each row with gaps is weighed against all of them

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,7 @@ from lowdim.maths.pairs import (
     nearest_known,
     together,
 )
-from lowdim.models.base.estimator import COUNT, Rule
+from lowdim.models.base.options import COUNT, one_of, option
 from lowdim.models.spectral.completion import (
     Completion,
     TableRows,
@@ -47,6 +47,8 @@ PIECES_DONE = {
 EQUAL_VALUES = 1e-9  # two eigenvalues closer than this share of them are equal
 ARBITRARY_AXIS = "the next axis has the same eigenvalue as the last: which of them is shown is arbitrary"
 SAME_ROW = 1e-9  # of the spread: inferred cells that differ by less are the same
+NEIGHBORS_JOINED = "Neighbours each row is joined to, and any others as far as the last of them."
+ONE_MAP = "A graph in pieces: joined by the shortest edges that do it, or only its largest mapped."
 SIZES_IN_WORDS = 8  # sizes of pieces that are written out
 
 
@@ -93,18 +95,12 @@ class GraphModel(SpectralModel):
     is a matrix of distances, in which NaN says that one is not known; "graph" is a matrix of edges.
     """
 
-    n_neighbors: int
-    metric: str
-    pieces: str
-    rows_: Index
-    node_: Index
-    n_neighbors_: int
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "n_neighbors": COUNT,
-        "metric": Rule(lambda v: v in ("euclidean", "precomputed", "graph"), "'euclidean', 'precomputed' or 'graph'"),
-        "pieces": Rule(lambda v: v in ("bridge", "largest", "each"), "'bridge', 'largest' or 'each'"),
-    }
+    n_neighbors: int = option(default=7, rule=COUNT, words=NEIGHBORS_JOINED)
+    pieces: str = option(
+        default="bridge",
+        rule=one_of("bridge", "largest", "each"),
+        words="A graph in pieces: joined by the shortest edges that do it, only its largest mapped, or a map for each.",
+    )
 
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         """Places of the m rows of the graph, which are these `rows` of the table."""
@@ -187,9 +183,10 @@ class GraphModel(SpectralModel):
         return fit._replace(Z=Z, attributes=attributes, notes=notes)
 
     # the table ------------------------------------------------------------------------------------
-    def _open(self, X: Any) -> Source:
+    def _open(self, X: Any, y: Any, weight: Any) -> Source:
         """Cells that a sparse matrix of pairs does not store are no edges."""
-        return as_source(X, zeros="gaps") if self._of_pairs() and sp.issparse(X) else as_source(X)
+        sparse_pairs = self._of_pairs() and sp.issparse(X)
+        return as_source(X, weight=weight, zeros="gaps") if sparse_pairs else as_source(X, weight=weight)
 
     def _frame(self, source: Source) -> Frame:
         return frame_of(source.sample(FRAME_ROWS), origin=not self._of_pairs())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import all_path_lengths, both_ways, spread_rows
 from lowdim.maths.linalg import Array, Index, Mask, sign_rule, svd
 from lowdim.maths.pairs import BLOCK_PAIRS, centred_gram
-from lowdim.models.base.estimator import Rule
+from lowdim.models.base.options import Rule, none_or, one_of, option
 from lowdim.models.base.results import product
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, equal_values
 from lowdim.models.spectral.random_field import FieldMatrix
@@ -43,21 +43,6 @@ class Isomap(GraphModel):
     With D_G the shortest paths and H = I - 11'/n, B = -1/2 H D_G^2 H = U Lambda U' and Z = U_q Lambda_q^(1/2). A new
     row x goes by its neighbours j, itself among them: delta(x, i) = min_j d(x, j) + D_G(j, i), then Gower's formula.
     As a random field over the rows (`field()`) K = B.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    n_neighbors : int, default=7
-        Neighbours each row is joined to, and any others as far as the last of them.
-    n_landmarks : int or None, default=None
-        Rows, spread by path length, that are scaled in place of all; the others are placed by Gower's formula, and
-        all are turned to their principal axes. None scales every row.
-    metric : {"euclidean", "precomputed", "graph"}, default="euclidean"
-        Rows of a table, a matrix of distances (NaN: not known), or a matrix of lengths of edges (0, NaN or not
-        stored: no edge; for `transform` to know a row as itself, store its own 0 and leave the others out).
-    pieces : {"bridge", "largest", "each"}, default="bridge"
-        A graph in pieces: joined by the shortest edges that do it, only its largest mapped, or a map for each.
 
     Attributes
     ----------
@@ -97,27 +82,18 @@ class Isomap(GraphModel):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        **GraphModel._rules,
-        "n_landmarks": Rule(
-            lambda v: v is None or (isinstance(v, int | np.integer) and bool(v >= 2)), "None, or a whole number >= 2"
-        ),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 7,
-        n_landmarks: int | None = None,
-        metric: str = "euclidean",
-        pieces: str = "bridge",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.n_landmarks = n_landmarks
-        self.metric = metric
-        self.pieces = pieces
+    n_landmarks: int | None = option(
+        default=None,
+        rule=none_or(Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2")),
+        words="Rows, spread by path length, that are scaled in place of all; the others are placed by Gower's formula, "
+        "and all are turned to their principal axes. None scales every row.",
+    )
+    metric: str = option(
+        default="euclidean",
+        rule=one_of("euclidean", "precomputed", "graph"),
+        words="Rows of a table, a matrix of distances (NaN: not known), or a matrix of lengths of edges (0, NaN or not "
+        "stored: no edge; for `transform` to know a row as itself, store its own 0 and leave the others out).",
+    )
 
     def _cost(self, n: int, d: int) -> Cost:
         pairs = n * (n if self.n_landmarks is None else self.n_landmarks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -24,8 +24,9 @@ from lowdim.maths.pairs import (
 )
 from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import KERNEL_FEATURES
-from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
-from lowdim.models.base.places import decoded_within_range, given_places
+from lowdim.models.base.estimator import Out
+from lowdim.models.base.latent import decoded_within_range, given_places
+from lowdim.models.base.options import COUNT, SEED, Rule, none_or, one_of, option, seed_of
 from lowdim.models.spectral.completion import Completion, TableRows, complete_rows, completion_of
 from lowdim.models.spectral.kernel_features import (
     FeatureMap,
@@ -81,27 +82,6 @@ class KernelPCA(SpectralModel):
     The centred kernel H K H = U Lambda U' gives Z = U_q Lambda_q^(1/2). A new row is placed by its centred similarities
     to the rows of the fit; `inverse_transform` leads back by pre-images. `field()` has the covariance K.
 
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        x'y (then it is PCA, up to signs), exp(-gamma |x - y|^2) (also as "gaussian"), (gamma x'y + coef0)^degree,
-        tanh(gamma x'y + coef0), a matrix of similarities, or a function of two tables.
-    gamma : float or None, default=None
-        None is 1 / (2 median distance^2) for "rbf" and 1 / columns otherwise.
-    degree : int, default=3
-        Of "poly".
-    coef0 : float, default=1.0
-        Of "poly" and "sigmoid".
-    approximation : {None, "nystroem", "fourier"}, default=None
-        For many rows: `n_landmarks` rows stand for all, or so many random features do ("rbf"); the table is walked
-        twice and n x n numbers are never held.
-    n_landmarks : int, default=500
-        Landmarks or features of an approximation.
-    random_state : int, Generator, RandomState or None, default=0
-        Draws the landmarks or the features; None is 0.
-
     Attributes
     ----------
     embedding_ : ndarray of shape (n, n_components)
@@ -136,43 +116,44 @@ class KernelPCA(SpectralModel):
     ((1, 2), 2)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "kernel": Rule(
+    kernel: Any = option(
+        default="rbf",
+        rule=Rule(
             lambda v: callable(v) or (isinstance(v, str) and v in (*KERNELS, "gaussian")),
             f"one of {', '.join(KERNELS)}, or a function k(X, Y)",
         ),
-        "gamma": Rule(
-            lambda v: v is None or (isinstance(v, int | float | np.number) and bool(0 <= v < np.inf)),
-            "None or a number >= 0",
-        ),
-        "degree": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1"),
-        "coef0": Rule(lambda v: isinstance(v, int | float | np.number) and bool(np.isfinite(v)), "a finite number"),
-        "approximation": Rule(lambda v: v in (None, "nystroem", "fourier"), "None, 'nystroem' or 'fourier'"),
-        "n_landmarks": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2"),
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        approximation: str | None = None,
-        n_landmarks: int = 500,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.approximation = approximation
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
+        kind='{"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable',
+        words="x'y (then it is PCA, up to signs), exp(-gamma |x - y|^2) (also as 'gaussian'), (gamma x'y + coef0)"
+        "^degree, tanh(gamma x'y + coef0), a matrix of similarities, or a function of two tables.",
+    )
+    gamma: float | None = option(
+        default=None,
+        rule=none_or(Rule(lambda v: isinstance(v, int | float | np.number) and bool(0 <= v < np.inf), "a number >= 0")),
+        words='None is 1 / (2 median distance^2) for "rbf" and 1 / columns otherwise.',
+    )
+    degree: int = option(default=3, rule=COUNT, words='Of "poly".')
+    coef0: float = option(
+        default=1.0,
+        rule=Rule(lambda v: isinstance(v, int | float | np.number) and bool(np.isfinite(v)), "a finite number"),
+        words='Of "poly" and "sigmoid".',
+    )
+    approximation: str | None = option(
+        default=None,
+        rule=one_of(None, "nystroem", "fourier"),
+        words='For many rows: `n_landmarks` rows stand for all, or so many random features do ("rbf"); the table is '
+        "walked twice and n x n numbers are never held.",
+    )
+    n_landmarks: int = option(
+        default=500,
+        rule=Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2"),
+        words="Landmarks or features of an approximation.",
+    )
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator, RandomState or None",
+        words="Draws the landmarks or the features; None is 0.",
+    )
 
     # options -----------------------------------------------------------------------------------------
     @property

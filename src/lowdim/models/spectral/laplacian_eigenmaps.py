@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,7 @@ from lowdim.maths.pairs import (
     together,
     within,
 )
-from lowdim.models.base.estimator import Rule
+from lowdim.models.base.options import Rule, none_or, one_of, option
 from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
 from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square
 from lowdim.models.spectral.random_field import FieldMatrix
@@ -61,23 +61,6 @@ class LaplacianEigenmaps(GraphModel):
     New rows are where they would be in balance with their neighbours: those near them, and those that would count
     them as near. L is the precision of its random field (`field()`).
 
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    n_neighbors : int, default=7
-        Neighbours each row is joined to, and any others as far as the last of them.
-    weights : {"binary", "heat"}, default="binary"
-        Weights of edges: one, or the heat kernel of their length.
-    width : float or None, default=None
-        Width of the heat kernel, in the table's unit; None takes the median distance of neighbours.
-    normalization : {"generalized", "symmetric"}, default="generalized"
-        Vectors of L v = lambda D v, or those of D^-1/2 L D^-1/2, which are D^1/2 v.
-    metric : {"euclidean", "precomputed", "graph"}, default="euclidean"
-        Rows of a table, a matrix of distances (NaN: not known), or the symmetric weights W themselves.
-    pieces : {"bridge", "largest", "each"}, default="bridge"
-        A graph in pieces: joined by the shortest edges that do it, only its largest mapped, or a map for each.
-
     Attributes
     ----------
     embedding_ : ndarray of shape (n, n_components)
@@ -114,34 +97,26 @@ class LaplacianEigenmaps(GraphModel):
     array([0.292893])
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        **GraphModel._rules,
-        "weights": Rule(lambda v: v in ("binary", "heat"), "'binary' or 'heat'"),
-        "width": Rule(
-            lambda v: v is None or (isinstance(v, int | float | np.number) and bool(0.0 < v < np.inf)),
-            "None, or a number > 0",
-        ),
-        "normalization": Rule(lambda v: v in ("generalized", "symmetric"), "'generalized' or 'symmetric'"),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 7,
-        weights: str = "binary",
-        width: float | None = None,
-        normalization: str = "generalized",
-        metric: str = "euclidean",
-        pieces: str = "bridge",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.normalization = normalization
-        self.metric = metric
-        self.pieces = pieces
+    weights: str = option(
+        default="binary",
+        rule=one_of("binary", "heat"),
+        words="Weights of edges: one, or the heat kernel of their length.",
+    )
+    width: float | None = option(
+        default=None,
+        rule=none_or(Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 < v < np.inf), "a number > 0")),
+        words="Width of the heat kernel, in the table's unit; None takes the median distance of neighbours.",
+    )
+    normalization: str = option(
+        default="generalized",
+        rule=one_of("generalized", "symmetric"),
+        words="Vectors of L v = lambda D v, or those of D^-1/2 L D^-1/2, which are D^1/2 v.",
+    )
+    metric: str = option(
+        default="euclidean",
+        rule=one_of("euclidean", "precomputed", "graph"),
+        words="Rows of a table, a matrix of distances (NaN: not known), or the symmetric weights W themselves.",
+    )
 
     def _cost(self, n: int, d: int) -> Cost:
         edges = n * min(2 * self.n_neighbors, n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
@@ -19,7 +19,7 @@ from lowdim.maths.pairs import (
     to_similarities,
 )
 from lowdim.maths.scale import moderate_factor
-from lowdim.models.base.estimator import COUNT, Rule
+from lowdim.models.base.options import one_of, option
 from lowdim.models.base.results import product, squared
 from lowdim.models.spectral.completion import Completion, TableRows, linear_completion
 from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square, known_either_way, refuse_gap
@@ -52,18 +52,6 @@ class ClassicalMDS(SpectralModel):
     With D the squared distances and H = I - 11'/n, B = -1/2 H D H = U Lambda U' and Z = U_q Lambda_q^(1/2). B has
     negative eigenvalues exactly where no positions have these distances. New rows are placed by Gower's formula, from
     their distances to the rows of the fit. As a random field over the rows (`field()`) K = ZZ'.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    metric : {"euclidean", "precomputed", "squared", "similarity"}, default="euclidean"
-        Rows of a table (then Z are the scores of PCA, solved on the smaller side), or a matrix of distances, of
-        squared distances, or of similarities (d_ij = k_ii + k_jj - 2 k_ij).
-    correction : {None, "lingoes", "cailliez"}, default=None
-        Adds the least constant that removes the negative eigenvalues: to the squared distances, or to the distances.
-    scaling : {None, "sqrt(q/p)"}, default=None
-        For rows of a table of p columns: places times sqrt(q/p), which makes distances a column comparable.
 
     Attributes
     ----------
@@ -99,27 +87,23 @@ class ClassicalMDS(SpectralModel):
     np.float64(5.0)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "metric": Rule(
-            lambda v: v in ("euclidean", *PAIR_WORDS), "'euclidean', 'precomputed', 'squared' or 'similarity'"
-        ),
-        "correction": Rule(lambda v: v in (None, "lingoes", "cailliez"), "None, 'lingoes' or 'cailliez'"),
-        "scaling": Rule(lambda v: v in (None, "sqrt(q/p)"), "None or 'sqrt(q/p)'"),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric: str = "euclidean",
-        correction: str | None = None,
-        scaling: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.metric = metric
-        self.correction = correction
-        self.scaling = scaling
+    metric: str = option(
+        default="euclidean",
+        rule=one_of("euclidean", *PAIR_WORDS),
+        words="Rows of a table (then Z are the scores of PCA, solved on the smaller side), or a matrix of distances, "
+        "of squared distances, or of similarities (d_ij = k_ii + k_jj - 2 k_ij).",
+    )
+    correction: str | None = option(
+        default=None,
+        rule=one_of(None, "lingoes", "cailliez"),
+        words="Adds the least constant that removes the negative eigenvalues: to the squared distances, or to the "
+        "distances.",
+    )
+    scaling: str | None = option(
+        default=None,
+        rule=one_of(None, "sqrt(q/p)"),
+        words="For rows of a table of p columns: places times sqrt(q/p), which makes distances a column comparable.",
+    )
 
     def _check_options(self) -> None:
         super()._check_options()

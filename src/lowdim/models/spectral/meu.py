@@ -14,11 +14,11 @@ from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.linalg import Array, Index, Mask, distinct
 from lowdim.maths.pairs import centred, exact_distances, joined_known, pair_distances
-from lowdim.models.base.estimator import COUNT, Rule
+from lowdim.models.base.options import Rule, one_of, option
 from lowdim.models.spectral.completion import TableRows
-from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, distinct_rows, graph_of
+from lowdim.models.spectral.graph_model import ONE_MAP, GraphModel, NeighbourGraph, distinct_rows, graph_of
 from lowdim.models.spectral.landmarks import interpolate_places, unordered
-from lowdim.models.spectral.mvu import ONE_MAP, few_threads
+from lowdim.models.spectral.mvu import few_threads
 from lowdim.models.spectral.mvu_solver import springs
 from lowdim.models.spectral.random_field import FieldMatrix
 from lowdim.models.spectral.spectral_model import SpectralFit
@@ -79,22 +79,6 @@ class MaximumEntropyUnfolding(GraphModel):
     columns, so the unseen cells of one are a solve with the springs; then the springs of the expected distances.
     `field()` has the precision L + gamma I.
 
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    n_neighbors : int, default=7
-        Neighbours each row is joined to, and any others as far as the last of them.
-    multipliers : {"positive", "free"}, default="positive"
-        Springs l_ij >= 0 (then distances are at most the table's, and about half the springs are slack), or any.
-    gamma : float, default=1e-4
-        Base precision, in units of 1 / the mean variance of a column.
-    eps : float, default=1e-6
-        Free multipliers of fewer than n - 1 columns (and rows that almost coincide) need 2 p eps, in units of the mean
-        variance, more on every squared distance; it is taken off the map again.
-    pieces : {"bridge", "largest"}, default="bridge"
-        A graph in pieces: joined by the shortest edges that do it, or only its largest mapped.
-
     Attributes
     ----------
     embedding_ : ndarray of shape (n, n_components)
@@ -136,32 +120,23 @@ class MaximumEntropyUnfolding(GraphModel):
     (True, True)
     """
 
-    metric = "euclidean"
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "n_neighbors": COUNT,
-        "pieces": ONE_MAP,
-        "multipliers": Rule(lambda v: v in ("positive", "free"), "'positive' or 'free'"),
-        "gamma": SMALL_SHARE,
-        "eps": SMALL_SHARE,
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 7,
-        multipliers: str = "positive",
-        gamma: float = 1e-4,
-        eps: float = 1e-6,
-        pieces: str = "bridge",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.multipliers = multipliers
-        self.gamma = gamma
-        self.eps = eps
-        self.pieces = pieces
+    metric: ClassVar[str] = "euclidean"
+    pieces: str = option(default="bridge", rule=one_of("bridge", "largest"), words=ONE_MAP)
+    multipliers: str = option(
+        default="positive",
+        rule=one_of("positive", "free"),
+        words="Springs l_ij >= 0 (then distances are at most the table's, and about half the springs are slack), or "
+        "any.",
+    )
+    gamma: float = option(
+        default=1e-4, rule=SMALL_SHARE, words="Base precision, in units of 1 / the mean variance of a column."
+    )
+    eps: float = option(
+        default=1e-6,
+        rule=SMALL_SHARE,
+        words="Free multipliers of fewer than n - 1 columns (and rows that almost coincide) need 2 p eps, in units of "
+        "the mean variance, more on every squared distance; it is taken off the map again.",
+    )
 
     def _cost(self, n: int, d: int) -> Cost:
         edges = min(n * (n - 1) // 2, n * self.n_neighbors)

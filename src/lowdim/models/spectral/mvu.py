@@ -15,8 +15,8 @@ from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import both_ways, components, path_lengths, spread_rows
 from lowdim.maths.linalg import Array, Index
 from lowdim.maths.pairs import RowPairs, joined_known, pair_distances, together
-from lowdim.models.base.estimator import COUNT, TRUTH, Rule
-from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph
+from lowdim.models.base.options import COUNT, TRUTH, none_or, one_of, option
+from lowdim.models.spectral.graph_model import NEIGHBORS_JOINED, ONE_MAP, GraphModel, NeighbourGraph
 from lowdim.models.spectral.landmarks import cliques, extend_places, interpolate_places, unordered
 from lowdim.models.spectral.mvu_solver import Unfolded, unfold
 from lowdim.models.spectral.random_field import FieldMatrix
@@ -29,7 +29,6 @@ PATH_NEIGHBORS = 8  # neighbours, at least, along which geodesic lengths to land
 REAL_SHARE = 1e-9  # of the largest eigenvalue: below is what an interior point leaves where there is nothing
 THREADED_EDGES = 1500  # from here on a second BLAS thread is worth having
 POOR_GAP = 1e-5  # a certificate above this is worth a warning
-ONE_MAP = Rule(lambda v: v in ("bridge", "largest"), "'bridge' or 'largest'")  # nothing holds separate pieces together
 
 
 class MVUParams(NamedTuple):
@@ -48,20 +47,6 @@ class MaximumVarianceUnfolding(GraphModel):
 
     and the map is that of K. Solved by an interior point method with an eigenvalue certificate. With
     n_neighbors = n - 1 it is PCA. New rows are placed by weights on their neighbours. `field()` has the covariance K.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    n_neighbors : int, default=4
-        Neighbours each row is joined to, and any others as far as the last of them.
-    cliques : bool, default=True
-        Whether all pairs within a neighbourhood are joined, which matters more than the solver.
-    n_landmarks : int or None, default=None
-        Rows that are unfolded, with lengths along the graph, and carry the others; None is all rows up to 600, and 200
-        of more.
-    pieces : {"bridge", "largest"}, default="bridge"
-        A graph in pieces: joined by the shortest edges that do it, or only its largest mapped.
 
     Attributes
     ----------
@@ -104,33 +89,24 @@ class MaximumVarianceUnfolding(GraphModel):
     True
     """
 
-    metric = "euclidean"
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "n_neighbors": COUNT,
-        "pieces": ONE_MAP,
-        "cliques": TRUTH,
-        "n_landmarks": Rule(lambda v: v is None or COUNT.holds(v), "None (all rows up to 600) or a whole number >= 1"),
-    }
+    metric: ClassVar[str] = "euclidean"
+    n_neighbors: int = option(default=4, rule=COUNT, words=NEIGHBORS_JOINED)
+    pieces: str = option(default="bridge", rule=one_of("bridge", "largest"), words=ONE_MAP)
+    cliques: bool = option(
+        default=True,
+        rule=TRUTH,
+        words="Whether all pairs within a neighbourhood are joined, which matters more than the solver.",
+    )
+    n_landmarks: int | None = option(
+        default=None,
+        rule=none_or(COUNT, "all rows up to 600"),
+        words="Rows that are unfolded, with lengths along the graph, and carry the others; None is all rows up to 600, "
+        "and 200 of more.",
+    )
     _laws_broken: ClassVar[dict[str, str]] = {
         **GraphModel._laws_broken,
         "row_order_does_not_matter": "an interior point stops 1e-8 before the optimum, where depends on the order",
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 4,
-        cliques: bool = True,
-        n_landmarks: int | None = None,
-        pieces: str = "bridge",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.cliques = cliques
-        self.n_landmarks = n_landmarks
-        self.pieces = pieces
 
     def _n_nodes(self, n: int) -> int:
         """Rows that are nodes of the program."""

@@ -16,7 +16,7 @@ from lowdim.maths import pairs
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.scale import moderate_factor
 from lowdim.models.base.results import in_range
-from lowdim.sources.matrices import complete_matrix
+from lowdim.sources.arrays import complete_matrix
 from lowdim.text.messages import error
 
 NEEDS_ALL_PAIRS = "each row is told by its numbers with all others, and NaN is a gap"

@@ -23,7 +23,7 @@ from lowdim.maths.linalg import EPS, Array, Index, Mask, distinct, largest, svd
 from lowdim.maths.pairs import centred, exact_distances
 from lowdim.maths.scale import moderate_factor
 from lowdim.maths.seeds import RANDOM_FIELD
-from lowdim.models.base.estimator import seed_of
+from lowdim.models.base.options import seed_of
 from lowdim.models.base.results import in_range, squared
 from lowdim.sources.arrays import as_source
 from lowdim.sources.views import Frame, Framed, gather

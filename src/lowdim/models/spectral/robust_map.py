@@ -12,7 +12,7 @@ from lowdim.maths.graph import components, path_lengths
 from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.maths.pairs import exact_distances, to_similarities
 from lowdim.models.spectral.pair_table import check_pairs, check_square
-from lowdim.sources.matrices import as_matrix
+from lowdim.sources.arrays import as_matrix
 from lowdim.text.messages import error, warn
 
 LEAST_SMOOTHING = 1e-3  # logarithms of ratios below this weigh as in least squares; it starts at 1 and halves each time

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import plan
+from lowdim.engine.plan import Cost, plan
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.pairs import BLOCK_PAIRS
 from lowdim.models.base.estimator import FILL_FIRST, Absent, Estimator, Out, in_kind
-from lowdim.models.base.results import Certificate, in_range, squared
+from lowdim.models.base.options import COUNT, option
+from lowdim.models.base.results import Certificate, Fitted, in_range, squared
 from lowdim.models.base.scores import neighbours_kept
 from lowdim.models.spectral.completion import Completion, TableRows, complete_rows, completion_of
 from lowdim.models.spectral.pair_table import refuse_gap
 from lowdim.models.spectral.random_field import FieldMatrix, RandomField
-from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block, Header, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
 from lowdim.text.messages import error
 
@@ -51,9 +51,7 @@ class SpectralModel(Estimator):
     a fit to a complete table keeps what new rows with gaps can be told by.
     """
 
-    n_components: int
-    embedding_: Array
-    _completions: list[Completion]  # none or one: made by the fit, or when the first new row with gaps asks for it
+    n_components: int = option(default=2, rule=COUNT, words="Dimensions of the map, q.", kw_only=False)
     posterior = Absent("it places a row at one point", "transform, or ProbabilisticPCA for uncertainty")
     impute = Absent("a map places rows with gaps and fills none", "ProbabilisticPCA(k).fit(X).impute(X)")
     inverse_transform = Absent(NO_DECODER, "KernelPCA (pre-images), or PCA")
@@ -82,10 +80,6 @@ class SpectralModel(Estimator):
     def _embed_pairs(self, source: Source, frame: Frame) -> SpectralFit:
         raise NotImplementedError
 
-    def _open(self, X: Any) -> Source:
-        """A table, for `fit` or for `transform`, as a source."""
-        return as_source(X)
-
     def _frame(self, source: Source) -> Frame:
         """The origin and unit in which the method works; matrices of pairs are taken as they are."""
         return plain_frame(source.d) if self._of_pairs() else frame_of(source.sample(FRAME_ROWS))
@@ -108,40 +102,16 @@ class SpectralModel(Estimator):
         )
 
     # fitting -------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:
-        """Map the rows of a table, gaps welcome, or of a matrix of pairs; `y` is ignored."""
-        run = Run() if run is None else run
-        self._check_options()
-        source = self._open(X)
+    def _check_source(self, source: Source) -> None:
+        super()._check_source(source)
         if source.weight is not None:
             raise error("LD283", model=type(self).__name__)
-        if source.n < 2:
-            raise error("LD160", n=source.n, least=2)
-        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
+
+    def _fit(self, source: Source, run: Run) -> Fitted:
+        """The table read, in its frame; its gaps told; the map; and that in the table's units."""
         frame = self._frame(source)
         fit = self._embed_pairs(source, frame) if self._of_pairs() else self._embed_table(source, frame, run)
-        self._keep(self._in_table_units(fit, frame, source.d), frame, source.header)
-        return self
-
-    def _embed_table(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
-        """The map of a table of cells, read whole; where cells are missing, that of the rows as they are expected."""
-        x, mask = gather(Framed(source, frame))
-        if mask is None:
-            return self._embed(TableRows(x), frame, run)
-        cost = self._cost(source.n, source.d)
-        cost = cost._replace(peak=cost.peak + 8 * (8 * x.size + 4 * BLOCK_PAIRS))  # beside the map itself
-        plan(type(self).__name__, cost, run, source.leaf)
-        completion = completion_of(x, mask, source.columns)
-        fit = self._embed(complete_rows(completion, x, mask), frame, run)
-        count = int((~mask).sum())
-        note = f"{count} of {mask.size} cells were inferred, by {completion.words}"
-        return fit._replace(
-            attributes={"cells_inferred_": count, **fit.attributes},
-            notes=(*fit.notes, note),
-            completion=fit.completion or completion,
-        )
-
-    def _keep(self, fit: SpectralFit, frame: Frame, header: Header) -> None:
+        fit = self._in_table_units(fit, frame, source.d)
         certificate = Certificate(
             fit.solver,
             fit.passes,
@@ -156,16 +126,33 @@ class SpectralModel(Estimator):
             notes=fit.notes,
         )
         attributes = {
-            "params_": fit.params,
-            "frame_": frame,
             "embedding_": fit.Z,
             "eigenvalues_": fit.values,
-            "certificate_": certificate,
             "n_components_": fit.Z.shape[1],
-            "_completions": [] if fit.completion is None else [fit.completion],
+            "_completions": [] if fit.completion is None else [fit.completion],  # more may be made, see completion_
             **fit.attributes,
         }
-        self._assign(attributes, header)
+        return Fitted(fit.params, frame, certificate, attributes)
+
+    def _embed_table(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
+        """The map of a table of cells, read whole; where cells are missing, that of the rows as they are expected."""
+        x, mask = gather(Framed(source, frame))
+        if mask is None:
+            return self._embed(TableRows(x), frame, run)
+        plan(type(self).__name__, self._cost_of_gaps(source.n, source.d), run, source.leaf)
+        completion = completion_of(x, mask, source.columns)
+        fit = self._embed(complete_rows(completion, x, mask), frame, run)
+        count = int((~mask).sum())
+        note = f"{count} of {mask.size} cells were inferred, by {completion.words}"
+        return fit._replace(
+            attributes={"cells_inferred_": count, **fit.attributes},
+            notes=(*fit.notes, note),
+            completion=fit.completion or completion,
+        )
+
+    def _cost_of_gaps(self, n: int, d: int) -> Cost:
+        cost = self._cost(n, d)
+        return cost._replace(peak=cost.peak + 8 * (8 * n * d + 4 * BLOCK_PAIRS))  # to tell cells, beside the map
 
     @property
     def completion_(self) -> Completion:
@@ -179,7 +166,7 @@ class SpectralModel(Estimator):
     def arrange(self, X: Any) -> Source:
         """Rows as a source with the fitted columns in the fitted order."""
         check_is_fitted(self)
-        return self._arranged(self._open(X))
+        return self._arranged(self._open(X, None, None))
 
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """Places of rows, old or new, by one formula; for a matrix of pairs, new rows against the training rows."""

@@ -1,0 +1,192 @@
+"""Options of a model, each declared once: its default, its rule and its description.
+
+A class says `tol: float = option(default=1e-6, rule=POSITIVE, words="...")`; its constructor, the checks of a fit and
+the Parameters section of its documentation follow from that. An option of a base class is inherited, and may be
+declared again with another default.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lowdim.text.messages import error
+from lowdim.text.words_elsewhere import instead_of
+
+# What MixedFactorAnalysis is called with `likelihoods` for the linear model of which it is the general case.
+LINEAR_CASES: dict[str, dict[str, Any]] = {
+    "ProbabilisticPCA": {"n_components": 2, "noise": "one"},
+    "FactorAnalysis": {"n_components": 1},
+    "BayesianPCA": {"n_components": 8, "noise": "one", "ard": True},
+}
+
+
+# what options may be ---------------------------------------------------------------------------------------
+class Rule(NamedTuple):
+    """What an option may be: a test, and the words for it."""
+
+    holds: Callable[[Any], bool]
+    words: str
+
+
+def one_of(*choices: str | None) -> Rule:
+    """One of these words.
+
+    >>> one_of(None, "varimax").words, one_of("a", "b").holds("c")
+    ("None or 'varimax'", False)
+    """
+    shown = [repr(choice) for choice in choices]
+    words = " or ".join(shown) if len(shown) < 3 else f"one of {', '.join(shown)}"
+    return Rule(lambda v: (v is None or isinstance(v, str)) and v in choices, words)
+
+
+def none_or(rule: Rule, meaning: str = "") -> Rule:
+    """None, with a word on what that means, or what the rule allows."""
+    return Rule(lambda v: v is None or rule.holds(v), f"None{meaning and f' ({meaning})'} or {rule.words}")
+
+
+def is_seed(value: Any) -> bool:
+    """Whether a value can be a random_state."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
+    return whole or value is None or isinstance(value, np.random.Generator | np.random.RandomState)
+
+
+WHOLE = Rule(
+    lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0), "a whole number >= 0"
+)
+COUNT = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1")
+POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
+TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
+SEED = Rule(is_seed, "None, a whole number >= 0, a numpy Generator or RandomState")
+ORTHOGONAL = ("varimax", "quartimax")  # rotations that keep the prior of a position as it is
+
+
+# declaring them --------------------------------------------------------------------------------------------
+class Option(NamedTuple):
+    """An option as a class declares it."""
+
+    default: Any
+    rule: Rule
+    words: str  # its description, one or more sentences
+    kind: str  # what it may be, in the documentation
+    kw_only: bool
+
+
+def option(*, default: Any, rule: Rule, words: str, kind: str = "", kw_only: bool = True) -> Any:
+    """Declare an option: `tol: float = option(default=1e-6, rule=POSITIVE, words="...")`.
+
+    Parameters
+    ----------
+    default : object
+        Its value where none is given.
+    rule : Rule
+        What it may be; `fit` refuses any other value.
+    words : str
+        Its description.
+    kind : str, optional
+        What the documentation says it may be; by default its annotation.
+    kw_only : bool, default True
+        Whether it must be named; False for the first option of a class.
+    """
+    return Option(default, rule, words, kind, kw_only)
+
+
+def declare_options(cls: type) -> None:
+    """Give a class the constructor and the documentation that its options, and those of its bases, ask for."""
+    annotations = inspect.get_annotations(cls)
+    own = {name: value for name, value in vars(cls).items() if isinstance(value, Option)}
+    for name, found in own.items():
+        if not found.kind:
+            own[name] = found._replace(kind=str(annotations[name]).replace(" | ", " or "))
+        delattr(cls, name)  # an instance holds its value, the class only what may be
+    inherited = {
+        name: found for base in cls.__mro__[:0:-1] for name, found in vars(base).get("_own_options", {}).items()
+    }
+    options = {**inherited, **own}
+    cls._own_options = own  # type: ignore[attr-defined]
+    cls._options = options  # type: ignore[attr-defined]
+    if own:
+        cls.__init__ = _constructor(options, cls.__qualname__)  # type: ignore[misc]
+    if options and cls.__doc__ and not cls.__name__.startswith("_"):
+        cls.__doc__ = _with_parameters(cls.__doc__, options)
+
+
+def _constructor(options: Mapping[str, Option], owner: str) -> Callable[..., None]:
+    """An `__init__` that keeps each option as it was given; its signature lists them as ordinary keywords."""
+    positional = [name for name, found in options.items() if not found.kw_only]
+    named = [name for name in options if name not in positional]
+    by_name, by_place = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter("self", by_place)]
+    for name in (*positional, *named):
+        kind = by_name if options[name].kw_only else by_place
+        parameters.append(inspect.Parameter(name, kind, default=options[name].default, annotation=options[name].kind))
+    signature = inspect.Signature(parameters)
+
+    def construct(self: Any, *args: Any, **given: Any) -> None:
+        values = signature.bind(self, *args, **given).arguments
+        for name, found in options.items():
+            setattr(self, name, values.get(name, found.default))
+
+    construct.__name__ = "__init__"
+    construct.__qualname__ = f"{owner}.__init__"
+    construct.__signature__ = signature  # type: ignore[attr-defined]
+    return construct
+
+
+SECTION = re.compile(r"^(\w+)\n-+$", re.MULTILINE)
+
+
+def _with_parameters(doc: str, options: Mapping[str, Option]) -> str:
+    """A docstring with its Parameters section before the first other one."""
+    text = inspect.cleandoc(doc)
+    lines = ["Parameters", "----------"]
+    for name, found in sorted(options.items(), key=lambda item: item[1].kw_only):
+        lines.append(f"{name} : {found.kind}, default {found.default!r}")
+        lines += textwrap.wrap(found.words, 116, initial_indent="    ", subsequent_indent="    ")
+    section = "\n".join(lines)
+    first = SECTION.search(text)
+    if first is None:
+        return f"{text}\n\n{section}\n"
+    return f"{text[: first.start()]}{section}\n\n{text[first.start() :]}\n"
+
+
+# other words, and seeds ------------------------------------------------------------------------------------
+def with_other_word(model: str, word: str, own: Sequence[str], args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """A linear model whose columns have likelihoods is a `MixedFactorAnalysis`; all other unknown words are refused.
+
+    Parameters
+    ----------
+    model, word : str
+        The class that was called, and the option that it does not have.
+    own : sequence of str
+        The options that it has.
+    args, options
+        What it was called with.
+    """
+    if word != "likelihoods" or model not in LINEAR_CASES:
+        raise error("LD219", model=model, option=word, instead=instead_of(word, model, own))
+    from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis  # a cycle: that class is an estimator too
+
+    return MixedFactorAnalysis(**{**LINEAR_CASES[model], **dict(zip(("n_components",), args, strict=False)), **options})
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed from what scikit-learn's users pass: a number, a Generator, a RandomState, or None for 0.
+
+    >>> seed_of(7), seed_of(None)
+    (7, 0)
+    """
+    if random_state is None:
+        return 0  # the same table gives the same numbers unless someone asks otherwise
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if not is_seed(random_state):
+        raise error("LD210", option="random_state", value=random_state, allowed=SEED.words)
+    return int(random_state)
