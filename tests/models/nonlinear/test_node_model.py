@@ -45,7 +45,7 @@ def ring(n, gaps, seed=0):
     return X, np.where(rng.random(X.shape) < gaps, np.nan, X)
 
 
-MODEL = GTM(1, grid=25, basis=10, max_iter=40, tol=0.01)
+MODEL = GTM(1, grid=25, basis=10, tol=0.01)
 
 
 def test_intervals_hold_what_they_promise():

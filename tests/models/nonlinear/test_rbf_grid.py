@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import GTM
-from lowdim.models.nonlinear.rbf_grid import latent_grid, rbf_grid
+from lowdim.models.nonlinear.node_em import latent_grid, rbf_grid
 from tests.models.nonlinear.tables import arc
 
 
