@@ -142,7 +142,7 @@ def test_no_prior_leaves_nothing_open(how, gaps):
     X = X[~np.isnan(X).all(axis=1)]
     with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="LD477")  # so bendy a sheet follows single rows
-        one = GTM(**{"grid": 8, **how}, weight_prior=0, max_iter=60, tol=0.01).fit(X)
+        one = GTM(**{"grid": 8, **how}, weight_prior=0, tol=0.01).fit(X)
     assert holds(one, X) and np.abs(one.params_.W).max() < 1e6
 
 

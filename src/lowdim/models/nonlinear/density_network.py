@@ -362,11 +362,10 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
 
     # what a fit leaves ----------------------------------------------------------------------------------
     def _notes(self, params: DensityNetworkParams) -> tuple[str, ...]:
-        if len(params.cube):
-            return (
-                f"log densities are estimated by {len(params.cube)} draws of each row's own (score_error says how well)",
-            )
-        return (f"log densities are those under {len(params.grid)} points, not under the Gaussian",)
+        if not len(params.cube):
+            return (f"log densities are those under {len(params.grid)} points, not under the Gaussian",)
+        draws = f"{len(params.cube)} draws of each row's own"
+        return (f"log densities are estimated by {draws} (score_error says how well)",)
 
     def _cost(self, n: int, d: int) -> Cost:
         L, K = int(self.n_components), int(self.n_samples)

@@ -33,7 +33,7 @@ STRONG_RIDGE = 1e-10  # of the mean diagonal: with less, normal equations lose t
 LEAST_RIDGE = 1e-16  # of the same: nodes that hold no row would leave the output weights open
 HIDDEN_PRIOR = 1e-2  # precision of the hidden weights: keeps units from turning into steps
 DAMPING = 3e-2  # of each hidden weight's own curvature: what Gauss and Newton leave out of it
-LEAST_CURVATURE = 1e-9  # of the largest
+LEAST_CURVATURE = 1e-12  # of the largest
 BATCH_DELAY, BATCH_DECAY = 2.0, 0.6  # a batch counts (t + 2)^-0.6 at step t (Liang and Klein, Online EM, 2009), but
 BATCH_SHARE = 2.0  # so many times its share of the rows at least: what is older than an epoch has no news
 

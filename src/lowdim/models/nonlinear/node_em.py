@@ -21,7 +21,7 @@ NODE_NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
 PIVOT_RATIO = 1e-12  # smallest over largest pivot of a regression that may be solved by its normal equations
 SINGULAR_CUT = 1e-8  # of the largest singular value: what the same regression cannot tell from nothing
 LEAST_FLOOR = 1e-10 * float(np.finfo(float).tiny) ** 0.25  # of the noise, of a table without any spread
-LEAST_CURVATURE = 1e-9  # of the largest, along directions of the weights that no row and no prior holds
+LEAST_CURVATURE = 1e-12  # of the largest, along directions of the weights that no row and no prior holds
 AUTO_PRIOR = 0.1  # weight_prior="auto" begins here
 
 

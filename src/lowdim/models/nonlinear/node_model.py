@@ -45,6 +45,7 @@ ALONE_SHARE = 0.95  # a row is held by a single node where that has this share o
 PLAIN_PASSES = 32  # of EM before the climb: from far away longer steps leap into worse valleys
 ROUND_STEPS = 30  # of L-BFGS before its units are made anew
 LEAST_RATE, MOST_RATE = 0.5, 0.95  # bounds of a round's gain over that of the one before: 1 to 19 of the last foreseen
+FLOOR_GAIN = 1e-3  # nats a row of a round that ends a climb on the floor of the noise
 MEMORY_OF_STEPS = 50  # vectors as long as all weights that L-BFGS holds
 
 
@@ -90,7 +91,8 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
     tol: float = option(
         default=1e-5,
         rule=POSITIVE,
-        words="The climb ends when the log posterior can gain no more than this, in nats a row.",
+        words="The climb ends when the log posterior can gain no more than this, in nats a row (on the floor of the "
+        "noise, of which LD470 warns, when a round of 30 steps gained no more than 0.001).",
     )
     max_iter: int = option(default=3000, rule=COUNT, words="Passes of EM and steps of L-BFGS at most.")
     random_state: Any = option(
@@ -194,6 +196,9 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
                 gain = abs(top - value)
                 rate = float(np.clip(gain / last, LEAST_RATE, MOST_RATE)) if last > 0.0 else LEAST_RATE
                 remaining, last, value, passes = gain * rate / (1.0 - rate), gain, top, passes + ascent.passes
+                # On its floor the density is as high as the floor is low, and only the priors are left to gain.
+                if params.psi <= params.low and gain <= FLOOR_GAIN * source.total:
+                    break
         fit = watch.fit("EM, then L-BFGS")
         return fit._replace(
             passes=passes, remaining=remaining, converged=not watch.reason, reason=watch.reason or "converged"
