@@ -16,7 +16,14 @@ from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import EPS, Array, Mask, lower
 from lowdim.maths.optimise import Peak, climb, joined, minus, parted
 from lowdim.maths.seeds import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK, normals
-from lowdim.models.base.calibration import held_out_rounds, inflation_from_errors, inflation_note, without_held_cells
+from lowdim.models.base.calibration import (
+    HeldOutCells,
+    held_out_rounds,
+    inflation_from_counts,
+    inflation_note,
+    split_frames,
+    without_held_cells,
+)
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, one_of, option, seed_of
@@ -244,8 +251,11 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         """The table as it is, or with gaps without the cells held back: neither start nor climb may have seen them."""
         if not survey.gaps:
             return survey.source
-        held = held_out_rounds(survey.columns.seen, seed_of(self.random_state))[0]
-        return without_held_cells(survey.source, held)
+        return without_held_cells(survey.source, self._held_out(survey))
+
+    def _held_out(self, survey: TableSurvey) -> HeldOutCells:
+        """The cells that the first climb does not see: one set, since a climb is long."""
+        return held_out_rounds(survey.columns.seen, seed_of(self.random_state))[0]
 
     def _first_places(self, source: Source, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
         """Where a GTM puts the rows, and how surely, in units of their spread; and the passes that took.
@@ -285,8 +295,10 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         if rows.mask is not None and fewer.mask is not None:
             v = self._raise_bound("held back", without, v, run, lambda v, value: watch.interrupted).x
             if not watch.interrupted:
-                inflation = inflation_from_errors(_held_out_errors(without, v, rows.x, rows.mask & ~fewer.mask))
-
+                learnt = _params(without, v)._replace(mean=survey.columns.mean, size=size)
+                raw, frames = split_frames(survey.source)
+                counts = fold(partial(self._held_out_counts, learnt, self._held_out(survey), frames), raw, run)
+                inflation = inflation_from_counts(counts.value)
         peak = self._raise_bound("bound", problem, v, run, partial(notify_monitor, watch))
         reason = watch.reason if peak.reason == "stopped" else peak.reason
         fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortized else "rows") + " together")
@@ -465,13 +477,6 @@ def _cells(params: NonlinearFAParams, posterior: Posterior) -> Cells:
         var[p] = np.einsum("j,njd->nd", share, (Y - mean[p, None]) ** 2)
     unit = params.size**2
     return Cells(mean * params.size + params.mean, var * unit, np.full_like(mean, params.psi * unit))
-
-
-def _held_out_errors(problem: NonlinearFABound, v: Array, x: Array, held: Mask) -> Array:
-    """How many standard deviations held-back cells lie off their fills, the rows placed as new ones are."""
-    params = _params(problem, v)
-    cells = _cells(params, _gaussian(*_row_posteriors(params, problem.rows)))
-    return np.asarray(np.abs(x - cells.mean)[held] / np.sqrt((cells.var + cells.noise)[held]))
 
 
 def _gaussian(theta: Array, log_density: Array) -> Posterior:
