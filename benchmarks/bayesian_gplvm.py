@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim import PCA, BayesianGPLVM, Run, as_source
-from lowdim.models.gaussian_process.bayesian_gplvm_bound import CentredTable
+from lowdim.models.gaussian_process.bound import CentredTable
 from tests.references.tables import neighbour_errors, oil
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "oil_flow"

@@ -107,7 +107,7 @@ def fills(Y: np.ndarray) -> dict[str, np.ndarray]:
 
 def kept(Z: np.ndarray, Z0: np.ndarray) -> float:
     """The share of the nearest rows of one map that are so on the other."""
-    from lowdim.maths.neighbors import nearest
+    from lowdim.maths.pairs import nearest
 
     a, b = nearest(Z, KEPT).row, nearest(Z0, KEPT).row
     return float(np.mean([len(np.intersect1d(p, q)) / KEPT for p, q in zip(a, b, strict=True)]))

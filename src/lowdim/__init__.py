@@ -13,11 +13,14 @@ __all__ = sorted([*MODELS, *FUNCTIONS, *MODULES])
 
 def __getattr__(name: str) -> Any:
     """Public names are loaded on first use: `import lowdim` itself stays quick."""
-    if name in MODULES:
-        return import_module(f"lowdim.{MODULES[name]}")
-    if name not in MODELS and name not in FUNCTIONS:
+    if name not in __all__:
         raise AttributeError(f"module 'lowdim' has no attribute '{name}'")
-    return getattr(import_module(MODELS[name] if name in MODELS else f"lowdim.{FUNCTIONS[name]}"), name)
+    if name in MODULES:
+        found: Any = import_module(f"lowdim.{MODULES[name]}")
+    else:
+        found = getattr(import_module(MODELS[name] if name in MODELS else f"lowdim.{FUNCTIONS[name]}"), name)
+    globals()[name] = found  # the next time Python finds it by itself
+    return found
 
 
 def __dir__() -> list[str]:

@@ -175,16 +175,13 @@ ENTRIES = (
         "Columns that are no real numbers?", "", "mixed", "mixed factor analysis", begins=8, kinds=True,
         estimate="a lower bound",
         records=("models.mixed.variational_em.MixedParams", "models.mixed.column_kinds.MixedColumns"),
-        statistics=(
-            "models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook",
-            "models.mixed.normal_scores.BinCounts",
-        ),
+        statistics=("models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook"),
     ),
     ModelEntry(
-        "GaussianMixture", "models.mixtures.gaussian_mixture",
+        "GaussianMixture", "models.mixtures.presets",
         "clusters of any covariance, gaps welcome; `ld.choose_clusters` finds how many",
         _GROUPS, "", "gmm", "Gaussian mixture", _parts, ("map",),
-        records=("models.mixtures.components.FullGaussian",), statistics=("models.mixtures.components.Scatter",),
+        records=("models.mixtures.gaussian.GaussianParams",), statistics=("maths.gaps.Scatter",),
     ),
     ModelEntry(
         "KMeans", "models.mixtures.kmeans", "the limit without noise, gaps welcome, streams",
@@ -199,12 +196,12 @@ ENTRIES = (
         records=("KMedoidsParams",),
     ),
     ModelEntry(
-        "MixtureOfPPCA", "models.mixtures.mixture_of_ppca",
+        "MixtureOfPPCA", "models.mixtures.presets",
         "clusters with axes of their own and one noise variance each",
         _LOCAL, "", "mppca", "mixture of PPCA", _local, ("map",), local=True,
     ),
     ModelEntry(
-        "MixtureOfFA", "models.mixtures.mixture_of_fa", "the same with a noise variance for every column",
+        "MixtureOfFA", "models.mixtures.presets", "the same with a noise variance for every column",
         _LOCAL, "", "mfa", "mixture of FA", _local, ("map",), local=True, factors=True,
     ),
     ModelEntry(
@@ -214,7 +211,7 @@ ENTRIES = (
         records=("BayesianMixtureParams",),
     ),
     ModelEntry(
-        "Mixture", "models.mixtures.mixture_of_any", "a mixture of any linear-Gaussian model",
+        "Mixture", "models.mixtures.presets", "a mixture of any linear-Gaussian model",
         records=("models.mixtures.mixture.MixtureParams",),
         statistics=("models.mixtures.mixture.MixtureSums", "models.mixtures.starts.WithinSums"),
     ),
@@ -229,8 +226,8 @@ ENTRIES = (
         "two views of the same rows: probabilistic CCA with gaps and both posteriors, four tests of each correlation",
         "What do two sets of columns share?", "lowdim fit FILE -m cca --views a:1-12,b:13-40", "cca",
         "canonical correlation", asks="views",
-        records=("CCAParams", "models.projections.cca_algebra.CanonicalTest"),
-        statistics=("models.projections.cca_algebra.SeenSums",),
+        records=("CCAParams", "models.projections.two_views.CanonicalTest"),
+        statistics=("maths.gaps.Scatter",),
     ),
     ModelEntry(
         "LinearDiscriminant", "models.projections.linear_discriminant", "the directions that tell known classes apart",
@@ -248,7 +245,11 @@ ENTRIES = (
         "MatrixFactorization", "models.ratings.factorization",
         "ratings of users and items: Bayesian, with standard deviations, new users in closed form",
         "Ratings of items by users?", "lowdim ratings FILE",
-        records=("models.ratings.predictions.RatingFactors",), statistics=("models.ratings.beliefs.Sweep",),
+        records=(
+            "models.ratings.predictions.RatingFactors",
+            *(f"models.ratings.sweep.{name}" for name in ("VectorBeliefs", "VectorPrior", "Gamma")),
+        ),
+        statistics=("models.ratings.sweep.Sweep",),
     ),
     # bent sheets: decoded, they are no maps, so their places count
     ModelEntry(
@@ -275,14 +276,15 @@ ENTRIES = (
         "GPLVM", "models.gaussian_process.gplvm", "smooth functions of the rows' places, with predictive variance",
         "The smoothest bent map of up to a few thousand rows?", "", "gplvm", "GP-LVM", _seeded, axes=True,
         most_rows=1000, usual=2, estimate=_LAPLACE, slow="its time grows with the cube of the rows",
-        records=("models.gaussian_process.gplvm_likelihood.GPLVMParams",),
+        records=("GPLVMParams", "models.gaussian_process.gp.Kernel"),
     ),
     ModelEntry(
         "BayesianGPLVM", "models.gaussian_process.bayesian_gplvm", "the same; it says how many dimensions it needs",
         "The same, and how many dimensions it needs?", "", "bgplvm", "Bayesian GP-LVM", _seeded, axes=True,
         most_rows=1000, begins=10, needs="n_kept_", estimate=_LAPLACE,
         slow="each of several hundred steps goes through all pairs of its inducing points for every row",
-        records=("BayesianGPLVMParams",), statistics=("models.gaussian_process.collapsed_bound.PsiSums",),
+        records=("BayesianGPLVMParams", "models.gaussian_process.gp.Kernel"),
+        statistics=("models.gaussian_process.psi.PsiSums",),
     ),
     ModelEntry(
         "Autoencoder", "models.nonlinear.autoencoder",

@@ -10,7 +10,7 @@ from tests.adversarial.inputs import INPUTS, NONSENSE
 from tests.adversarial.outcomes import Outcome, outcome
 from tests.adversarial.subjects import EVERY, SENSIBLE, Subject, every_subject
 
-SHARE = 10  # one pair in so many is tried by `make test`
+SHARE = 20  # one pair in so many is tried by `make test`
 LEFT = ("analyse", "choose_clusters", "lowdim")  # beginnings of names that are left to the drill
 DEAR = ("Nonlinear", "GPLVM", "BayesianGPLVM", "MixedFactor")  # of those that meet a third as many
 
@@ -31,7 +31,7 @@ def pairs() -> Iterator[Pair]:
 
 
 def some_pairs() -> list[Pair]:
-    """One in ten of the quick ones, spread so that neighbours among the inputs meet different subjects."""
+    """One in twenty of the quick ones, spread so that neighbours among the inputs meet different subjects."""
     rows = {name: k for k, name in enumerate(every_subject())}
     columns = {name: k for k, name in enumerate(INPUTS)}
 

@@ -26,10 +26,10 @@ def test_everything_public_is_in_the_matrix():
     assert len(INPUTS) >= 240 and len(list(pairs())) >= 13_000
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_a_tenth_of_the_matrix(part):
+@pytest.mark.parametrize("part", range(2))
+def test_a_twentieth_of_the_matrix(part):
     """Nothing silent, nothing opaque, nothing that is not finite."""
-    ends = list(tried(some_pairs()[part::4]))
+    ends = list(tried(some_pairs()[part::2]))
     assert not [(*pair, *end) for pair, end in ends if end.short]
     count = counted(end for _, end in ends)
     assert min(count[kind] for kind in ("answered", "answered with a warning", "refused")) >= 30, count

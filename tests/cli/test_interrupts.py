@@ -115,6 +115,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_inside_a_refit_it_stops_the_analysis_and_not_that_refit_alone(tmp_path):
     write_csv(tmp_path / "t.csv", small_table())
     said = child("fit", "t.csv", "--budget", "1s", cwd=tmp_path, code=INSIDE)
@@ -131,6 +132,7 @@ def test_twice_leaves_at_once(tmp_path):
     assert said.code == 130 and time.perf_counter() - begun < 55 and not (tmp_path / "t.run").exists()
 
 
+@pytest.mark.slow
 def test_while_the_report_is_drawn_the_run_is_complete(tmp_path):
     write_csv(tmp_path / "t.csv", small_table())
     (tmp_path / "t.report.html").write_text("an older report")

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis, Run
-from lowdim.engine.em import Anderson, em
-from lowdim.engine.fit import Monitor
+from lowdim.engine.fit import Anderson, Monitor, em
 from lowdim.engine.fold import fold
 from lowdim.engine.plan import Cost, plan
 from lowdim.engine.statistics import Sum
+from lowdim.models.base.survey import survey_table
+from lowdim.models.linear.linear_gaussian import principal_start
 from lowdim.sources.arrays import as_source
 from lowdim.text.kinds import BudgetError, ModelWarning
 
@@ -191,10 +192,8 @@ def test_extrapolation_ends_where_plain_em_does_in_fewer_passes():
     X = table(gaps=0.4, seed=1)
     model = PPCA(2, tol=1e-10)
     source = as_source(X)
-    from lowdim.models.base.survey import survey_table
-
     seen = survey_table(source, Run(), standardize=False, wide=False)
-    start = model._start(seen)
+    start = principal_start(seen, 2)
     mixed, plain = (em(model, start, seen.source, Run(), mix=mix) for mix in (True, False))
     assert mixed.objective == pytest.approx(plain.objective, abs=1e-6)
     assert mixed.passes < plain.passes

@@ -19,9 +19,9 @@ import lowdim
 from lowdim.engine.fold import Run
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
-from lowdim.storage import model_file as persist
 from lowdim.text.kinds import FileError, TableError
 from lowdim.text.messages import LowdimError
+from tests.storage.saved import bits
 
 SOURCE = Path(lowdim.__file__).parent
 
@@ -108,10 +108,6 @@ def table(gaps: bool = False, n: int = 600, d: int = 9) -> Any:
     if gaps:
         X[rng.random(X.shape) < 0.15] = np.nan
     return X
-
-
-def bits(model: Any) -> bytes:
-    return b"".join(bytes(head) + bytes(body) for _, head, body in persist._contents(model))
 
 
 def test_a_full_disk_costs_no_model_and_no_fit(small: Path) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from lowdim import analyse, load_run, read, subject
+from lowdim.jobs import file_pieces as pieces
 from lowdim.jobs.analysis_base import decided
 from lowdim.jobs.large import place_answers
 from lowdim.jobs.run_folder import save_run
@@ -19,7 +20,6 @@ from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed, mixed_map
 from lowdim.judge.rows.null_law import facts_of_law
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.sources.files import text_pieces as pieces
 from lowdim.text.messages import LowdimError
 from tests.cli.calls import in_process
 from tests.conftest import need
@@ -194,6 +194,7 @@ def test_axes_of_answers_are_turned_and_hold_up(tmp_path):
     assert again.axes == found.axes and np.array_equal(again.stability.axes, found.stability.axes)
 
 
+@pytest.mark.slow
 def test_a_file_of_answers_is_placed_a_piece_at_a_time(made, monkeypatch):
     """Words in text, Parquet, a folder of it and Arrow: the rows lie where those of a table in memory lie."""
     found, _, folder = made

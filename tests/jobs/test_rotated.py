@@ -77,6 +77,7 @@ def test_the_run_folder_and_new_rows_have_the_turned_axes(both, tmp_path):
     assert found.posterior.mean == pytest.approx(turned.posterior.mean, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_command_turns_and_says_so(tmp_path, monkeypatch, capsys):
     from lowdim.cli.entry import run
 

@@ -56,6 +56,7 @@ def test_what_follows_from_the_parts_is_the_same(run):
     assert opened.calibration.half == pytest.approx(found.calibration.half, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_labels_are_stored_with_their_probabilities(tmp_path):
     """Words of three values: rounding their probabilities would not give the most likely one."""
     path = tmp_path / "t.csv"

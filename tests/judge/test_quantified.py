@@ -41,6 +41,7 @@ def test_scores_are_the_first_axis_of_correspondence_analysis():
         assert abs(np.corrcoef(theirs, X[:, j])[0, 1]) == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_table_of_words_has_the_dimensions_of_its_trait():
     """Its zeros and ones, counted one by one, seem to have many: those of one label tell each other."""
     table = ld.read(labels().mask(np.random.default_rng(1).random((400, 4)) < 0.1))

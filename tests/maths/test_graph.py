@@ -8,9 +8,17 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
-from lowdim.maths.graph import both_ways, bridges, components, laplacian, smallest, spread_rows
-from lowdim.maths.neighbors import RowPairs
-from lowdim.models.spectral.all_paths import all_path_lengths, elimination
+from lowdim.maths.graph import (
+    all_path_lengths,
+    both_ways,
+    bridges,
+    components,
+    elimination,
+    laplacian,
+    smallest,
+    spread_rows,
+)
+from lowdim.maths.pairs import RowPairs
 from tests.models.spectral.tables import adjacency, blobs, lengths, roll
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.maths.distances import to_squared_distances
 from lowdim.maths.linalg import Array
-from lowdim.maths.neighbors import exact_distances
+from lowdim.maths.pairs import exact_distances, to_squared_distances
 from lowdim.models.base.estimator import seed_of
 from lowdim.text.messages import error
 

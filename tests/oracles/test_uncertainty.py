@@ -57,6 +57,7 @@ def test_dual_covers_where_rows_and_columns_are_many():
     assert 0.87 <= coverage(np.concatenate(errors), np.concatenate(stds)) <= 0.93
 
 
+@pytest.mark.slow
 def test_std_of_one_cell_is_its_spread_over_simulated_tables():
     """Brute force: one row's cell hidden in 200 tables of one truth; its error has the stated spread."""
     rng = np.random.default_rng(2)

@@ -75,3 +75,11 @@ def test_the_last_of_two_stored_cells_is_not_lost():
     twice = sp.coo_array((np.array([1.0, 2.0, 5.0]), (np.array([0, 0, 1]), np.array([0, 0, 1]))), (2, 2))
     for zeros in ("values", "gaps"):
         np.testing.assert_array_equal(as_source(twice, zeros=zeros).block(0).x, [[3, 0], [0, 5]])
+
+
+def test_weights_whose_sums_and_products_leave_double_precision():
+    X = np.ones((3, 2))
+    for weight in ([1e300, 1.0, 1.0], [1e308, 1e308, 1e308], [1e-310, 1e-310, 0.0]):
+        with pytest.raises(LowdimError, match=r"LD230.*add up to"):
+            as_source(X, weight=weight)
+    assert as_source(X, weight=[1.0, 1e-200, 1e-50]).weight.tolist() == [1.0, 0.0, 1e-50]

@@ -268,7 +268,7 @@ def trees(good: bytes) -> Iterator[Hostile]:
         yield Hostile(f"format {value!r}", edited(good, put("format", value=value)), "LD300")
     for value in ("Popen", "LatentModel", "os.system", "__import__", "", "pca", None, 1, ["PCA"], {"PCA": 1}):
         yield Hostile(f"class {value!r}", edited(good, put("class", value=value)), "LD300")
-    for key in ("transform", "fit", "__class__", "__dict__", "_rules", "_posterior", "a b_", "", "n_components"):
+    for key in ("transform", "fit", "__class__", "__dict__", "_laws_broken", "_posterior", "a b_", "", "n_components"):
         yield Hostile(f"sets {key!r}", edited(good, put("state", key, value=1)), "LD300")
     for kind in ("Popen", "os.system", "eval", "", "Spectrum", "PCA", "__reduce__"):
         yield Hostile(f"kind {kind!r}", edited(good, put("state", "x_", value={kind: {"args": 1}})), "LD300")

@@ -1,14 +1,13 @@
-"""Free memory is known on every system; Python's own search for some is put off and comes back."""
+"""Free memory is known on every system."""
 
 from __future__ import annotations
 
 import builtins
-import gc
 
 import psutil
 import pytest
 
-from lowdim.storage.memory import SELDOM, free_memory, seldom_collected
+from lowdim.storage.memory import free_memory
 
 
 def test_free_memory_is_what_the_system_says():
@@ -25,11 +24,3 @@ def test_without_proc_it_is_asked_of_psutil(monkeypatch):
     monkeypatch.setattr(builtins, "open", nowhere)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: type("Memory", (), {"available": 12_345})())
     assert free_memory() == 12_345
-
-
-def test_python_collects_as_before_whatever_ends_a_report():
-    before = gc.get_threshold()
-    with pytest.raises(KeyboardInterrupt), seldom_collected():
-        assert gc.get_threshold() == SELDOM and gc.isenabled()
-        raise KeyboardInterrupt
-    assert gc.get_threshold() == before

@@ -237,6 +237,13 @@ def test_moments_and_frames_may_stand_anywhere(model: Any, tmp_path: Path) -> No
     assert same(through(model, {"a": [(moments, model.frame_)]}, tmp_path / "m"), {"a": [(moments, model.frame_)]})
 
 
+def test_a_model_that_is_an_option_comes_back_with_its_options_alone(model: Any, tmp_path: Path) -> None:
+    inner = lowdim.PCA(3, whiten=True)
+    back = through(model, [inner, model], tmp_path / "m")
+    assert type(back[0]) is lowdim.PCA and same(back[0].get_params(), inner.get_params())
+    assert same(back[1].get_params(), model.get_params()) and "params_" not in vars(back[1])
+
+
 @pytest.mark.parametrize("name", ["PCA", "ProbabilisticPCA", "FactorAnalysis"])
 def test_partial_fit_goes_on_after_loading_as_if_nothing_had_happened(name: str, tmp_path: Path) -> None:
     first, second = table()[:40], table()[40:]
@@ -395,7 +402,7 @@ def test_a_lie_about_size_takes_no_memory(good: bytes, tmp_path: Path) -> None:
     assert peak < 4 << 20
 
 
-def test_a_newer_file_is_named_as_newer(good: bytes, tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_named_as_such(good: bytes, tmp_path: Path) -> None:
     def newer(tree: Any) -> None:
         tree.clear()
         tree.update(format=7, something="else")

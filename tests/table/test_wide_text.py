@@ -45,6 +45,7 @@ def test_a_line_of_another_length_is_named(tmp_path):
         lowdim.read(tmp_path / "t.csv")
 
 
+@pytest.mark.slow
 def test_a_wide_table_is_read_and_streamed_to_the_bit(tmp_path, monkeypatch):
     """Lines longer than what the guesses look at; names of rows, gaps, a column of texts and one with a unit."""
     for module in (detect, streamed):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lowdim.cli.group import commands, in_order
-from lowdim.storage.memory import seldom_collected
+from lowdim.jobs.process import seldom_collected
 
 if TYPE_CHECKING:
     from lowdim.cli.say import MessageLog

@@ -1,17 +1,20 @@
-"""What watches a fit: history, convergence, falls, callbacks and Ctrl-C."""
+"""A fit by passes: expectation-maximisation, and what watches it (history, convergence, falls, callbacks, Ctrl-C)."""
 
 from __future__ import annotations
 
 import signal
 import sys
 import threading
-from os import PathLike
+from collections.abc import Callable
+from functools import partial
 from types import FrameType, TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from lowdim.engine.fold import Run
+from lowdim.engine.fold import Run, fold, one_blas_thread
+from lowdim.maths.linalg import Array
+from lowdim.sources.source import Source
 from lowdim.text.messages import warn
 
 ROUNDING = 64 * np.finfo(float).eps  # relative noise of an objective summed over many rows
@@ -19,6 +22,7 @@ INTERRUPTED = "interrupted"  # the reason of a fit that Ctrl-C ended
 STOPPED = (INTERRUPTED, "stopped by the callback")  # by someone: nothing else should begin
 LIMIT = "the limit of passes was reached"
 FALL_OF_TOL, FALL_OF_VALUE = 1e-2, 1e-8  # falls below both shares are no news
+MEMORY = 8  # passes an extrapolation looks back on; more did not help (docs/measurements.md)
 HOPE = 10.0  # gains may turn out this many times larger than they promise before a fit is given up
 
 
@@ -102,28 +106,26 @@ class Monitor:
         self.interrupted = True
 
     def see(self, params: Any, stats: Any, value: float, jumped: bool) -> bool:
-        """Note a pass; True if the objective fell. `jumped` says the parameters were extrapolated."""
+        """Note a pass and decide whether to go on; True if the objective fell.
+
+        `jumped` says that the parameters were extrapolated: then a fall is no news.
+        """
         self.history.append(value)
-        memory = self.run.checkpoint
-        if memory is not None and not isinstance(memory, str | PathLike):
-            memory.note(value)
+        if self.run.memory_of_folds is not None:
+            self.run.memory_of_folds.note(value)
         before = None if self.best is None else self.best[0]
         gain = float("inf") if before is None else value - before
         if self.may_fall:  # what moves counts, whichever way
             gain = abs(gain)
-        fell = before is not None and not gain >= -self._noise(before)  # NaN counts as a fall
-        if not fell or self.best is None:
+        fell = False
+        if before is not None:
+            # It may fall by rounding, and where terms cancel by far less than `tol`. NaN counts as a fall.
+            noise = max(ROUNDING * abs(before), min(FALL_OF_TOL * self.tol, FALL_OF_VALUE * abs(before)))
+            fell = not gain >= -noise
+        if not fell:
             if before is None or gain >= 0:
                 self.best = (value, params, stats)
             self.gains.append(max(gain, 0.0))
-        self._decide(value, gain, fell, jumped, before)
-        return fell
-
-    def _noise(self, value: float) -> float:
-        """By how much an objective near this value may fall: rounding, and where terms cancel far less than `tol`."""
-        return max(ROUNDING * abs(value), min(FALL_OF_TOL * self.tol, FALL_OF_VALUE * abs(value)))
-
-    def _decide(self, value: float, gain: float, fell: bool, jumped: bool, before: float | None) -> None:
         step = Step(self.name, len(self.history), value, gain)
         if self.run.verbose:
             print(
@@ -143,6 +145,7 @@ class Monitor:
             self.reason = LIMIT
         if self.run.callback is not None and self.run.callback(step) and not self.reason:
             self.reason = "stopped by the callback"
+        return fell
 
     def remaining(self, value: float) -> float:
         """How much the objective may still gain, if gains go on shrinking as they did (Aitken)."""
@@ -170,3 +173,81 @@ class Monitor:
             solver,
             remaining,
         )
+
+
+def notify_monitor(monitor: Monitor, x: Any, value: float) -> bool:
+    """Note an iteration of a climb over numbers in memory; True where someone wants it to stop."""
+    monitor.see(None, None, value, True)
+    return monitor.reason in STOPPED
+
+
+def em(
+    model: Any,
+    params: Any,
+    source: Source,
+    run: Run,
+    *,
+    solver: str = "em",
+    mix: bool = True,
+    limit: int | None = None,
+    may_fall: bool = False,
+    beat: float = -np.inf,
+    rows: float | None = None,
+    halve: int = 0,
+) -> Fit[Any, Any]:
+    """Expectation-maximisation with Anderson extrapolation; a fall goes back to the plain EM step.
+
+    Each pass folds the statistics of the present parameters, so the objective it reports is exactly
+    theirs, and the best parameters seen are the ones returned; the last ones for a model whose steps `may_fall`.
+    `limit` lowers the model's own limit of passes; a fit that will not `beat` a value ends early. The model's `tol`
+    is in nats a row: of `rows` rows, by default those of the source, by their weights. A plain step cannot fall, unless
+    it is Newton's: one that did is taken half as far, up to `halve` times.
+    """
+    mixer = Anderson(model._pack, model._unpack) if mix else None
+    plain: Any = None  # the EM step to go back to, where the present parameters were extrapolated
+    most, halvings = model.max_iter if limit is None else limit, 0
+    name, rows = type(model).__name__, source.total if rows is None else rows
+    with one_blas_thread(), Monitor(run, name, model.tol, most, may_fall, beat, rows) as watch:
+        while True:
+            # E-step: one pass over the table sums what the M-step needs, and gives the objective of these parameters.
+            stats = fold(partial(model._stats, params), source, run)
+            fell = watch.see(params, stats, model._objective(params, stats), plain is not None or halvings < halve)
+            if watch.reason:
+                return watch.fit(solver)
+            if fell:
+                if mixer is not None:  # what led here is forgotten
+                    mixer = Anderson(model._pack, model._unpack)
+                if plain is None and watch.best is not None:
+                    best, halvings = watch.best[1], halvings + 1
+                    plain = model._unpack(0.5 * (model._pack(best) + model._pack(params)), best)
+                params, plain = plain, None
+                continue
+            halvings = 0
+            # M-step; Anderson's extrapolation goes further along the last steps, and keeps the plain one to go back to.
+            step = model._update(params, stats)
+            params, plain = (step, None) if mixer is None else mixer.next(params, step)
+
+
+class Anderson:
+    """Anderson's extrapolation of a fixed-point iteration x -> g(x).
+
+    With f = g - x and the last differences dF, dG: x_next = g - dG argmin |f - dF c|.
+
+    Reference: Walker and Ni, SIAM J. Numer. Anal. 49 (2011), eq. 2.2.
+    """
+
+    def __init__(self, pack: Callable[[Any], Array], unpack: Callable[[Array, Any], Any]) -> None:
+        self.pack, self.unpack = pack, unpack
+        self.f: list[Array] = []
+        self.g: list[Array] = []
+
+    def next(self, params: Any, step: Any) -> tuple[Any, Any]:
+        """The extrapolated parameters, and the plain step to go back to (None if they are the same)."""
+        g = self.pack(step)
+        self.f = [*self.f, g - self.pack(params)][-MEMORY - 1 :]
+        self.g = [*self.g, g][-MEMORY - 1 :]
+        if len(self.f) < 2:
+            return step, None
+        dF, dG = (np.diff(np.array(rows), axis=0).T for rows in (self.f, self.g))
+        c, *_ = np.linalg.lstsq(dF, self.f[-1], rcond=1e-10)
+        return self.unpack(g - dG @ c, step), step

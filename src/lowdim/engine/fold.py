@@ -69,6 +69,26 @@ class Run(NamedTuple):
     callback: Callable[[Any], bool | None] | None = None
     verbose: int = 0
 
+    @property
+    def memory_of_folds(self) -> Memory | None:
+        """What remembers the folds of this fit; None where nothing does, or not yet (`remembered`)."""
+        return None if isinstance(self.checkpoint, str | PathLike) else self.checkpoint
+
+
+@contextmanager
+def remembered(model: Any, source: Source, run: Run) -> Iterator[Run]:
+    """The run of a fit with the memory of its checkpoint, where one is asked for; text is parsed once meanwhile."""
+    if isinstance(run.checkpoint, str | PathLike):
+        # The checkpoint's modules rest on this one, and no other fit has to enter them.
+        from lowdim.engine.checkpoint.store import Checkpoint
+
+        with Checkpoint(run.checkpoint, model, source) as kept, source.spooled(kept.folder):
+            yield run._replace(checkpoint=kept)
+    else:
+        with source.spooled(None):
+            yield run
+    source.leaf.unchanged()
+
 
 def recalled(run: Run, name: str, f: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """The function, remembered by the run's checkpoint where there is one.
@@ -76,8 +96,8 @@ def recalled(run: Run, name: str, f: Callable[[Array], Array]) -> Callable[[Arra
     f must depend on x alone and leave nothing behind: on a repeat it is not called. The first of its numbers is the
     objective, to be raised. Passes over rows need none of this: their folds are remembered.
     """
-    memory = run.checkpoint
-    return f if memory is None or isinstance(memory, str | PathLike) else partial(memory.recall, name, f)
+    memory = run.memory_of_folds
+    return f if memory is None else partial(memory.recall, name, f)
 
 
 class Serial:
@@ -102,6 +122,7 @@ class Threads(Serial):
             yield from super().map(f, source, first)
             return
         with ThreadPoolExecutor(self.workers) as pool:
+            # Results come out in the order of the blocks, whichever is done first; no more than these are held.
             waiting: deque[Future[T]] = deque()
             try:
                 for i in indices:
@@ -110,7 +131,7 @@ class Threads(Serial):
                         yield waiting.popleft().result()
                 while waiting:
                     yield waiting.popleft().result()
-            finally:
+            finally:  # an error, or a caller that asks for no more
                 for future in waiting:
                     future.cancel()
 
@@ -122,7 +143,7 @@ def executor(run: Run, source: Source) -> Executor:
     if run.engine == "threads":
         return source.leaf.executor() or Threads()
     if run.engine == "dask":
-        from lowdim.sources.dask.executor import DaskExecutor
+        from lowdim.sources.dask.executor import DaskExecutor  # no other engine has to import it
 
         return DaskExecutor()
     if isinstance(run.engine, str):
@@ -133,10 +154,11 @@ def executor(run: Run, source: Source) -> Executor:
 def fold(f: Callable[[Block], S], source: Source, run: Run) -> S:
     """The merged statistics of every tile of the source."""
     engine = executor(run, source)
+    source.leaf.unchanged()
     with one_blas_thread():
-        if run.checkpoint is None or isinstance(run.checkpoint, str | PathLike):
-            return tree(engine.map(partial(node, f, source.tile), source))
-        return run.checkpoint.fold(f, source, engine)
+        if run.memory_of_folds is not None:
+            return run.memory_of_folds.fold(f, source, engine)
+        return tree(engine.map(partial(node, f, source.tile), source))
 
 
 def node(f: Callable[[Block], S], tile: int, blocks: Iterable[Block]) -> S:
@@ -165,6 +187,7 @@ class Tree(Generic[S]):
         self.stack = list(stack)
 
     def add(self, leaf: S) -> None:
+        # As in a binary counter: two nodes of one level carry over into one of the next.
         level, top = 0, leaf
         while self.stack and self.stack[-1][0] == level:
             top = self.stack.pop()[1].merge(top)
@@ -173,6 +196,7 @@ class Tree(Generic[S]):
 
     def root(self) -> S:
         """All leaves merged."""
+        # What is left has no right neighbour: from the smallest up, each joins the larger one before it.
         nodes = [node for _, node in self.stack]
         return reduce(lambda right, left: left.merge(right), reversed(nodes))
 
@@ -186,28 +210,17 @@ def tree(leaves: Iterable[S]) -> S:
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
+def _libraries() -> list[Any]:
+    """The thread pools of BLAS and OpenMP in this process; looking for them takes milliseconds."""
+    return list(ThreadpoolController().lib_controllers)
 
 
 class _Limit:
-    """Counts who needs one BLAS thread: concurrent fits must not give each other's threads back."""
+    """Who needs one BLAS thread, and how many threads there were: BLAS counts them for the whole process."""
 
     def __init__(self) -> None:
-        self.lock, self.users, self.held = threading.Lock(), 0, None
-
-    def enter(self) -> None:
-        with self.lock:
-            if self.users == 0:
-                self.held = _libraries().limit(limits=1)
-            self.users += 1
-
-    def leave(self) -> None:
-        with self.lock:
-            self.users -= 1
-            if self.users == 0 and self.held is not None:
-                self.held.restore_original_limits()
-                self.held = None
+        self.lock, self.users = threading.Lock(), 0
+        self.before: list[tuple[Any, int]] = []
 
 
 _LIMIT = _Limit()
@@ -215,9 +228,21 @@ _LIMIT = _Limit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS with one thread inside, our own threads outside: steadier bits, and faster on small matrices."""
-    _LIMIT.enter()
+    """BLAS with one thread inside, our own threads outside: steadier bits, and faster on small matrices.
+
+    The first to come takes the threads and the last to go gives them back, for fits may run beside each other.
+    """
+    with _LIMIT.lock:
+        if _LIMIT.users == 0:
+            _LIMIT.before = [(pool, pool.num_threads) for pool in _libraries() if pool.num_threads != 1]
+            for pool, _ in _LIMIT.before:
+                pool.set_num_threads(1)
+        _LIMIT.users += 1
     try:
         yield
     finally:
-        _LIMIT.leave()
+        with _LIMIT.lock:
+            _LIMIT.users -= 1
+            if _LIMIT.users == 0:
+                for pool, threads in _LIMIT.before:
+                    pool.set_num_threads(threads)

@@ -6,9 +6,13 @@ from typing import NamedTuple
 
 from lowdim.engine.fold import Run
 from lowdim.sources.source import KEEP_CELLS, Source, cores, tile_rows
+from lowdim.storage.memory import free_memory
+from lowdim.text.format import size
 from lowdim.text.messages import error
 
 USUAL_PASSES = 12  # passes a table with a third of its cells missing usually takes (docs/measurements.md)
+
+SMALL_FIT = 2**26  # bytes: what takes so little is not worth asking how much is free
 
 
 class Cost(NamedTuple):
@@ -46,13 +50,11 @@ def plan(job: str, cost: Cost, run: Run, source: Source | None = None) -> Cost:
 
     A source adds what it takes itself to read a few blocks at a time.
     """
-    from lowdim.storage.memory import free_memory
-
     if source is not None:
         cost = cost._replace(peak=cost.peak + source.overhead)
+    if run.memory is None and cost.peak <= SMALL_FIT:
+        return cost
     allowed = run.memory if run.memory is not None else free_memory()
     if cost.peak > allowed:
-        from lowdim.text.format import size
-
         raise error("LD170", job=job, need=size(cost.peak), have=size(allowed), alternative=cost.alternative)
     return cost

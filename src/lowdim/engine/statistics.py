@@ -129,10 +129,6 @@ class Columns(NamedTuple):
         )
 
     @property
-    def gaps(self) -> bool:
-        return self.holes > 0
-
-    @property
     def variance(self) -> Array:
         """Variance (1/n) of the seen cells of each column."""
         return self.scatter / np.where(self.seen > 0, self.seen, 1.0)
@@ -140,23 +136,19 @@ class Columns(NamedTuple):
 
 def columns(block: Block) -> Columns:
     """The column statistics of a block."""
-    x, w = block.x, block.weight
+    x = block.x
     if block.mask is None:
-        count = np.full(x.shape[1], block.size)
-        weight = None if w is None else w[:, None]
+        count, empty, holes = np.full(x.shape[1], block.size), 0.0, 0
+        weight = None if block.weight is None else block.weight[:, None]
     else:
-        weight = block.mask.astype(np.float64) if w is None else block.mask * w[:, None]
+        weight = block.mask * block.times[:, None]
         count = weight.sum(axis=0)
+        empty = float(block.times[~block.mask.any(axis=1)].sum())
+        holes = int(block.mask.size - block.mask.sum())
     safe = np.where(count > 0, count, 1.0)
     mean = (x if weight is None else weight * x).sum(axis=0) / safe
     off = (x - mean) ** 2
-    empty = (
-        0.0
-        if block.mask is None
-        else float((~block.mask.any(axis=1)).sum() if w is None else w[~block.mask.any(axis=1)].sum())
-    )
     scatter = (off if weight is None else weight * off).sum(axis=0)
-    holes = 0 if block.mask is None else int(block.mask.size - block.mask.sum())
     return Columns(block.size, empty, count, mean, scatter, np.abs(x).max(axis=0, initial=0.0), holes)
 
 
@@ -168,16 +160,16 @@ class BlockSurvey(NamedTuple):
     gaps: Pairs | None
 
     def merge(self, other: Self) -> Self:
-        return type(self)(*(_both(a, b) for a, b in zip(self, other, strict=True)))
+        both = zip(self, other, strict=True)
+        return type(self)(*(b if a is None else a if b is None else a.merge(b) for a, b in both))
 
     def pairs(self) -> Pairs:
         """Everything as pairwise sums."""
-        whole: Pairs = _both(as_pairs(self.complete) if self.complete else None, self.gaps)
-        return whole
-
-
-def _both(a: Any, b: Any) -> Any:
-    return b if a is None else a if b is None else a.merge(b)
+        if self.complete is None:
+            assert self.gaps is not None
+            return self.gaps
+        whole = as_pairs(self.complete)
+        return whole if self.gaps is None else whole.merge(self.gaps)
 
 
 def survey_block(block: Block) -> BlockSurvey:
@@ -216,3 +208,35 @@ class Sum(NamedTuple):
 
     def merge(self, other: Self) -> Self:
         return type(self)(self.value + other.value)
+
+
+# blocks of stored cells of a sparse table: those not stored are zeros, and are only counted ---------------------
+def stored_columns(block: Block) -> Columns:
+    """The column statistics of a block of stored cells; those not stored are zeros, and are only counted."""
+    x: Any = block.x
+    n, d = block.size, x.shape[1]
+    w = np.repeat(block.times, np.diff(x.indptr))
+    count = np.bincount(x.indices, w, d)
+    mean = np.bincount(x.indices, w * x.data, d) / max(n, 1.0)
+    scatter = np.bincount(x.indices, w * (x.data - mean[x.indices]) ** 2, d) + (n - count) * mean**2
+    size = np.zeros(d)
+    np.maximum.at(size, x.indices, np.abs(x.data))
+    return Columns(n, 0.0, np.full(d, n), mean, scatter, size)
+
+
+def stored_moments(block: Block) -> Moments:
+    """The moments of a block of stored cells: few are, so the mean is small beside the spread, and nothing cancels."""
+    x: Any = block.x
+    n, d = block.size, x.shape[1]
+    if n == 0.0:
+        return Moments(0.0, np.zeros(d), np.zeros((d, d)))
+    weighted = x if block.weight is None else x.multiply(block.weight[:, None]).tocsr()
+    mean = np.asarray(weighted.sum(axis=0)).ravel() / n
+    covariance = (weighted.T @ x).toarray() / n
+    covariance -= np.multiply.outer(mean, mean)
+    return Moments(n, mean, covariance)
+
+
+def survey_stored_block(block: Block) -> BlockSurvey:
+    """One block of stored cells surveyed: its columns by themselves, for the diagonal of moments may lose digits."""
+    return BlockSurvey(stored_columns(block), stored_moments(block), None)

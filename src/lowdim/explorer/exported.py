@@ -102,11 +102,11 @@ def _nodes(model: Any) -> dict[str, Any]:
 
 
 def _process(model: Any) -> dict[str, Any]:
-    p = model.params_
+    p, inflation = model.params_, model.inflation_of(model.params_)
     D = p.decoder()
     size = sum(root.size for _, _, root in D.groups)
     terms = [
-        {"name": name, "numbers": t} for name, (_, t) in zip(D.kernel.names.split("+"), D.kernel.parts(), strict=True)
+        {"name": name, "numbers": np.array(t.values)} for name, t in zip(D.kernel.names, D.kernel.terms, strict=True)
     ]
     groups = [
         {"rows": np.arange(len(D.X)) if rows is None else rows, "columns": columns, "root": root}
@@ -120,5 +120,6 @@ def _process(model: Any) -> dict[str, Any]:
         "terms": terms,
         "noise": float(D.kernel.noise),
         "inflation": float(p.inflation),
+        "unknown": np.zeros(len(p.mu)) if inflation is None else sum(inflation.unknown_row[1:])[0],
         "groups": groups if size <= MOST_ROOTS else [],
     }

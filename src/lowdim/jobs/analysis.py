@@ -10,7 +10,7 @@ import numpy as np
 from lowdim.engine.fold import one_blas_thread
 from lowdim.jobs.analysis_base import Analysis as Analysis
 from lowdim.jobs.analysis_base import Settings as Settings
-from lowdim.jobs.ctrl_c import stopped_as_a_whole
+from lowdim.jobs.process import seldom_collected, stopped_as_a_whole
 from lowdim.judge.axes import AxisCard
 from lowdim.judge.axis_words import in_answers
 from lowdim.judge.budget import Counts, counts, usual_seconds
@@ -34,7 +34,6 @@ from lowdim.models.base.results import Posterior
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.arrays import ArraySource
-from lowdim.storage.memory import seldom_collected
 from lowdim.table.table import Table
 from lowdim.text.format import count, duration, parse_duration
 from lowdim.text.messages import error

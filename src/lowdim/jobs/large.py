@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import plan
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, run_stages
-from lowdim.jobs.ctrl_c import stopped_as_a_whole
+from lowdim.jobs.file_pieces import raw_pieces
+from lowdim.jobs.process import stopped_as_a_whole
 from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.filled_table import Fills, column_lines
 from lowdim.judge.fills.fills import FILL_SAMPLE, fill
@@ -42,7 +43,6 @@ from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.files.open import stream
-from lowdim.sources.files.text_pieces import raw_pieces
 from lowdim.sources.sinks import as_sink
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Chosen

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from lowdim.judge.rows.odd_rows import false_discovery
-from lowdim.maths.distances import moderate_unit
 from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.scale import moderate_scale
 from lowdim.text.format import count
 from lowdim.text.messages import Message, message
 
@@ -90,7 +90,7 @@ def _tests(X: Array, seen: Mask) -> tuple[list[tuple[int, int]], Array, Array]:
     """
     with_gaps = np.flatnonzero(~seen.all(axis=0))
     Y = np.where(seen.any(axis=0), X, 0.0)
-    Y = Y / moderate_unit(np.nanmax(np.abs(Y), axis=0, initial=0.0))
+    Y = Y * moderate_scale(np.nanmax(np.abs(Y), axis=0, initial=0.0))
     spread = np.nanstd(Y, axis=0)
     Z = np.where(seen, (Y - np.nanmean(Y, axis=0)) / np.where(spread > 0, spread, 1.0), 0.0)
     side = []

@@ -33,9 +33,9 @@ from lowdim.judge.rows.outlyingness import (
     similar_groups,
 )
 from lowdim.judge.rows.surprise import surprises
-from lowdim.maths.distances import moderate_unit
 from lowdim.maths.gaussian import posterior
 from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.maths.scale import moderate_scale
 from lowdim.maths.seeds import ROBUST_FIT
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -258,8 +258,8 @@ class _RobustTable(NamedTuple):
         seen = np.ones(x.shape, dtype=bool) if mask is None else mask
         centre, spread = robust_units(x, seen)
         tempered, levels = tempered_levels(x, seen)
-        unit = moderate_unit(np.abs(np.where(seen, x, 0.0)).max(axis=0, initial=0.0))
-        z = np.where(seen, (tempered / unit - centre / unit) / (spread / unit), 0.0)
+        scale = moderate_scale(np.abs(np.where(seen, x, 0.0)).max(axis=0, initial=0.0))
+        z = np.where(seen, (tempered * scale - centre * scale) / (spread * scale), 0.0)
         return cls(x, seen, z, centre, spread, levels, source.weight, q, standardize, seed)
 
     def some(self) -> _RobustTable:

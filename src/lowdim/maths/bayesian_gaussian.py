@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
-from lowdim.maths.gaussian import LOG_TWO_PI, Latent, Mask, Sums, design
-from lowdim.maths.linalg import Array, distinct, inverse_packed, lower, sign_rule, times_packed, unpack
+from lowdim.maths.gaussian import LOG_TWO_PI, Latent, Sums, design
+from lowdim.maths.linalg import Array, Mask, distinct, inverse_packed, lower, sign_rule, times_packed, unpack
 
 LEAST_SEEN = 1.0  # cells of a column whose noise is its own: less than one tells nothing of it
 

@@ -11,8 +11,8 @@ import scipy.sparse.linalg as spl
 from scipy.linalg.lapack import dpbtrf, dpbtrs
 from scipy.sparse import csgraph
 
-from lowdim.maths.distances import moderate_unit
 from lowdim.maths.linalg import Array, largest, sign_rule
+from lowdim.maths.scale import moderate_factor
 
 PASSES = 40  # the most products a Krylov basis may take; plans read it too
 
@@ -126,8 +126,8 @@ def solve(problem: Problem, k: int) -> Eigen:
     M, s = problem.matrix, problem.scale
     if s is not None:
         M = sp.csr_array(sp.diags_array(s) @ M @ sp.diags_array(s)) if sp.issparse(M) else M * s[:, None] * s
-    unit = float(moderate_unit(np.abs(M).max(initial=0.0))) if isinstance(M, np.ndarray) else 1.0
-    M = M if unit == 1.0 else M / unit  # residuals are squared
+    scale = moderate_factor(M) if isinstance(M, np.ndarray) else 1.0
+    M = M if scale == 1.0 else M * scale  # residuals are squared
     count = min(k + problem.skip, M.shape[0])
     t = None if problem.null is None else problem.null / np.linalg.norm(problem.null)
     if _by_products(problem, M, count):
@@ -141,7 +141,7 @@ def solve(problem: Problem, k: int) -> Eigen:
     off = float(np.linalg.norm(M @ V - V * values, axis=0).max(initial=0.0)) / (size or 1.0)
     if s is not None:
         V = V * s[:, None]
-    values, V = values[problem.skip :] * unit, V[:, problem.skip :]
+    values, V = values[problem.skip :] / scale, V[:, problem.skip :]
     return Eigen(values, V * sign_rule(V), off, solver)
 
 

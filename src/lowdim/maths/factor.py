@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.special import chdtrc
 
-from lowdim.maths.linalg import sign_rule
-
-Array = NDArray[np.float64]
+from lowdim.maths.linalg import Array, sign_rule
 
 _SMALLEST = 1e-10  # eigenvalues of R below this carry fewer than about four digits in double precision
 _GRADIENT = 1e-8  # stop: the criterion is then within about the square of this of its minimum

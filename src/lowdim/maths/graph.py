@@ -9,20 +9,22 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 from scipy.sparse import csgraph
 
-from lowdim.maths.eigen import DENSE_ROWS, Eigen, Problem, solve
-from lowdim.maths.linalg import Array, sign_rule, svd
-from lowdim.maths.neighbors import BLOCK_PAIRS, Indices, RowPairs, exact_distances, nearest, pair_distances
+from lowdim.maths.eigen import DENSE_ROWS, NULL_SHIFT, WIDE_GRAPH_STEPS, Eigen, Problem, solve, steps_across
+from lowdim.maths.linalg import Array, Index, sign_rule, svd
+from lowdim.maths.pairs import BLOCK_PAIRS, RowPairs, exact_distances, nearest, pair_distances
 
 SHORTEST_EDGE = 1e-300  # the length of an edge between equal rows: a stored zero would be no edge at all
+FEW_ROWS = 300  # rows up to which paths are found one by one
+MOST_JOINS = 4  # joins of an elimination over entries of the graph up to which it is the quicker way to all paths
 
 
-def components(G: Any) -> tuple[int, Indices]:
+def components(G: Any) -> tuple[int, Index]:
     """How many pieces the graph is in, and the piece of each row."""
     count, label = csgraph.connected_components(G, directed=False)
     return int(count), np.asarray(label, dtype=np.intp)
 
 
-def bridges(label: Indices, X: Array, *, known: bool = False) -> RowPairs:
+def bridges(label: Index, X: Array, *, known: bool = False) -> RowPairs:
     """The shortest edges that join all pieces (a minimum spanning tree of pieces), of rows X or `known` distances."""
     count = int(label.max()) + 1
     order = np.argsort(label, kind="stable")
@@ -46,7 +48,7 @@ def bridges(label: Indices, X: Array, *, known: bool = False) -> RowPairs:
     return RowPairs(i, j, X[i, j] if known else pair_distances(X, X, i, j))
 
 
-def _closest(a: Indices, b: Indices, X: Array, known: bool) -> tuple[int, int]:
+def _closest(a: Index, b: Index, X: Array, known: bool) -> tuple[int, int]:
     """The pair of rows, one of each piece, that are closest."""
     if known:
         at = np.unravel_index(int(np.argmin(X[np.ix_(a, b)])), (len(a), len(b)))
@@ -56,7 +58,7 @@ def _closest(a: Indices, b: Indices, X: Array, known: bool) -> tuple[int, int]:
     return int(a[neighbours.row[best, 0]]), int(b[best])
 
 
-def by_size(label: Indices) -> tuple[Indices, Indices]:
+def by_size(label: Index) -> tuple[Index, Index]:
     """Pieces numbered from the largest down, equals by their first row; the new numbers and the sizes."""
     size = np.bincount(label)
     order = np.argsort(-size, kind="stable")
@@ -92,7 +94,7 @@ def laplacian(W: Any) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(degrees(W)) - W)
 
 
-def rows_of(W: sp.csr_array) -> Indices:
+def rows_of(W: sp.csr_array) -> Index:
     """The row of each stored entry."""
     return np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
 
@@ -101,9 +103,57 @@ def degrees(W: Any) -> Array:
     return np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
 
 
-def path_lengths(G: sp.csr_array, start: Indices | None = None) -> Array:
+def path_lengths(G: sp.csr_array, start: Index | None = None) -> Array:
     """Lengths of the shortest paths from the given rows (all by default) to every row; infinite across pieces."""
     return np.asarray(csgraph.dijkstra(G, indices=start), dtype=np.float64)  # it goes both ways already: no copy
+
+
+def all_path_lengths(G: sp.csr_array) -> Array:
+    """Lengths of the shortest paths between all rows; infinite across pieces."""
+    order = elimination(G) if G.shape[0] > FEW_ROWS else None
+    return path_lengths(G) if order is None else _lengths_by_elimination(G, *order)
+
+
+def elimination(G: sp.csr_array) -> tuple[Index, list[Index]] | None:
+    """An order of rows, and the later rows that each is joined to once all before it are taken out.
+
+    Whoever is taken out leaves its neighbours joined to each other. The order is the one in which a sparse matrix is
+    factorised, the joins are its factor; None where there are too many, as in graphs that fill many dimensions.
+    """
+    n = G.shape[0]
+    if steps_across(G) <= WIDE_GRAPH_STEPS:
+        return None
+    joined = laplacian(sp.csr_array((np.ones(G.nnz), G.indices, G.indptr), shape=G.shape))
+    positive, how = sp.csc_array(joined + NULL_SHIFT * sp.eye_array(n)), {"SymmetricMode": True}
+    lu = spl.splu(positive, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=how)
+    if lu.L.nnz > MOST_JOINS * G.nnz or not np.array_equal(lu.perm_r, lu.perm_c):
+        return None
+    L = sp.csc_array(lu.L)
+    L.sort_indices()
+    return np.argsort(lu.perm_c), [L.indices[L.indptr[v] + 1 : L.indptr[v + 1]] for v in range(n)]
+
+
+def _lengths_by_elimination(G: sp.csr_array, order: Index, later: list[Index]) -> Array:
+    """Lengths of all paths: shortest through rows taken out before, then row by row, the last first.
+
+    All paths from a row to those after it go by way of the later rows it is joined to: their lengths are known by then.
+    """
+    n = len(order)
+    D = np.full((n, n), np.inf)
+    place = np.empty(n, dtype=np.intp)
+    place[order] = np.arange(n)
+    D[place[rows_of(G)], place[G.indices]] = G.data
+    np.fill_diagonal(D, 0.0)
+    flat = D.reshape(-1)
+    for v, u in enumerate(later):
+        at, step = u[:, None] * n + u.astype(np.intp), D[v, u]
+        flat[at] = np.minimum(flat[at], step[:, None] + step)
+    for v in range(n - 1, -1, -1):
+        if len(later[v]):
+            beyond = D[later[v], v + 1 :]
+            beyond += D[v, later[v], None]
+            D[v, v + 1 :] = D[v + 1 :, v] = beyond.min(axis=0)
+    return D.take(place, axis=0).take(place, axis=1)
 
 
 def matrix_of(pairs: RowPairs, values: Array, n: int) -> sp.csr_array:
@@ -118,7 +168,7 @@ def both_ways(pairs: RowPairs, n: int) -> sp.csr_array:
     return sp.csr_array(G.maximum(G.T))
 
 
-def spread_rows(G: sp.csr_array, count: int) -> tuple[Indices, Array]:
+def spread_rows(G: sp.csr_array, count: int) -> tuple[Index, Array]:
     """Rows far from each other, each the farthest from those before by way of the graph; and those path lengths.
 
     The first is the row with the longest edges.

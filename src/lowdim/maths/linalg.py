@@ -1,4 +1,4 @@
-"""Small linear algebra: signs, packed triangles, many little inverses at once."""
+"""Small linear algebra: signs, packed triangles, many little inverses at once, floored spectra and roots."""
 
 from __future__ import annotations
 
@@ -149,10 +149,37 @@ def times_packed(A: Array, b: Array) -> Array:
     return out
 
 
+def quadratic_forms(packed: Array, W: Array) -> Array:
+    """w'C w of n packed symmetric matrices, n x q(q+1)/2, and the m rows of W (m x q): n x m."""
+    i, j = lower(W.shape[1])
+    return packed @ (W[:, i] * W[:, j] * np.where(i == j, 1.0, 2.0)).T
+
+
+def floored_eigh(C: Array, least: Array | float = 0.0) -> tuple[Array, Array]:
+    """Eigenvalues of one symmetric matrix or many, rising, none below `least`, and their eigenvectors.
+
+    By default what rounding put below zero counts as zero.
+    """
+    values, U = np.linalg.eigh(C)
+    return np.maximum(values, least), U
+
+
+def floored(C: Array, least: float) -> Array:
+    """A covariance with no direction below `least`: of all such, the likeliest where C is what was seen."""
+    values, U = floored_eigh((C + C.T) / 2.0, least)
+    return (U * values) @ U.T
+
+
 def root(P: Array) -> Array:
     """The symmetric square root of a positive semi-definite matrix."""
-    values, U = np.linalg.eigh(P)
-    return np.asarray((U * np.sqrt(np.maximum(values, 0.0))) @ U.T)
+    values, U = floored_eigh(P)
+    return (U * np.sqrt(values)) @ U.T
+
+
+def half_root(C: Array) -> Array:
+    """F with F F' = C, for one covariance or many: F times standard normal numbers has covariance C."""
+    values, U = floored_eigh(C)
+    return U * np.sqrt(values)[..., None, :]
 
 
 def align(W: Array, target: Array) -> Array:
@@ -162,11 +189,8 @@ def align(W: Array, target: Array) -> Array:
 
 
 def root_times(C: Array, normal: Array) -> Array:
-    """Vectors with these covariances from standard normal ones."""
-    if C.shape[-1] == 0:
-        return normal
-    values, U = np.linalg.eigh(C)
-    return np.asarray((U @ (np.sqrt(np.maximum(values, 0.0)) * normal)[:, :, None])[:, :, 0])
+    """Vectors with these covariances from standard normal ones, a row each."""
+    return (half_root(C) @ normal[:, :, None])[:, :, 0]
 
 
 def largest(C: Array, k: int) -> tuple[Array, Array]:

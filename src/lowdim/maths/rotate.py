@@ -6,12 +6,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import block_diag
 
-from lowdim.maths.linalg import sign_rule
-
-Array = NDArray[np.float64]
+from lowdim.maths.linalg import Array, sign_rule
 
 METHODS = ("varimax", "quartimax", "promax", "oblimin")
 _STARTS = 4  # turned starts beside the principal axes: cheap insurance against a poorer optimum

@@ -12,21 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from lowdim.maths import distances
+from lowdim.maths import pairs
 from lowdim.maths import rotate as rotations
 from lowdim.maths.linalg import Array
+from lowdim.maths.scale import moderate_factor
 from lowdim.models.base.results import in_range
-from lowdim.sources.matrices import complete_matrix
-from lowdim.sources.views import powers_of_two
+from lowdim.sources.arrays import complete_matrix
 from lowdim.text.messages import error
 
 NEEDS_ALL = "a rotation needs every cell"
-
-
-def _moderate(*tables: Array) -> float:
-    """The power of two that brings the largest cell of these tables near one; 1 where it is moderate."""
-    size = max(float(np.abs(table).max(initial=0.0)) for table in tables)
-    return float(powers_of_two(np.array([size]), True)[0])
 
 
 def _back(values: Any, unit: float, what: str) -> Array:
@@ -41,7 +35,7 @@ def rotate(loadings: Any, method: str = "varimax", **options: Any) -> rotations.
     if method not in rotations.METHODS:
         raise error("LD210", option="method", value=method, allowed=" or ".join(map(repr, rotations.METHODS)))
     W = complete_matrix(loadings, "rotate", NEEDS_ALL)
-    unit = _moderate(W)
+    unit = moderate_factor(W)
     turned = rotations.rotate(W * unit, method, **options)
     return turned._replace(loadings=_back(turned.loadings, unit, "Loadings"))
 
@@ -52,7 +46,7 @@ def procrustes(X: Any, target: Any, *, scaling: bool = True, reflection: bool = 
     P, Y = (complete_matrix(table, "procrustes", NEEDS_ALL) for table in (X, target))
     if P.shape != Y.shape:
         raise error("LD210", option="target", value=f"a table of {Y.shape}", allowed=f"a table of {P.shape}, as X is")
-    own, other = (_moderate(P), _moderate(Y)) if scaling else (_moderate(P, Y),) * 2
+    own, other = (moderate_factor(P), moderate_factor(Y)) if scaling else (moderate_factor(P, Y),) * 2
     found = rotations.procrustes(P * own, Y * other, scaling=scaling, reflection=reflection)
     return found._replace(
         aligned=_back(found.aligned, other, "Places"),
@@ -61,23 +55,23 @@ def procrustes(X: Any, target: Any, *, scaling: bool = True, reflection: bool = 
     )
 
 
-@wraps(distances.to_squared_distances)
+@wraps(pairs.to_squared_distances)
 def to_squared_distances(K: Any) -> Array:
     """`lowdim.to_squared_distances`: of any table of similarities."""
-    return _of_pairs(distances.to_squared_distances, K, "similarities")
+    return _of_pairs(pairs.to_squared_distances, K, "similarities")
 
 
-@wraps(distances.to_similarities)
+@wraps(pairs.to_similarities)
 def to_similarities(D: Any) -> Array:
     """`lowdim.to_similarities`: of any table of squared distances."""
-    return _of_pairs(distances.to_similarities, D, "distances")
+    return _of_pairs(pairs.to_similarities, D, "distances")
 
 
 def _of_pairs(f: Callable[[Array], Array], X: Any, what: str) -> Array:
     """f of a complete matrix of pairs; f of a multiple is that multiple."""
-    pairs = complete_matrix(X, f.__name__, "every pair has one number")
-    if pairs.shape[0] != pairs.shape[1]:
-        problem = f"its shape is {pairs.shape}, and it is not square"
+    table = complete_matrix(X, f.__name__, "every pair has one number")
+    if table.shape[0] != table.shape[1]:
+        problem = f"its shape is {table.shape}, and it is not square"
         raise error("LD410", what=what, problem=problem, case="not square")
-    unit = _moderate(pairs)
-    return _back(f(pairs * unit), unit, "Numbers")
+    unit = moderate_factor(table)
+    return _back(f(table * unit), unit, "Numbers")

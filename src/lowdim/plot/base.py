@@ -156,7 +156,7 @@ class Plot:
                 # a creation date would make the same plot differ from one day to the next
                 bare = {"CreationDate": None} if path.suffix == ".pdf" else {}
                 with style():
-                    self.figure.savefig(temporary, dpi=150, metadata=bare)
+                    self.figure.savefig(temporary, format=path.suffix[1:], dpi=150, metadata=bare)
         return path
 
     def columns(self) -> dict[str, np.ndarray]:

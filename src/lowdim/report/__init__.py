@@ -42,9 +42,9 @@ def time_of_day() -> str:
 
 def report_html(analysis: Analysis, *, rows: bool = True, when: str = "") -> str:
     """The report as text."""
+    from lowdim.jobs.process import seldom_collected
     from lowdim.plot.base import style
     from lowdim.report.page import page
-    from lowdim.storage.memory import seldom_collected
 
     with seldom_collected(), style():  # once for all plots
         return render("report.html", page=page(analysis, rows), when=when)

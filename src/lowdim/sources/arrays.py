@@ -1,10 +1,11 @@
-"""Sources in memory: arrays, masked arrays, sparse matrices, memory maps; and the way to all others."""
+"""Sources in memory: arrays, masked arrays, memory maps, sparse matrices, data frames; and the way to all others."""
 
 from __future__ import annotations
 
 import sys
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
-from lowdim.sources.source import Source
+from lowdim.sources.files.base import check_unchanged, stamp
+from lowdim.sources.source import Block, Rows, Source
+from lowdim.sources.views import gather
 from lowdim.text.messages import error
 
+GAP_TYPES = ("NAType", "NaTType", "NoneType")
 SPARSE_SHARE = 0.1  # up to this share of stored cells a sparse matrix is worked on as it is
+MOST_WEIGHT = 1e100  # what weights add up to at most; a smaller share of the whole than one by this counts for nothing
 
 
 class ArraySource(Source):
@@ -25,10 +30,36 @@ class ArraySource(Source):
         super().__init__(values.shape, **where)
         self.values, self.seen = values, seen
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         with np.errstate(over="ignore"):  # a long double beyond a double is infinite, and refused as such
             values = np.ascontiguousarray(self.values[rows], dtype=np.float64)
         return values, None if self.seen is None else np.ascontiguousarray(self.seen[rows])
+
+
+class MappedSource(ArraySource):
+    """A memory map: its file must not change between two passes."""
+
+    def __init__(self, values: NDArray[Any], seen: Mask | None, path: Path, **where: Any) -> None:
+        super().__init__(values, seen, **where)
+        self.path, self.stamp = path, stamp(path)
+
+    def unchanged(self, where: str = "") -> None:
+        check_unchanged([self.path], [self.stamp], where)
+
+    def fingerprint(self) -> str:
+        """By the file's state; its first and last rows tell of another part of the same file."""
+        return f"{tuple(self.stamp)} {super().fingerprint()}"
+
+
+def array_source(values: NDArray[Any], seen: Mask | None, where: dict[str, Any]) -> ArraySource:
+    """An array; a memory map, or a view of one, is watched as long as its file is there."""
+    base: Any = values
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    path = None if base is None or base.filename is None else Path(base.filename)
+    if path is None or not path.exists():
+        return ArraySource(values, seen, columns=None, **where)
+    return MappedSource(values, seen, path, columns=None, **where)
 
 
 class SparseSource(Source):
@@ -46,7 +77,7 @@ class SparseSource(Source):
                 (np.ones(self.values.nnz, dtype=bool), self.values.indices, self.values.indptr), values.shape
             )
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         values = self.values[rows].toarray().astype(np.float64)
         return values, self.pattern[rows].toarray() if self.gaps else None
 
@@ -58,12 +89,31 @@ class SparseSource(Source):
         often = np.bincount(self.values.indices, minlength=self.d).max(initial=0)
         return bool(2 * often <= self.n and np.isfinite(self.values.data).all())
 
-    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+    def stored(self, rows: Rows) -> Any:
         return self.values[rows].astype(np.float64, copy=False)
 
     @property
     def per_row(self) -> float:
         return float(self.values.nnz / max(self.n, 1))
+
+
+class ArrowSource(Source):
+    """An Arrow table (polars, pyarrow, anything with `__arrow_c_stream__`), converted a tile at a time."""
+
+    def __init__(self, table: Any, **where: Any) -> None:
+        super().__init__(table.shape, columns=tuple(table.column_names), **where)
+        self.table = table
+
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
+        import pyarrow as pa
+
+        part = (
+            self.table.slice(rows.start, rows.stop - rows.start) if isinstance(rows, slice) else self.table.take(rows)
+        )
+        values = np.empty(part.shape, dtype=np.float64)
+        for j, column in enumerate(part.columns):
+            values[:, j] = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy()
+        return values, None
 
 
 def as_source(
@@ -94,6 +144,7 @@ def as_source(
     if isinstance(X, Source):
         return X if weight is None else X.weighted(check_weight(weight, X.n))
     if isinstance(X, str | PathLike):
+        # The readers of files rest on this module, and on all of `table`: a fifth of a second that arrays do not need.
         from lowdim.sources.files.open import stream
 
         return stream(X, zeros=zeros, weight=weight, tile=tile, block_tiles=block_tiles)
@@ -121,54 +172,106 @@ def check_tiles(tile: int | None, block_tiles: int | None) -> None:
 
 def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
     if type(X).__module__.partition(".")[0] == "dask":
-        from lowdim.sources.dask.source import open_dask
+        from lowdim.sources.dask.source import open_dask  # which is made of this module
 
         return open_dask(X, where)
     pandas = sys.modules.get("pandas")
     if sp.issparse(X):
-        return SparseSource(check_real(X, None), zeros, columns=None, **where)
+        return SparseSource(check_real(X), zeros, columns=None, **where)
     if isinstance(X, np.ma.MaskedArray):
-        values = check_real(np.asarray(X.data), None)
-        return ArraySource(values, ~np.ma.getmaskarray(X), columns=None, **where)
+        values = check_real(np.asarray(X.data))
+        return array_source(values, ~np.ma.getmaskarray(X), where)
     if pandas is not None and isinstance(X, pandas.DataFrame):
-        from lowdim.sources.data_frames import from_pandas
-
         return from_pandas(X, where)
     if pandas is not None and isinstance(X, pandas.Series):
         raise error("LD100", shape=X.shape)
     if not isinstance(X, np.ndarray) and callable(getattr(X, "__arrow_c_stream__", None)):
-        from lowdim.sources.data_frames import from_arrow
-
         return from_arrow(X, where)
     if isinstance(X, bytes | dict | set) or X is None:
         raise error("LD101", type=type(X).__name__)
-    return ArraySource(check_real(_array(X), None), columns=None, **where)
-
-
-def _array(X: Any) -> NDArray[Any]:
-    """X as NumPy reads it; what NumPy can make nothing of is no table."""
     try:
         array = np.asarray(X)
     except ValueError as problem:  # rows of different lengths
         raise error("LD101", f"NumPy says: {problem}"[:200], type=type(X).__name__) from None
-    if array.ndim == 0 and array.dtype.kind == "O":
+    if array.ndim == 0 and array.dtype.kind == "O":  # NumPy can make nothing of it
         raise error("LD101", type=type(X).__name__)
-    return array
+    return array_source(check_real(array), None, where)
 
 
-def check_real(X: Any, columns: tuple[str, ...] | None) -> Any:
+def from_pandas(X: Any, where: dict[str, Any]) -> Source:
+    """A pandas data frame of numbers."""
+    columns = tuple(str(name) for name in X.columns)
+    kinds = [str(dtype) for dtype in X.dtypes]
+    for j, (dtype, kind) in enumerate(zip(X.dtypes, kinds, strict=True)):
+        letter = getattr(dtype, "kind", "O")
+        if letter == "c":
+            raise error("LD102", column=f"column '{columns[j]}'")
+        if letter not in "biuf" and kind != "object":
+            raise error("LD104", column=columns[j], type=kind, python="")
+    if "object" in kinds:
+        values = (
+            np.column_stack(
+                [objects_as_numbers(X.iloc[:, j].to_numpy(dtype=object), columns[j]) for j in range(len(columns))]
+            )
+            if columns
+            else np.empty(X.shape)
+        )
+    else:
+        values = X.to_numpy(dtype=np.float64, na_value=np.nan) if len(columns) else np.empty(X.shape)
+    return ArraySource(values, columns=columns, **where)
+
+
+def from_arrow(X: Any, where: dict[str, Any]) -> Source:
+    """Whatever hands out an Arrow stream of numbers."""
+    import pyarrow as pa
+
+    try:
+        table = pa.table(X)
+    except pa.ArrowInvalid:  # a Series: one column is no table
+        raise error("LD100", shape=(len(X),)) from None
+    number = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_null)
+    for field in table.schema:
+        if not any(is_kind(field.type) for is_kind in number):
+            raise error("LD104", column=field.name, type=str(field.type), python="")
+    return ArrowSource(table, **where)
+
+
+def objects_as_numbers(column: NDArray[Any], name: str, first: int = 0) -> Array:
+    """A column of Python objects as numbers; None, NA and NaT are gaps, text is refused."""
+    values = np.empty(len(column))
+    for i, cell in enumerate(column):
+        where = f"row {first + i + 1}: {str(cell)[:40]!r}"
+        if isinstance(cell, str | bytes):
+            raise error("LD104", where, column=name, type="text", python="")
+        if isinstance(cell, complex):
+            raise error("LD102", where, column=f"column '{name}'")
+        try:
+            values[i] = np.nan if type(cell).__name__ in GAP_TYPES else float(cell)
+        except OverflowError:
+            raise error("LD150", where, value="too large for a double", column=name) from None
+        except (TypeError, ValueError) as problem:
+            raise error(
+                "LD104", where, column=name, type=type(cell).__name__, python=f" (Python says: {problem})"
+            ) from None
+    return values
+
+
+def check_real(X: Any) -> Any:
     """The array itself if it is a table of real numbers, else the error that says why not."""
-    if X.ndim != 2:
-        raise error("LD100", shape=X.shape)
-    if X.dtype.kind == "c":
-        raise error("LD102", column="the array")
-    if X.dtype.kind == "O" and not sp.issparse(X):
-        from lowdim.sources.data_frames import objects_as_numbers
-
+    if X.ndim == 2 and X.dtype.kind == "O" and not sp.issparse(X):
         return np.column_stack([objects_as_numbers(X[:, j], f"c{j + 1}") for j in range(X.shape[1])]) if X.size else X
-    if X.dtype.kind not in "biuf":
-        raise error("LD104", column="c1", type=str(X.dtype), python="")
+    check_kind(X.shape, X.dtype)
     return X
+
+
+def check_kind(shape: tuple[int, ...], kind: Any) -> None:
+    """Two dimensions of real numbers, or the error that says what else it is."""
+    if len(shape) != 2:
+        raise error("LD100", shape=shape)
+    if kind.kind == "c":
+        raise error("LD102", column="the array")
+    if kind.kind not in "biuf":
+        raise error("LD104", column="c1", type=str(kind)[:60], python="")
 
 
 def check_weight(weight: Any, n: int) -> Array | None:
@@ -192,4 +295,35 @@ def check_weight(weight: Any, n: int) -> Array | None:
         )
     if n and not w.any():
         raise error("LD230", problem="all weights are zero", n=n)
-    return w
+    # squares of rows are multiplied by weights and divided by their sum: all of it has to stay a double
+    with np.errstate(over="ignore"):
+        total = float(w.sum())
+    if n and not 1.0 / MOST_WEIGHT <= total <= MOST_WEIGHT:
+        raise error("LD230", problem=f"they add up to {total:.0e}, out of a range of 1e-100 to 1e100", n=n)
+    return np.where(w < total / MOST_WEIGHT, 0.0, w)
+
+
+# whole tables, for the functions that are given a matrix and not a table to be walked --------------------------
+def in_columns(X: Any) -> Any:
+    """A table as it is; one column that is given as an array, a list or a Series, as a table of it."""
+    flat = getattr(X, "ndim", 0) == 1 or (isinstance(X, list | tuple) and bool(X) and not np.iterable(X[0]))
+    return np.asarray(X)[:, None] if flat else X
+
+
+def as_matrix(X: Any, least: int = 1) -> Array:
+    """Any table as an array of float64, gaps as NaN; what is no table, or has fewer rows, is refused."""
+    source = as_source(X)
+    if source.n < least:
+        raise error("LD160", n=source.n, least=least)
+    x, mask = gather(source)
+    return Block(x, mask).with_nan
+
+
+def complete_matrix(X: Any, job: str, why: str, least: int = 1) -> Array:
+    """`as_matrix` of a table without gaps; the first gap is named."""
+    x = as_matrix(X, least)
+    if np.isnan(x).any():
+        row, column = np.argwhere(np.isnan(x))[0]
+        fix = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X)"
+        raise error("LD163", f"row {row + 1}, column {column + 1}", job=job, why=why, fix=fix)
+    return x

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
-from lowdim.sources.arrays import ArraySource, as_source, check_weight
-from lowdim.sources.data_frames import GAP_TYPES, objects_as_numbers
+from lowdim.sources.arrays import GAP_TYPES, ArraySource, as_source, check_weight, objects_as_numbers
 from lowdim.sources.source import Source
 from lowdim.text.labels import are_numbers, as_spelt, label_places, unseen_labels
 from lowdim.text.messages import error, warn
@@ -70,18 +69,15 @@ def labels_of(source: Source) -> tuple[tuple[Labels, ...], tuple[bool, ...]]:
     leaf = source.leaf
     if not isinstance(leaf, CodedSource):
         return ((),) * source.d, (False,) * source.d
-    by_name = dict(zip(leaf.columns, zip(leaf.labels, leaf.ordered, strict=True), strict=True))
-    labels, ordered = zip(*(by_name[name] for name in source.columns), strict=True)
-    return tuple(labels), tuple(ordered)
+    places = [leaf.columns.index(name) for name in source.columns]
+    return tuple(leaf.labels[j] for j in places), tuple(leaf.ordered[j] for j in places)
 
 
 def whole_columns(source: Source) -> tuple[bool, ...]:
     """Which columns of such a source are of a type that holds whole numbers only."""
     leaf = source.leaf
-    if not isinstance(leaf, CodedSource):
-        return (False,) * source.d
-    by_name = dict(zip(leaf.columns, leaf.whole, strict=True))
-    return tuple(by_name[name] for name in source.columns)
+    whole = dict(zip(leaf.columns, leaf.whole, strict=True)) if isinstance(leaf, CodedSource) else {}
+    return tuple(whole.get(name, False) for name in source.columns)
 
 
 def _recoded(column: CodedColumn, labels: Labels, name: str) -> CodedColumn:
@@ -350,21 +346,32 @@ def _arrow_filled(X: Any, columns: dict[str, tuple[Array, Labels]], gaps_only: b
 
 def _cells(column: Any, values: Array, labels: Labels, gaps_only: bool) -> tuple[list[Any], bool]:
     """The cells of an Arrow column as Python has them, gaps filled; and whether its type can hold them."""
+    old = column.to_pylist()
+    seen = [cell for cell in old if not _is_gap(cell)]
+    fills, same_type = _fills(values, labels, _letter(column.type), seen)
+    cells = [fill if not gaps_only or _is_gap(cell) else cell for cell, fill in zip(old, fills, strict=True)]
+    mixed = not same_type and gaps_only and seen  # labels beside numbers: text holds both
+    return ([str(cell) for cell in cells] if mixed else cells), same_type
+
+
+def _letter(kind: Any) -> str:
+    """What an Arrow type holds: truth values (b), whole numbers (i), numbers (f), nothing at all (""), else objects."""
     import pyarrow.types as t
 
-    old = column.to_pylist()
-    kind = column.type.value_type if t.is_dictionary(column.type) else column.type
-    letter = "b" if t.is_boolean(kind) else "i" if t.is_integer(kind) else "f" if t.is_floating(kind) else "O"
-    seen = [cell for cell in old if not _is_gap(cell)]
-    same_type = not labels or (bool(seen) and _holds(labels, letter) if letter != "O" else not t.is_null(kind))
-    if labels and same_type:
-        labels = as_spelt(dict.fromkeys(seen), labels) if letter == "O" else _in_numbers(labels, letter)
-    new = decoded(values, labels).tolist() if labels else values.tolist()
-    if letter == "i" and same_type:
-        new = [round(cell) for cell in new]
-    cells = [fill if not gaps_only or _is_gap(cell) else cell for cell, fill in zip(old, new, strict=True)]
-    mixed = not same_type and gaps_only and seen
-    return ([str(cell) for cell in cells] if mixed else cells), same_type
+    kind = kind.value_type if t.is_dictionary(kind) else kind
+    letters = {"b": t.is_boolean, "i": t.is_integer, "f": t.is_floating, "": t.is_null}
+    return next((letter for letter, is_kind in letters.items() if is_kind(kind)), "O")
+
+
+def _fills(values: Array, labels: Labels, letter: str, seen: list[Any]) -> tuple[list[Any], bool]:
+    """Numbers as cells of a column of such a type, beside those that are there; and whether it can hold them."""
+    if not labels:
+        return decoded(values, (), whole=letter == "i").tolist(), True
+    if letter == "O":  # text: a label as the column itself spells it
+        return decoded(values, as_spelt(dict.fromkeys(seen), labels)).tolist(), True
+    if seen and _holds(labels, letter):
+        return decoded(values, _in_numbers(labels, letter)).tolist(), True
+    return decoded(values, labels).tolist(), False
 
 
 def _polars_series(like: Any, cells: list[Any], labels: Labels, same_type: bool) -> Any:

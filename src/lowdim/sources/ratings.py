@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Source
+from lowdim.sources.source import Block, Source
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, Message, error
 
@@ -47,7 +47,7 @@ class Ratings(Source):
         super().__init__(matrix.shape, None, tile=tile)
         self.matrix, self.users, self.items = matrix, users, items
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: slice | Index) -> tuple[Array, Mask | None]:
         part = self.matrix[rows]
         seen = sp.csr_array((np.ones(part.nnz, dtype=bool), part.indices, part.indptr), shape=part.shape)
         return part.toarray().astype(np.float64), seen.toarray()
@@ -60,7 +60,7 @@ class Ratings(Source):
         parts = (self.matrix.data[cells], self.matrix.indices[cells], (ptr - ptr[0]).astype(self.matrix.indices.dtype))
         return RatingBlock(sp.csr_array(parts, shape=(end - begin, self.d)), begin)
 
-    def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    def places(self) -> tuple[Index, Index, Array]:
         """User, item and value of every rating, by places."""
         rows = np.repeat(np.arange(self.n), np.diff(self.matrix.indptr))
         return rows, self.matrix.indices.astype(np.intp), self.matrix.data.astype(np.float64)
@@ -69,8 +69,8 @@ class Ratings(Source):
 class Triples(NamedTuple):
     """Columns of a table of ratings: places of users and items (-1 = not known), their ids, and the values."""
 
-    u: NDArray[np.intp]
-    i: NDArray[np.intp]
+    u: Index
+    i: Index
     users: Ids
     items: Ids
     values: Array
@@ -202,7 +202,7 @@ def _values(column: Any, name: str) -> Array:
     return np.asarray(values, dtype=np.float64)
 
 
-def _places(column: Any, name: str, side: str, known: Ids) -> tuple[NDArray[np.intp], Ids]:
+def _places(column: Any, name: str, side: str, known: Ids) -> tuple[Index, Ids]:
     """The place of each row's id among the known ones, or among all of the column in their order."""
     if column.null_count:
         row = int(np.argmax(np.asarray(column.is_null().to_numpy())))
@@ -211,7 +211,7 @@ def _places(column: Any, name: str, side: str, known: Ids) -> tuple[NDArray[np.i
     if not len(column):
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64) if known is None else known
     words = as_ids(coded.dictionary, name, side)
-    rank: NDArray[np.intp]
+    rank: Index
     if known is None:
         order = np.argsort(words, kind="stable")
         rank, known = np.empty(len(words), dtype=np.intp), words[order]
@@ -249,7 +249,7 @@ def _whole(words: NDArray[Any]) -> bool:
         return False
 
 
-def look_up(words: NDArray[Any], known: NDArray[Any]) -> NDArray[np.intp]:
+def look_up(words: NDArray[Any], known: NDArray[Any]) -> Index:
     """The place of each id among the known ones; -1 where it is none of them."""
     if words.dtype != known.dtype and len(words):  # 7 and "7" name the same user
         if known.dtype == object:
@@ -290,7 +290,7 @@ def _of_triples(t: Triples, duplicates: str, shape: tuple[int, int] | None = Non
     return Ratings(_clean(matrix), t.users, t.items)
 
 
-def _twice(t: Triples, u: NDArray[np.intp], i: NDArray[np.intp], new: Mask, rows: NDArray[np.intp]) -> Exception:
+def _twice(t: Triples, u: Index, i: Index, new: Mask, rows: Index) -> Exception:
     """The error that names the first pair that was rated more than once."""
     at = int(np.argmin(new)) - 1
     same = rows[(u == u[at]) & (i == i[at])]
@@ -300,17 +300,17 @@ def _twice(t: Triples, u: NDArray[np.intp], i: NDArray[np.intp], new: Mask, rows
     return error("LD271", where, user=user, item=item, times="twice" if len(same) == 2 else f"{len(same)} times")
 
 
+def stored_cells(block: Block) -> sp.csr_array:
+    """The seen cells of a block of rows."""
+    rows, cols = np.nonzero(block.seen)
+    ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=block.rows)))
+    return sp.csr_array((block.x[rows, cols], cols.astype(np.int32), ptr), shape=block.x.shape)
+
+
 def _dense(source: Source) -> sp.csr_array:
     """The seen cells of a table, a block at a time."""
-    parts = []
-    for at in range(source.n_blocks):
-        block = source.block(at)
-        if isinstance(block, RatingBlock):
-            parts.append(block.X)
-            continue
-        rows, cols = np.nonzero(np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask)
-        ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=block.rows)))
-        parts.append(sp.csr_array((block.x[rows, cols], cols.astype(np.int32), ptr), shape=block.x.shape))
+    blocks = (source.block(at) for at in range(source.n_blocks))
+    parts = [block.X if isinstance(block, RatingBlock) else stored_cells(block) for block in blocks]
     return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array((source.n, source.d))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from lowdim.maths.linalg import Array
+from lowdim.sources.files.sinks import file_sink
 from lowdim.text.messages import error
 
 
@@ -64,6 +65,4 @@ def as_sink(out: Array | str | PathLike[str] | Sink | None, n: int, names: tuple
         return ArraySink(n, out)
     if not isinstance(out, str | PathLike):
         return out
-    from lowdim.sources.files.sinks import file_sink
-
     return file_sink(out, n, names)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
 from lowdim.text.messages import LowdimError, error
@@ -20,6 +19,7 @@ from lowdim.text.messages import LowdimError, error
 TILE_CELLS = 2**20  # 8 MB of float64: a tile stays in the last-level cache while BLAS works on it
 TILE_ROWS = (256, 8192)  # fewer rows waste BLAS, more waste the cache in row-wise E-steps
 KEEP_CELLS = 2**22  # up to 32 MB of finished blocks are kept between passes
+Rows = slice | Index  # which rows of a table
 
 
 class Block(NamedTuple):
@@ -128,7 +128,7 @@ class Source(ABC):
         self._kept: dict[int, Block] = {}
 
     @abstractmethod
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         """These rows as float64, gaps as NaN or, where a mask is given, marked False in it."""
 
     @property
@@ -184,7 +184,7 @@ class Source(ABC):
         """Whether `leaf.stored(rows)` gives the few cells that are not zero."""
         return False
 
-    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+    def stored(self, rows: Rows) -> Any:
         """These rows as a CSR matrix, where the source is sparse."""
         raise NotImplementedError
 
@@ -208,6 +208,10 @@ class Source(ABC):
         They lie in the folder given or a temporary one, and are removed at the end.
         """
         return nullcontext()
+
+    def unchanged(self, where: str = "") -> None:
+        """Asked before each walk: a table that is no longer what it was refuses to go on."""
+        return  # what lies in memory is the caller's own to change
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": {}}  # what is sent to another machine is the way to the rows
@@ -234,12 +238,12 @@ class Source(ABC):
         rows = evenly_spread(self.n, k) if rng is None else np.sort(rng.choice(self.n, k, replace=False))
         return self.block_of(rows)
 
-    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+    def block_of(self, rows: Rows, start: int = 0) -> Block:
         """These rows as a finished block: gaps found and zeroed, infinite cells refused, weights beside them."""
         values, mask = self.read(rows)
         return as_block(values, mask, self.weights(rows), start, rows, self.columns)
 
-    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+    def weights(self, rows: Rows) -> Array | None:
         """How often each of these rows counts."""
         return None if self.weight is None else self.weight[rows]
 
@@ -256,7 +260,7 @@ def as_block(
     mask: Mask | None,
     weight: Array | None,
     start: int,
-    rows: slice | NDArray[np.intp],
+    rows: Rows,
     columns: tuple[str, ...],
 ) -> Block:
     """The block of raw values: gaps found and zeroed, infinite cells refused."""

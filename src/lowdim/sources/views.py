@@ -1,22 +1,22 @@
-"""A table seen another way: in other units, some columns, a few rows, turned on its side, or beside another."""
+"""A table seen another way: in other units, some of its columns, by its stored cells, or beside another table."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
-from lowdim.sources.source import Block, Source
+from lowdim.maths.scale import LARGEST, moderate_scale
+from lowdim.sources.source import Block, Header, Rows, Source
+from lowdim.text.messages import error
 
-LARGEST_DOUBLE = float(np.finfo(float).max)
 STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
 FRAME_ROWS = 256  # rows that set the origin; the mean of so many lies within sd/16 of the truth
-MODERATE_SIZE = 2.0**200  # sizes within 1/this .. this square and sum without leaving double precision
 FAR_FROM_ZERO = 2.0**1020  # numbers beyond this may differ by more than a double can hold
 HUGE_SCALE = 2.0**-900  # the scale of tables whose cells lie so near the end of double precision that sums may pass it
 
@@ -50,12 +50,12 @@ class Frame(NamedTuple):
         if self.scale.min(initial=1.0) > HUGE_SCALE:
             return z / self.scale + self.shift
         with np.errstate(over="ignore"):
-            return np.clip(z / self.scale + self.shift, -LARGEST_DOUBLE, LARGEST_DOUBLE)
+            return np.clip(z / self.scale + self.shift, -LARGEST, LARGEST)
 
     def lengths(self, z: Array) -> Array:
         """Standard deviations in the model's units, in the table's."""
         with np.errstate(over="ignore"):
-            return np.minimum(z / self.scale, LARGEST_DOUBLE)
+            return np.minimum(z / self.scale, LARGEST)
 
     def log_stretch(self, mask: Mask | None) -> Array | float:
         """What a log density gains when it is stated in the table's units."""
@@ -76,20 +76,13 @@ def frame_of(sample: Block, each: bool = False, origin: bool = True) -> Frame:
     x, mask = sample.x, sample.mask
     count = max(len(x), 1) if mask is None else np.maximum(mask.sum(axis=0), 1)
     largest = np.abs(x).max(axis=0, initial=0.0)
-    size = powers_of_two(largest, True)
+    size = moderate_scale(largest)
     shift = (x if (size == 1.0).all() else x * size).sum(axis=0) / count / size
     # differences of such numbers overflow, and so large a spread hides no digits
     shift[(largest > FAR_FROM_ZERO) | (not origin)] = 0.0
     off = np.abs(x - shift if mask is None else (x - shift) * mask).max(axis=0, initial=0.0)
     varies = bool((off > 0.0).any())  # a single row shows no spread, only a size
-    return Frame(shift, powers_of_two(off if varies else largest, each), np.ones(len(shift)))
-
-
-def powers_of_two(size: Array, each: bool) -> Array:
-    """Powers of two that bring these sizes near one, and 1 where they are moderate already."""
-    size = size if each else np.full_like(size, size.max(initial=0.0))
-    moderate = (size == 0.0) | ((size > 1.0 / MODERATE_SIZE) & (size < MODERATE_SIZE))
-    return np.where(moderate, 1.0, 2.0 ** -np.clip(np.frexp(size)[1], -1000, 1000))
+    return Frame(shift, moderate_scale(off if varies else largest, together=not each), np.ones(len(shift)))
 
 
 class View(Source):
@@ -113,7 +106,7 @@ class View(Source):
     def first_rows(self, n: int) -> Source:
         return self.changed(source=self.source.first_rows(n), n=n, weight=None)
 
-    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+    def weights(self, rows: Rows) -> Array | None:
         return self.source.weights(rows)
 
     @property
@@ -134,10 +127,10 @@ class Framed(View):
         super().__init__((source.n, source.d), source.columns, source.weight, source.tile, source.block_tiles)
         self.named, self.source, self.frame = source.named, source, frame
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a framed source makes finished blocks")
 
-    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+    def block_of(self, rows: Rows, start: int = 0) -> Block:
         return self.frame.inward(self.source.block_of(rows, start), in_place=self.leaf.owns_arrays)
 
 
@@ -161,7 +154,7 @@ class Chosen(View):
         super().__init__((source.n, len(order)), names, source.weight, tile, source.block_tiles)
         self.source, self.order = source, order
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         values, mask = self.source.read(rows)
         return np.ascontiguousarray(values[:, self.order]), None if mask is None else mask[:, self.order]
 
@@ -184,7 +177,7 @@ class Stored(View):
         super().__init__((source.n, source.d), source.columns, source.weight, 1 << max(rows.bit_length() - 1, 8))
         self.named, self.source, self.frame = source.named, source, frame
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         return self.source.read(rows)
 
     def block(self, i: int) -> Block:
@@ -192,8 +185,67 @@ class Stored(View):
             self._kept[i] = super().block(i)  # a copy of the stored cells, for the many passes to come
         return self._kept[i]
 
-    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+    def block_of(self, rows: Rows, start: int = 0) -> Block:
         cells = self.leaf.stored(rows)
         if (self.frame.scale != 1.0).any():
             cells = sp.csr_array(cells.multiply(self.frame.scale))
         return Block(cells, None, self.weights(rows), start)
+
+
+class Joined(Source):
+    """The columns of one source and then those of another; a source that is None is all gaps.
+
+    Both are read by the joined table's tiles, so a view of either (a frame, chosen columns) is read as it is.
+    """
+
+    def __init__(self, first: Source | None, second: Source | None, widths: tuple[int, int]) -> None:
+        present = first or second
+        assert present is not None
+        if first is not None and second is not None and first.n != second.n:
+            raise error("LD280", problem=f"X has {first.n} rows and Y has {second.n}: inconsistent numbers of samples")
+        names = [
+            f"{view}: {name}"
+            for view, source, width in zip("xy", (first, second), widths, strict=True)
+            for name in (source.columns if source is not None else [f"c{j + 1}" for j in range(width)])
+        ]
+        super().__init__((present.n, sum(widths)), tuple(names), present.weight)
+        self.named, self.first, self.second, self.widths = False, first, second, widths
+
+    @property
+    def header(self) -> Header:
+        """What is said of the columns of a fit is said of the first table's."""
+        assert self.first is not None
+        return self.first.header
+
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
+        parts = [
+            self._part(source, width, rows)
+            for source, width in zip((self.first, self.second), self.widths, strict=True)
+        ]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1)), None
+
+    def _part(self, source: Source | None, width: int, rows: Rows) -> Array:
+        if source is None:
+            count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+            return np.full((count, width), np.nan)
+        return Block(*source.read(rows)).with_nan
+
+    @property
+    def overhead(self) -> int:
+        return sum(source.leaf.overhead for source in (self.first, self.second) if source is not None)
+
+    def unchanged(self, where: str = "") -> None:
+        for source in (self.first, self.second):
+            if source is not None:
+                source.leaf.unchanged(where)
+
+    @contextmanager
+    def spooled(self, folder: Path | None) -> Iterator[None]:
+        with ExitStack() as stack:
+            for source in (self.first, self.second):
+                if source is not None:
+                    stack.enter_context(source.spooled(None))  # two files of one name do not fit into one folder
+            yield
+
+    def fingerprint(self) -> str:
+        return " ".join(source.fingerprint() for source in (self.first, self.second) if source is not None)

@@ -1,13 +1,15 @@
 """Model files: a zip of manifest.json and one .npy for each array; no code is stored and none is run.
 
-Any zip tool opens one, but there is only one way to write it, and a file written otherwise is refused:
+Any zip tool opens one, but there is only one way to write it, and a file whose members were written otherwise (packed,
+dated, linked, beside others) is refused:
 
     manifest.json     format, lowdim version, class, options and fitted attributes as a tree of values
     0.npy, 1.npy ...  the arrays, stored as they are, in the order in which the tree meets them
     the zip comment   "lowdim model, blake2b " and the digest of every byte before it
 
 In the tree null, true, 1, 1.0, "text" and [...] mean themselves; an object has one key that says what it
-is: "tuple", "dict", "text" (an array of strings), "array", or the name of a known NamedTuple.
+is: "tuple", "dict", "text" (an array of strings), "array", the name of a known NamedTuple, or of a model that is an
+option of another: its own options, never what it was fitted to.
 
 A checkpoint's files are the same zip with "values" in place of a model, kept to the bit: in them numbers need not
 be finite ("float") and NumPy's numbers stay NumPy's ("scalar").
@@ -20,20 +22,19 @@ import math
 import os
 import stat
 import struct
+import zipfile
 from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from importlib import import_module
 from inspect import getattr_static
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
-from zlib import crc32
 
 import numpy as np
 
 from lowdim import __version__
 from lowdim.registry import MODELS, RECORDS, STATISTICS
-from lowdim.storage import former
-from lowdim.storage.atomic import not_written, replace
+from lowdim.storage.atomic import Replacement, not_written
 from lowdim.text.messages import LowdimError, error
 
 if TYPE_CHECKING:
@@ -41,14 +42,17 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = 1, __version__
 MANIFEST = "manifest.json"  # the first member, and
-MARK = b"lowdim model, blake2b "  # the end: never to change, so that older versions can name newer files
+MARK = b"lowdim model, blake2b "  # the end: never to change, so that any version can name the files of another
 HEX = 64  # digits of a digest
-LIMITS = {"manifest": 4 << 20, "file": (4 << 30) - 1, "arrays": 65_534, "depth": 32}
-LOCAL, CENTRAL, END = (struct.Struct(form) for form in ("<4s5H3L2H", "<4s6H3L5H2L", "<4s4H2LH"))
+PIECE = 1 << 20  # bytes that are hashed together
+LIMITS = {"manifest": 4 << 20, "file": zipfile.ZIP64_LIMIT, "arrays": 65_534, "depth": 32}
 DTYPES = {"float64": "<f8", "int64": "<i8", "bool": "|b1"}
 ALWAYS = {"params_", "frame_", "certificate_", "n_features_in_"}  # in every fitted model
-Row = tuple[str, int, int]  # a member's name, size and checksum
-Member = tuple[str, bytes, Any]  # its name, head and body
+ENTRY = (  # what a zip's directory says of a member
+    "orig_filename", "date_time", "compress_type", "comment", "extra", "create_system", "create_version",
+    "extract_version", "reserved", "flag_bits", "volume", "internal_attr", "external_attr", "header_offset",
+    "compress_size",
+)  # fmt: skip
 T = TypeVar("T")
 
 
@@ -84,39 +88,18 @@ def digest(parts: Iterable[Any]) -> str:
     return hasher.hexdigest()
 
 
-def _local(name: str, size: int, crc: int) -> bytes:
-    """What precedes a member in a zip: stored, dated 1980, so that equal models make equal files."""
-    return LOCAL.pack(b"PK\x03\x04", 20, 0, 0, 0, 33, crc, size, size, len(name), 0) + name.encode()
+def _checksum(file: IO[bytes], size: int) -> bytes:
+    """The digest of the first bytes of a file."""
+    file.seek(0)
+    return digest(file.read(min(PIECE, size - at)) for at in range(0, size, PIECE)).encode()
 
 
-def _directory(rows: list[Row]) -> bytes:
-    """What follows the members in a zip, up to the digest."""
-    entries, at = b"", 0
-    for name, size, crc in rows:
-        entries += (
-            CENTRAL.pack(
-                b"PK\x01\x02",
-                788,
-                20,
-                0,
-                0,
-                0,
-                33,
-                crc,
-                size,
-                size,
-                len(name),
-                0,
-                0,
-                0,
-                0,
-                (stat.S_IFREG | 0o644) << 16,
-                at,
-            )
-            + name.encode()
-        )
-        at += LOCAL.size + len(name) + size
-    return entries + END.pack(b"PK\x05\x06", 0, 0, len(rows), len(rows), len(entries), at, len(MARK) + HEX) + MARK
+def _entry(name: str, size: int) -> zipfile.ZipInfo:
+    """A member of a zip: stored, and dated 1980, so that equal models make equal files."""
+    entry = zipfile.ZipInfo(name)
+    entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16
+    entry.file_size = entry.compress_size = size
+    return entry
 
 
 def _npy_head(dtype: str, shape: tuple[int, ...], order: str) -> bytes:
@@ -126,6 +109,7 @@ def _npy_head(dtype: str, shape: tuple[int, ...], order: str) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
 
 
+# writing -----------------------------------------------------------------------------------------------
 class _Writer:
     """Turns values into a tree for the manifest and collects the arrays, each as head and body."""
 
@@ -134,27 +118,39 @@ class _Writer:
         self.exact, self.records = exact, RECORDS | STATISTICS if exact else RECORDS
 
     def encode(self, value: Any, at: str, depth: int = 1) -> Any:
-        if self.exact and isinstance(value, np.generic):
-            return {"scalar": self._array(np.asarray(value), at)}
-        value = value.item() if isinstance(value, np.generic) else value
-        kind, name = type(value), type(value).__name__
-        if value is None or kind in (bool, str) or (kind is int and value.bit_length() <= 1024):
+        """A value as JSON says it, or as {kind: value} where JSON has no such kind; `at` names it in an error."""
+        if isinstance(value, np.generic):
+            if self.exact:
+                return {"scalar": self._array(np.asarray(value), at)}
+            value = value.item()
+        if _is_json(value):
             return value
-        if kind is float and math.isfinite(value):
-            return value
+        kind = type(value)
         if kind is float and self.exact:
             return {"float": self._array(np.array(value), at)}
-        if kind is list and depth < LIMITS["depth"]:
-            return [self.encode(part, f"{at}[{i}]", depth + 1) for i, part in enumerate(value)]
-        if kind is tuple:
-            return {"tuple": self.encode(list(value), at, depth)}
-        if kind is dict and depth < LIMITS["depth"] and all(type(key) is str for key in value):
-            return {"dict": {key: self.encode(part, f"{at}.{key}", depth + 1) for key, part in value.items()}}
-        if issubclass(kind, tuple) and _known(name, self.records) is kind:
-            return {name: self.encode(value._asdict(), at, depth)["dict"]}
         if kind in (np.ndarray, np.memmap):
             return self._array(value, at)
+        if kind is list:
+            return self._list(value, at, depth)
+        if kind is tuple:
+            return {"tuple": self._list(list(value), at, depth)}
+        if kind is dict and all(type(key) is str for key in value):
+            return {"dict": self._dict(value, at, depth)}
+        if issubclass(kind, tuple) and _known(kind.__name__, self.records) is kind:
+            return {kind.__name__: self._dict(value._asdict(), at, depth)}
+        if _known(kind.__name__, MODELS) is kind:  # an option that is a model: its options, never what it was fitted to
+            return {kind.__name__: self._dict(value.get_params(deep=False), at, depth)}
         raise _cannot(value, at)
+
+    def _list(self, values: list[Any], at: str, depth: int) -> list[Any]:
+        if depth >= LIMITS["depth"]:
+            raise _cannot(values, at)
+        return [self.encode(part, f"{at}[{i}]", depth + 1) for i, part in enumerate(values)]
+
+    def _dict(self, values: dict[str, Any], at: str, depth: int) -> dict[str, Any]:
+        if depth >= LIMITS["depth"]:
+            raise _cannot(values, at)
+        return {key: self.encode(part, f"{at}.{key}", depth + 1) for key, part in values.items()}
 
     def _array(self, value: Any, at: str) -> Any:
         if value.dtype == object and value.ndim == 1 and all(isinstance(part, str) for part in value):
@@ -175,6 +171,47 @@ class _Writer:
             }
         }
 
+    def manifest(self, **facts: Any) -> bytes:
+        """The manifest, if what reads it and the arrays it speaks of would take them."""
+        text = json.dumps({"format": FORMAT, "lowdim": VERSION, **facts}, allow_nan=False, separators=(",", ":"))
+        sizes = {"manifest": len(text), "arrays": len(self.arrays), "file": 4096 + len(text) + self.size}
+        for what, size in sizes.items():
+            if size > LIMITS[what]:
+                raise error("LD303", what=f"{what}: {size:,}", fix=f"fewer columns: at most {LIMITS[what]:,}")
+        return text.encode("ascii")
+
+    @property
+    def size(self) -> int:
+        """Bytes that the arrays take in a file."""
+        return sum(256 + len(head) + len(body) for head, body in self.arrays)
+
+    def write(self, path: Path, manifest: bytes) -> None:
+        """Write the file; OSError if the disk will not."""
+        with Replacement(path) as temp, open(temp, "w+b") as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                archive.comment = MARK + bytes(HEX)  # where the digest will stand
+                _add(archive, MANIFEST, manifest)
+                for i, array in enumerate(self.arrays):
+                    _add(archive, f"{i}.npy", *array)
+            whole = file.tell()
+            checksum = _checksum(file, whole - HEX)
+            file.seek(whole - HEX)
+            file.write(checksum)
+
+
+def _add(archive: zipfile.ZipFile, name: str, *parts: Any) -> None:
+    with archive.open(_entry(name, sum(map(len, parts))), "w") as member:
+        for part in parts:
+            member.write(part)
+
+
+def _is_json(value: Any) -> bool:
+    """Whether JSON holds this value as it is, to the bit."""
+    kind = type(value)
+    if kind is float:
+        return math.isfinite(value)
+    return value is None or kind in (bool, str) or (kind is int and value.bit_length() <= 1024)
+
 
 def _cannot(value: Any, at: str) -> LowdimError:
     """LD303 in words that fit the value."""
@@ -190,8 +227,8 @@ def _cannot(value: Any, at: str) -> LowdimError:
     return error("LD303", what=f"'{at}': {kind}", fix=fix)
 
 
-def _contents(model: LatentModel) -> list[Member]:
-    """Every member of the file."""
+def save(model: LatentModel, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file: whole, or not at all."""
     cls, options, writer = type(model), model.get_params(deep=False), _Writer()
     if _known(cls.__name__, MODELS) is not cls:
         raise error("LD303", what=f"a model of class {cls.__name__}", fix=f"use one of {', '.join(MODELS)}")
@@ -201,106 +238,76 @@ def _contents(model: LatentModel) -> list[Member]:
     for name in state:
         if not _settable(cls, name):
             raise error("LD303", what=f"the attribute '{name}'", fix=f"del model.{name}")
-    manifest = {
-        "format": FORMAT,
-        "lowdim": VERSION,
-        "class": cls.__name__,
-        "options": {name: writer.encode(value, name) for name, value in options.items()},
-        "state": {name: writer.encode(value, name) for name, value in state.items()},
-    }
-    return _members(manifest, writer)
-
-
-def _members(manifest: dict[str, Any], writer: _Writer) -> list[Member]:
-    """A manifest and the arrays it speaks of, if what reads them would."""
-    text = json.dumps(manifest, allow_nan=False, separators=(",", ":")).encode("ascii")
-    sizes = {
-        "manifest": len(text),
-        "arrays": len(writer.arrays),
-        "file": 4096 + len(text) + sum(256 + len(head) + len(body) for head, body in writer.arrays),
-    }
-    for what, size in sizes.items():
-        if size > LIMITS[what]:
-            raise error("LD303", what=f"{what}: {size:,}", fix=f"fewer columns: at most {LIMITS[what]:,}")
-    return [(MANIFEST, text, b""), *((f"{i}.npy", *array) for i, array in enumerate(writer.arrays))]
-
-
-def _parts(members: list[Member]) -> list[Any]:
-    """A file's bytes: the members, their directory and the digest of it all."""
-    rows = [(name, len(head) + len(body), crc32(body, crc32(head))) for name, head, body in members]
-    parts = [part for row, (_, *data) in zip(rows, members, strict=True) for part in (_local(*row), *data)]
-    parts.append(_directory(rows))
-    return [*parts, digest(parts).encode()]
-
-
-def save(model: LatentModel, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file: whole, or not at all."""
-    members = _contents(model)
-    size = sum(len(head) + len(body) for _, head, body in members)
+    manifest = writer.manifest(
+        **{"class": cls.__name__},
+        options={name: writer.encode(value, name) for name, value in options.items()},
+        state={name: writer.encode(value, name) for name, value in state.items()},
+    )
     try:
-        replace(Path(os.path.realpath(path)), _parts(members))
+        writer.write(Path(path), manifest)
     except (OSError, ValueError) as cause:
-        raise not_written(path, cause, f" ({size:,} bytes to write)") from cause
+        raise not_written(path, cause, f" ({writer.size + len(manifest):,} bytes to write)") from cause
 
 
 def save_values(path: Path, values: dict[str, Any]) -> None:
     """Write arrays, numbers, text and known NamedTuples to a file, to the bit; OSError if the disk will not."""
     writer = _Writer(exact=True)
-    tree = {name: writer.encode(value, name) for name, value in values.items()}
-    replace(path, _parts(_members({"format": FORMAT, "lowdim": VERSION, "values": tree}, writer)))
+    writer.write(path, writer.manifest(values={name: writer.encode(value, name) for name, value in values.items()}))
+
+
+# reading -----------------------------------------------------------------------------------------------
+def _checked(file: IO[bytes]) -> zipfile.ZipFile:
+    """The zip, if its bytes match its digest and each member lies where lowdim puts it, as lowdim writes it."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    begins = MANIFEST.encode() in file.read(64)
+    file.seek(max(0, size - len(MARK) - HEX))
+    tail = file.read()
+    _need(begins or tail.startswith(MARK), "it neither begins nor ends as one")
+    _need(tail == MARK + _checksum(file, size - HEX), "its bytes do not match the digest at its end", "LD301")
+    archive, at = zipfile.ZipFile(file), 0
+    for i, found in enumerate(archive.infolist()):
+        ours = _entry(f"{i - 1}.npy" if i else MANIFEST, found.file_size)
+        ours.header_offset, ours.CRC = at, found.CRC
+        same = all(getattr(found, part) == getattr(ours, part) for part in ENTRY)
+        _need(same, f"member {i} is not {ours.filename}, or not as lowdim writes it", "LD301")
+        head = ours.FileHeader()
+        file.seek(at)
+        _need(file.read(len(head)) == head, f"{ours.filename} begins otherwise than its directory says", "LD301")
+        at += len(head) + ours.file_size
+    _need(at == archive.start_dir, "there are bytes between its members and its directory")
+    return archive
 
 
 class _Reader:
-    """Reads a file from its first byte to its last; every byte must be what lowdim would write there."""
+    """Reads the values of a checked zip; every claim about an array is checked before memory is taken for it."""
 
-    def __init__(self, file: IO[bytes], exact: bool = False) -> None:
-        self.file, self.size, self.rows = file, file.seek(0, os.SEEK_END), list[Row]()
+    def __init__(self, archive: zipfile.ZipFile, exact: bool = False) -> None:
+        self.archive, self.used = archive, 0  # arrays that were read
         self.exact, self.records = exact, RECORDS | STATISTICS if exact else RECORDS
-
-    def check(self) -> None:
-        """Before anything is parsed: the file must end in the digest of all its other bytes."""
-        self.file.seek(0)
-        ours = self.file.read(LOCAL.size + len(MANIFEST))[LOCAL.size :] == MANIFEST.encode()
-        self.file.seek(max(0, self.size - len(MARK) - HEX))
-        tail = self.file.read()
-        _need(ours or tail.startswith(MARK), "it neither begins nor ends as one")
-        self.file.seek(0)
-        ends = [*range(1 << 20, self.size - HEX, 1 << 20), max(0, self.size - HEX)]
-        checksum = digest(self.file.read(end - self.file.tell()) for end in ends)
-        _need(tail == MARK + checksum.encode(), "its bytes do not match the digest at its end", "LD301")
-        self.file.seek(0)
-
-    def member(self, name: str, size: int) -> bytes:
-        """The next member; that it fits into the file is known before memory is taken for it."""
-        _need(size <= self.size - self.file.tell(), f"{name} is larger than the file", "LD301")
-        head, data = self.file.read(LOCAL.size + len(name)), self.file.read(size)
-        self.rows.append((name, size, crc32(data)))
-        _need(head == _local(*self.rows[-1]), f"{name} is missing, or is not of the size declared", "LD301")
-        return data
 
     def manifest(self, **expected: type) -> dict[str, Any]:
         """The manifest, if it is of this format and holds what is expected."""
-        size = LOCAL.unpack(self.file.read(LOCAL.size))[8]
-        _need(size <= LIMITS["manifest"], "its manifest is missing or too long")
-        self.file.seek(0)
-        text = self.member(MANIFEST, size).decode("ascii")
+        members = self.archive.infolist()
+        _need(members and members[0].file_size <= LIMITS["manifest"], "its manifest is missing or too long")
+        text = self.archive.read(MANIFEST).decode("ascii")
         tree = json.loads(text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_finite)
         version = tree.get("format", 0) if isinstance(tree, dict) else 0
         _need(type(version) is int and version > 0, "its manifest names no format")
-        if version > FORMAT:
+        if version != FORMAT:
             raise _Refusal("LD302", version=version, known=FORMAT)
         expected |= {"format": int, "lowdim": str}
         _need({key: type(part) for key, part in tree.items()} == expected, "its manifest does not name what is needed")
         return dict(tree)
 
     def end(self) -> None:
-        """After the last member: the directory that belongs to all of them."""
-        _need(self.file.read()[:-HEX] == _directory(self.rows), "its directory is not as lowdim writes it")
+        """After the last value: there is no array that none of them named."""
+        _need(self.used == len(self.archive.infolist()) - 1, "it holds arrays that its manifest does not name")
 
     def decode(self, node: Any, depth: int = 1) -> Any:
+        """A node of the manifest's tree as the value it stands for."""
         if isinstance(node, list):
-            _need(depth < LIMITS["depth"], "its manifest is nested too deeply")
-            return [self.decode(part, depth + 1) for part in node]
+            return self._list(node, depth)
         if not isinstance(node, dict):
             return node
         _need(len(node) == 1, "a value in its manifest has no single kind")
@@ -313,22 +320,35 @@ class _Reader:
             _need(all(isinstance(part, str) for part in body), "an array of text holds something else")
             return np.array(body, dtype=object)
         if kind == "tuple":
-            return tuple(self.decode(body, depth))
-        if self.exact and kind in ("float", "scalar"):
-            number = self.decode(body, depth)
-            _need(isinstance(number, np.ndarray) and number.ndim == 0, "a number in its manifest is malformed")
-            return number[()] if kind == "scalar" else float(number)
-        kind = former.record_name(kind)
-        cls: Any = dict if kind == "dict" else _known(kind, self.records)
+            return tuple(self._list(body, depth))
+        if kind == "dict":
+            return self._dict(body, depth)
+        if kind in ("float", "scalar") and self.exact:
+            return self._number(kind, body)
+        return self._record(kind, body, depth)
+
+    def _list(self, nodes: Iterable[Any], depth: int) -> list[Any]:
+        _need(depth < LIMITS["depth"], "its manifest is nested too deeply")
+        return [self.decode(part, depth + 1) for part in nodes]
+
+    def _dict(self, body: dict[str, Any], depth: int) -> dict[str, Any]:
+        return dict(zip(body, self._list(body.values(), depth), strict=True))
+
+    def _record(self, kind: str, body: dict[str, Any], depth: int) -> Any:
+        """A known NamedTuple by its fields, or an unfitted model by its options."""
+        cls = _known(kind, self.records) or _known(kind, MODELS)
         _need(cls, f"values of kind {kind!r:.60} are not known")
-        body = former.fields(kind, body)
-        names = tuple(name for name in body if name not in former.dropped(kind))
-        _need(cls is dict or names == _fields(cls, body), f"the fields of its {kind} are not the known ones")
-        values = dict(zip(body, self.decode(list(body.values()), depth), strict=True))
-        return cls(**{name: values[name] for name in names})
+        known = cls().get_params(deep=False) if kind in MODELS else cls._fields
+        _need(list(body) == list(known), f"the fields of its {kind} are not the known ones")
+        return cls(**self._dict(body, depth))
+
+    def _number(self, kind: str, body: dict[str, Any]) -> Any:
+        number = self.decode(body)
+        _need(isinstance(number, np.ndarray) and number.ndim == 0, "a number in its manifest is malformed")
+        return number[()] if kind == "scalar" else float(number)
 
     def _array(self, body: dict[str, Any]) -> Any:
-        """The next array, every claim about it checked before memory is taken."""
+        """The next array."""
         _need(body.keys() == {"file", "dtype", "shape", "order", "blake2b"}, "an array is described wrongly")
         name, dtype, shape, order = (body[key] for key in ("file", "dtype", "shape", "order"))
         _need(type(dtype) is str and dtype in DTYPES and order in ("C", "F"), "an array of unknown type")
@@ -340,19 +360,18 @@ class _Reader:
             "an array of impossible shape",
             "LD301",
         )
-        _need(name == f"{len(self.rows) - 1}.npy", "its arrays are not in order", "LD301")
+        there = self.used < len(self.archive.infolist()) - 1
+        _need(there and name == f"{self.used}.npy", "its arrays are missing or not in order", "LD301")
+        self.used += 1
         head = _npy_head(dtype, tuple(shape), order)
-        data = self.member(name, len(head) + math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize)
+        size = len(head) + math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize
+        _need(self.archive.getinfo(name).file_size == size, f"{name} is not of the size declared", "LD301")
+        data = self.archive.read(name)
         _need(data.startswith(head) and digest([data]) == body["blake2b"], f"{name} was changed", "LD301")
         flat = np.frombuffer(data, DTYPES[dtype], offset=len(head))
         plain = flat.view(np.uint8).max(initial=0) < 2 if dtype == "bool" else self.exact or np.isfinite(flat).all()
         _need(plain, f"{name} holds values that are not finite", "LD301")
         return flat.reshape(shape, order=order).astype(dtype, order="K")
-
-
-def _fields(cls: Any, body: dict[str, Any]) -> tuple[str, ...]:
-    """The fields a record must have: one with a default may be newer than the file."""
-    return tuple(name for name in cls._fields if name in body or name not in cls._field_defaults)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -373,7 +392,6 @@ def _build(reader: _Reader) -> LatentModel:
     _need(cls, f"models of class {name!r:.60} are not known")
     options, state = ({key: reader.decode(node) for key, node in tree[part].items()} for part in ("options", "state"))
     reader.end()
-    options, state = former.options(name, options), former.state(name, state)
     _need(options.keys() == cls().get_params(deep=False).keys(), f"its options are not those of {name}")
     _need(all(_settable(cls, key) for key in state), "it would set attributes that are not fitted ones")
     kinds = [type(state.get(key)).__name__ for key in ("frame_", "certificate_", "n_features_in_")]
@@ -410,12 +428,10 @@ def load_values(path: Path) -> dict[str, Any]:
 def _read(path: str | os.PathLike[str], build: Callable[[_Reader], T], exact: bool = False) -> T:
     try:
         _need(stat.S_ISREG(os.stat(path).st_mode), "it is not a regular file")
-        with open(path, "rb") as file:
-            reader = _Reader(file, exact)
-            reader.check()
-            return build(reader)
+        with open(path, "rb") as file, _checked(file) as archive:
+            return build(_Reader(archive, exact))
     except _Refusal as refusal:
         raise error(refusal.code, path=os.fspath(path), **refusal.facts) from None
-    except (OSError, ValueError, RecursionError, struct.error) as cause:
+    except (OSError, ValueError, RecursionError, NotImplementedError, zipfile.BadZipFile) as cause:
         problem = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
         raise error("LD300", path=os.fspath(path), problem=f"it cannot be read ({problem:.200})") from cause

@@ -183,9 +183,9 @@ SOURCE_MESSAGES: dict[str, Entry] = {
     ),
     "LD302": Entry(
         FileError,
-        "'{path}' was written by a newer lowdim (format {version}, this one reads {known})",
+        "'{path}' was written by another version of lowdim (format {version}, this one reads {known})",
         "",
-        "upgrade lowdim",
+        "load it with that version, or fit and save the model again",
     ),
     "LD303": Entry(FileError, "Cannot save {what}", "only numbers, text and arrays are stored, never code", "{fix}"),
     "LD304": Entry(

@@ -329,6 +329,7 @@ def votes(n: int = 200, seed: int = 0) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 def test_words_are_filled_with_labels_and_their_probabilities(lowdim, tmp_path):
     """A table of answers, without being told to encode them: no gap is left, also where a row has only its party."""
     rows = votes()

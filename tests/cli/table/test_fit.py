@@ -134,6 +134,7 @@ def test_a_spectral_map_is_fitted_saved_and_takes_new_rows(lowdim, tmp_path):
     assert lowdim("compare", path, "-m", "mds", "--dims", 2, "--quiet", "--map", folder / "scores.csv").code == 0
 
 
+@pytest.mark.slow
 def test_evidence_finds_the_groups(lowdim, tmp_path):
     path, _, group = two_groups(tmp_path, gaps=0.1)
     assert lowdim("fit", path, "-m", "gmm", "-o", tmp_path / "g.run").code == 0

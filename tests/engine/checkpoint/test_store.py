@@ -22,13 +22,14 @@ from lowdim.engine.checkpoint.store import Checkpoint, best_of_checkpoint, funct
 from lowdim.engine.fold import Run, Serial, Threads, fold
 from lowdim.engine.statistics import BlockSurvey, Columns, Moments, Sum, columns, moments
 from lowdim.maths.gaussian import Sums
-from lowdim.sources.arrays import ArraySource
+from lowdim.sources.arrays import MappedSource
 from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen, Frame, Framed
 from lowdim.storage import model_file as persist
 from lowdim.text.kinds import FileError, ModelWarning, TableError
 from lowdim.text.messages import LowdimError
 from tests.conftest import sparse_table
+from tests.storage.saved import bits
 
 FITS = {
     "PPCA": (lowdim.PPCA, {"n_components": 2}),
@@ -52,11 +53,6 @@ def table(gaps: bool = True, n: int = 700, d: int = 7) -> Any:
 
 def tiled(X: Any, block_tiles: int = 1) -> Source:
     return lowdim.as_source(X, tile=64, block_tiles=block_tiles)
-
-
-def bits(model: Any) -> bytes:
-    """The model as the bytes of its file."""
-    return b"".join(bytes(head) + bytes(body) for _, head, body in persist._contents(model))
 
 
 class Refuses(Serial):
@@ -509,6 +505,11 @@ def test_a_checkpoint_without_passes_has_no_best(ckpt: Path) -> None:
         best_of_checkpoint(ckpt)
 
 
+def test_a_model_counts_by_its_options() -> None:
+    hashes = {checkpoint.hash_of(model) for model in (lowdim.PCA(2), lowdim.PCA(3), lowdim.PPCA(2), lowdim.PCA(2))}
+    assert len(hashes) == 3
+
+
 # a memory map that changes -------------------------------------------------------------------------------
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_memory_map_that_changes_between_passes_is_noticed(kept: bool, tmp_path: Path) -> None:
@@ -536,9 +537,7 @@ def test_a_memory_map_that_changes_between_passes_is_noticed(kept: bool, tmp_pat
 def test_a_memory_map_that_stays_is_fitted_as_ever(tmp_path: Path, ckpt: Path) -> None:
     np.save(tmp_path / "table.npy", table())
     X = np.load(tmp_path / "table.npy", mmap_mode="r")
-    assert isinstance(lowdim.as_source(X[:, :4]), ArraySource) and checkpoint.memory_map_state(
-        lowdim.as_source(X[:, :4])
-    )
+    assert isinstance(lowdim.as_source(X[:, :4]), MappedSource)
     assert bits(lowdim.PPCA(2).fit(X)) == bits(lowdim.PPCA(2).fit(table()))
     assert bits(lowdim.PPCA(2).fit(X, run=Run(checkpoint=ckpt))) == bits(lowdim.PPCA(2).fit(table()))
-    assert not checkpoint.memory_map_state(lowdim.as_source(table()))
+    assert not isinstance(lowdim.as_source(table()), MappedSource)

@@ -275,6 +275,7 @@ def test_the_registry_is_true():
     assert json.dumps(list(METHODS))
 
 
+@pytest.mark.slow
 def test_digester():
     """Real gaps: probabilistic PCA fills better than the floor, and its map keeps far more neighbours."""
     table = need("digester") / "kamyr.csv"

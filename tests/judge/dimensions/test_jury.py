@@ -191,6 +191,7 @@ def test_weights_are_not_used_and_that_is_said():
         assert choose_dimension(ld.as_source(X, weight=np.ones(300))).q == 3
 
 
+@pytest.mark.slow
 def test_large_tables_are_judged_on_drawn_rows():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((140_000, 1)) @ np.ones((1, 8)) + rng.standard_normal((140_000, 8))

@@ -34,6 +34,7 @@ def test_eigenvalues_are_numpys_where_complete():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", [0.0, 0.3])
 def test_noise_passes_the_band_as_often_as_promised(gaps):
     """At a 90 % band one table of noise in ten shows a first eigenvalue above it: 200 tables, within 3 sigma."""

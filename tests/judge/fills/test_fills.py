@@ -52,7 +52,7 @@ def low_rank(n, d, q, seed, noise=0.5, gaps=0.15):
     return X, rng.random(X.shape) < gaps
 
 
-@pytest.mark.parametrize("name", ["airquality", "sleep", "ozone", "orange"])
+@pytest.mark.parametrize("name", ["airquality", pytest.param("sleep", marks=pytest.mark.slow), "ozone", "orange"])
 def test_real_tables_quickly(name):
     held, tried = coverage(table(name), 3)
     share, slack = held.sum() / tried.sum(), 3 * (0.09 / tried.sum()) ** 0.5
@@ -115,6 +115,7 @@ def test_columns_with_laws_of_their_own():
     assert made.columns[4].advice.startswith("good")
 
 
+@pytest.mark.slow
 def test_metabolite_gaps_no_worse_than_knn_and_iterative_imputers():
     """Known truth, squared errors in units of each column's spread, paired cell by cell with scikit-learn's."""
     from sklearn.exceptions import ConvergenceWarning
@@ -150,6 +151,7 @@ def test_parameter_uncertainty_without_calibration():
     assert 0.84 <= np.concatenate(inside).mean() <= 0.94
 
 
+@pytest.mark.slow
 def test_multiple_tables_spread_as_the_intervals_do():
     X, hidden = low_rank(60, 6, 2, 1)
     for made in (fill(np.where(hidden, np.nan, X)), fill(np.where(hidden, np.nan, X), model=PPCA(2))):

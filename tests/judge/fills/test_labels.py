@@ -134,6 +134,7 @@ def test_labels_that_were_encoded_are_one_column_again():
     assert (tables.sum(axis=2) == 1.0).all() and np.array_equal(tables[2].argmax(axis=1), town.drawn(0, 2))
 
 
+@pytest.mark.slow
 def test_frames_come_back_whole_and_in_their_own_types():
     _, frame = survey(150)
     frame = frame.assign(

@@ -266,17 +266,17 @@ def test_spectral_methods_are_compared_and_say_what_they_lack():
 
 
 def test_what_cannot_grow_is_said(monkeypatch):
-    X, _ = two(60)
+    X, _ = two(40)
     monkeypatch.setattr(
         "lowdim.judge.compare.compare.METHODS",
         {
             **lowdim.judge.compare.compare.METHODS,
-            "le": lowdim.judge.compare.compare.METHODS["le"]._replace(most_rows=40),
+            "le": lowdim.judge.compare.compare.METHODS["le"]._replace(most_rows=30),
         },
     )
-    found = compare(X, "le,gtm", dims=4)
+    found = compare(X, "le,gtm", dims=4, seeds=2)
     notes = {row.method: row.note for row in found.rows}
-    assert notes["le"].startswith("le was fitted to 40 rows") and "gtm has 3 dimensions, not 4" in notes["gtm"]
+    assert notes["le"].startswith("le was fitted to 30 rows") and "gtm has 3 dimensions, not 4" in notes["gtm"]
 
 
 def test_weights_are_refused_by_methods_that_take_none():
@@ -291,6 +291,7 @@ def test_weights_are_refused_by_methods_that_take_none():
     assert found.places.sd is not None and found.places.density is not None
 
 
+@pytest.mark.slow
 def test_digester_and_oil():
     """Gaps: the decoded map keeps most neighbours. Oil: a bent sheet keeps labels far better than a plane."""
     table = lowdim.read(str(need("digester") / "kamyr.csv"))

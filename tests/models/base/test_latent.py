@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lowdim
+from lowdim.sources.source import Source
 from lowdim.text.kinds import OptionError
 
 
@@ -45,3 +46,18 @@ def test_cells_are_predicted_and_decoded_in_the_table_s_units() -> None:
     empty = model.posterior(np.full((1, 5), np.nan))
     assert np.allclose(model.prior().mean, empty.mean) and np.allclose(model.prior().std, empty.std)
     assert model.arrange(X).d == 5 and model.cost(60, 5).passes >= model.n_iter_
+
+
+def test_fills_and_their_doubt_take_one_walk(monkeypatch):
+    """Every posterior is computed once, and every block is read once."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 3)) @ rng.standard_normal((3, 40))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = lowdim.PPCA(2).fit(X)
+    rows, read = [], []
+    posterior, block = type(model)._posterior, Source.block
+    monkeypatch.setattr(type(model), "_posterior", lambda self, p, b: (rows.append(b.rows), posterior(self, p, b))[1])
+    monkeypatch.setattr(Source, "block", lambda self, i: (read.append(i), block(self, i))[1])
+    filled, std = model.impute(X, return_std=True)
+    assert sum(rows) == len(X) and sorted(read) == sorted(set(read))
+    assert np.array_equal(filled, model.impute(X)) and ((std > 0) == np.isnan(X)).all()

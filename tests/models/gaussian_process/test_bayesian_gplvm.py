@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 import lowdim.models.gaussian_process.bayesian_gplvm as bayesian_gplvm
 import lowdim.models.gaussian_process.gp as gp
 from lowdim import BayesianGPLVM, BayesianPCA, Run, as_source, laws
-from lowdim.models.gaussian_process.bayesian_gplvm_bound import EvidenceBound
+from lowdim.models.gaussian_process.bound import EvidenceBound
 from lowdim.sources.dask.executor import DaskExecutor
 from lowdim.text.kinds import FitError, ModelWarning, OptionError, TableError
 from lowdim.text.messages import LowdimWarning
@@ -67,6 +67,7 @@ def test_linear_is_bayesian_pca():
         assert ours.noise_variance_ == pytest.approx(theirs.noise_variance_, rel=0.01)
 
 
+@pytest.mark.slow
 def test_linear_with_gaps_keeps_as_many():
     model = BayesianGPLVM(6, kernel="linear").fit(seeds_gaussian(0, 0.1))
     assert model.n_kept_ == 3 and model.calibration_ == pytest.approx(1.0, abs=0.25)

@@ -8,13 +8,12 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm, spearmanr
 
 import lowdim.models.gaussian_process.gp as gp
-from lowdim import GPLVM, DualPPCA, laws, load
-from lowdim.models.gaussian_process import gplvm_likelihood
-from lowdim.models.gaussian_process.gplvm_likelihood import mean_variance
+from lowdim import GPLVM, DualPPCA, laws
+from lowdim.models.gaussian_process import gplvm_climb
+from lowdim.models.gaussian_process.gplvm_climb import mean_variance
 from lowdim.text.kinds import BudgetError, FitError, ModelWarning, OptionError, TableError, VerbError
 from lowdim.text.messages import LowdimWarning
 from tests.models.gaussian_process.tables import arc
-from tests.stored.make import HERE as STORED
 
 
 @pytest.mark.parametrize("shape", [(30, 6), (12, 40)])
@@ -142,12 +141,6 @@ def test_the_closed_form_of_a_linear_kernel_is_on_no_bound(unit):
     assert model.certificate_.boundary == ()
 
 
-def test_older_files_by_todays_words():
-    white, bayesian = (load(STORED / "models" / f"{name}.lowdim") for name in ("GPLVM-white", "BayesianGPLVM"))
-    assert (white.kernel, white.noise_floor, white.tol) == ("rbf", 1e-3, 5e-4)
-    assert bayesian.kept_.dtype == bool and bayesian.kept_.sum() == bayesian.n_kept_
-
-
 # tables that break kernels ---------------------------------------------------------------------------------------
 def test_copies_of_rows():
     X, _ = arc(15)
@@ -165,7 +158,7 @@ def test_no_noise_and_a_straight_line():
 
 
 def test_jitter_is_reported(monkeypatch):
-    monkeypatch.setitem(gplvm_likelihood.BOUNDS, "noise", (1e-30, 1e-20))
+    monkeypatch.setitem(gplvm_climb.BOUNDS, "noise", (1e-30, 1e-20))
     X = np.repeat(arc(5)[0], 12, axis=0)
     with pytest.warns(ModelWarning) as given:
         model = GPLVM(1, max_iter=30).fit(X)
@@ -274,8 +267,8 @@ class Runaway(GPLVM):
 
     width: float = 0.0
 
-    def _first_vector(self, X, Y, mask):
-        return np.append(super()._first_vector(X, Y, mask)[:-2], [self.width, np.log(1e-4)])
+    def _first_numbers(self, size):
+        return np.append(super()._first_numbers(size)[:-2], [self.width, np.log(1e-4)])
 
 
 @pytest.mark.parametrize("width", [-30.0, 30.0])
@@ -290,6 +283,7 @@ def test_length_scales_that_run_away(width):
     assert 1e-7 < model.kernel_["rbf inverse_width"] / np.mean(model.embedding_**2) < 1e13
 
 
+@pytest.mark.slow
 def test_ninety_percent_intervals_of_small_tables_hold_about_ninety():
     """The start must not have seen the cells that say how wide intervals are: with it they held 83 %."""
     held = []

@@ -6,8 +6,7 @@ from scipy.stats import multivariate_normal
 
 import lowdim.models.gaussian_process.psi as psi_module
 from lowdim.maths.linalg import lower
-from lowdim.models.gaussian_process.bayesian_gplvm_bound import packed_gradient, ridge_of
-from lowdim.models.gaussian_process.collapsed_bound import DIAGONAL, collapsed_bound
+from lowdim.models.gaussian_process.bound import DIAGONAL, collapsed_bound, packed_gradient, ridge_of
 from lowdim.models.gaussian_process.psi import PSI_KERNELS, VariationalParams, psi_gradients, psi_sums
 from tests.oracles import psi as oracle
 
@@ -36,9 +35,10 @@ def parts(kind, p):
 
 
 def found(kind, p, Y, seen, kept=None):
-    psi, shares = PSI_KERNELS[kind], np.ones((len(Y), 1)) if seen is None else seen.astype(float)
-    told = collapsed_bound(psi.gram(p), ridge_of(p), p.beta, psi_sums(psi, p, Y, shares, kept))
-    return told.value, packed_gradient(psi, p, told, psi_gradients(psi, p, Y, shares, told.down, kept))
+    shares = np.ones((len(Y), 1)) if seen is None else seen.astype(float)
+    K = PSI_KERNELS[kind](p).gram()
+    told = collapsed_bound(K, ridge_of(p), p.beta, psi_sums(kind, p, Y, shares, kept))
+    return told.value, packed_gradient(kind, p, told, psi_gradients(kind, p, Y, shares, told.down, kept))
 
 
 @pytest.mark.parametrize("kind", PSI_KERNELS)
@@ -47,7 +47,7 @@ def test_statistics_by_quadrature(kind):
     Y = np.where(seen, Y, 0.0)
     k, Z, _ = parts(kind, p)
     zero, one, two = oracle.averages(k, p.mu, p.S, Z)
-    sums = psi_sums(PSI_KERNELS[kind], p, Y, seen.astype(float))
+    sums = psi_sums(kind, p, Y, seen.astype(float))
     i, j = lower(len(Z))
     assert sums.psi0 == pytest.approx(zero @ seen, rel=1e-12)
     assert sums.one == pytest.approx(one.T @ Y, rel=1e-10)

@@ -7,8 +7,7 @@ from scipy.linalg import eigh
 
 from lowdim import PCA, PPCA, FactorAnalysis, Run, as_source
 from lowdim.engine.fold import fold
-from lowdim.engine.sparse_statistics import stored_columns
-from lowdim.engine.statistics import columns
+from lowdim.engine.statistics import columns, stored_columns
 from lowdim.sources.arrays import SparseSource
 from lowdim.sources.views import Frame, Stored
 from tests.conftest import sparse_table
@@ -68,6 +67,7 @@ def test_the_answer_of_the_dense_table(name, weighted, never_dense):
     assert one.objective_ == pytest.approx(two.objective_, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_large_ones_go_by_lanczos_and_agree_with_the_covariance(never_dense):
     X = matrix(2600, 2200)
     one = PCA(3).fit(X)

@@ -169,25 +169,27 @@ def test_columns_that_another_tells_without_error_keep_finite_weights(kind):
 
 def test_plain_steps_do_not_fall():
     """Without extrapolation the penalised bound rises pass by pass."""
-    from lowdim.engine.em import em
-    from lowdim.models.mixed.first_look import start, survey_mixed
+    from lowdim.engine.fit import em
+    from lowdim.models.mixed.first_look import first_look, start, survey_sites
 
     for seed in range(3):
         truth = mixed_table(seed, n=200, sizes=(3, 3, 2, 1, 2))
         model = MixedFactorAnalysis(2, likelihoods=truth.kinds, max_iter=40)
-        survey = survey_mixed(as_source(truth.X), Run(), truth.kinds)
+        source = as_source(truth.X)
+        survey = survey_sites(source, Run(), first_look(source, Run()), tuple(truth.kinds))
         begin = start(survey, 2, 0.3, False, np.random.default_rng(0))
         history = np.array(em(model, begin, survey.source, Run(), mix=False, halve=0).history)
         assert (np.diff(history) >= -1e-8 * np.abs(history[1:])).all()
 
 
 def test_plain_steps_towards_the_barrier_do_not_fall():
-    from lowdim.engine.em import em
-    from lowdim.models.mixed.first_look import start, survey_mixed
+    from lowdim.engine.fit import em
+    from lowdim.models.mixed.first_look import first_look, start, survey_sites
 
     X = (np.arange(600)[:, None] > np.linspace(30, 570, 8)).astype(float)
     X = np.column_stack([X, X[:, :4].sum(axis=1)])
-    survey = survey_mixed(as_source(X), Run(), ["yes/no"] * 8 + ["ordinal"])
+    source = as_source(X)
+    survey = survey_sites(source, Run(), first_look(source, Run()), ("yes/no",) * 8 + ("ordinal",))
     begin = start(survey, 1, 0.3, False, np.random.default_rng(0))
     fit = em(MixedFactorAnalysis(1, max_iter=25), begin, survey.source, Run(), mix=False, halve=0)
     history = np.array(fit.history)
@@ -298,6 +300,7 @@ def test_order_of_levels_and_columns_does_not_matter():
     assert np.array_equal(model.transform(other), model.transform(frame))
 
 
+@pytest.mark.slow
 def test_draws_have_the_probabilities_that_are_published():
     frame, _ = people()
     model = MixedFactorAnalysis(1, likelihoods=KINDS).fit(frame)

@@ -252,7 +252,7 @@ def test_many_starts_take_one_read_each_pass():
     alone, frame = [], KMeans(6).fit(X).frame_
     for r in range(1, 6):  # the r-th start of a model with five
         rng = np.random.default_rng([3, r])
-        start = plus_plus(frame.inward(as_source(X).sample(500)).x, None, None, 6, np.zeros(3), rng)
+        start = plus_plus(frame.inward(as_source(X).sample(500)).x, None, None, 6, np.zeros(3), [rng])[0]
         alone.append(KMeans(6, init=frame.outward(start)).fit(X))
     source = laws.Relaid(X)
     five = KMeans(6, n_init=5, random_state=3).fit(source)
@@ -323,6 +323,7 @@ def test_laws_without_a_given_start(kind, tmp_path):
         laws.LAWS[law](KMeans(3, n_init=2), X)
 
 
+@pytest.mark.slow
 def test_a_large_random_search_never_falls():
     """200 tables, gaps and weights and starts of all kinds: LD208 would be an error here."""
     rng = np.random.default_rng(7)

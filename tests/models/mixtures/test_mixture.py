@@ -1,5 +1,7 @@
 """Mixtures: against a slow oracle, scikit-learn, their own components, and bad tables."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -8,8 +10,9 @@ from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim
 from lowdim import GTM, PCA, PPCA, FactorAnalysis, GaussianMixture, Mixture, MixtureOfFA, MixtureOfPPCA
-from lowdim.models.mixtures.components import full_gaussian
+from lowdim.models.mixtures.gaussian import gaussian
 from lowdim.models.mixtures.mixture import MixtureParams
+from lowdim.models.mixtures.starts import StartCovariance, choose_centers, within_sums
 from lowdim.sources.source import Block
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.oracles import mixture as oracle
@@ -36,7 +39,7 @@ def start(X, K, tied=False):
 
 
 def params_of(weights, means, covs, low):
-    parts = tuple(full_gaussian(m, C, low, 100.0) for m, C in zip(means, covs, strict=True))
+    parts = tuple(gaussian(m, C, low, 100.0) for m, C in zip(means, covs, strict=True))
     return MixtureParams(np.log(weights), parts, False)
 
 
@@ -109,7 +112,7 @@ def test_as_many_steps_as_the_peer_give_its_likelihood(kind):
         Peer(3, covariance_type=kind, reg_covar=0, tol=0, max_iter=k, random_state=0).fit(X) for k in (2, 8)
     )
     model = GaussianMixture(3, covariance_type=kind)
-    component, low = model._component(), 1e-12 * X.var(axis=0)
+    parts, low = model._parts(), 1e-12 * X.var(axis=0)
     C = before.covariances_
     spreads = {
         "full": C,
@@ -121,13 +124,11 @@ def test_as_many_steps_as_the_peer_give_its_likelihood(kind):
     if kind in ("full", "tied"):
         params = params_of(before.weights_, before.means_, spreads, low)
     else:
-        from lowdim.models.mixtures.starts import StartCovariance
-
-        parts = tuple(
-            component.start(m, StartCovariance(np.diag(c).copy(), c, None), low, 100.0)._replace(psi=np.diag(c).copy())
+        components = tuple(
+            parts.start(StartCovariance(np.diag(c).copy(), c, None), low, 100.0)._replace(mu=m, psi=np.diag(c).copy())
             for m, c in zip(before.means_, spreads, strict=True)
         )
-        params = MixtureParams(np.log(before.weights_), parts, False)
+        params = MixtureParams(np.log(before.weights_), components, False)
     for _ in range(6):
         params = model._update(params, model._stats(params, Block(X)))
     ours = model._stats(params, Block(X)).log_density
@@ -183,15 +184,13 @@ def steps_that_never_fall(problems, steps):
         model = Mixture(kind, K)
         mask = ~np.isnan(X)
         block = Block(np.nan_to_num(X), None if mask.all() else mask)
-        component = model._component()
+        parts = model._parts()
         low = 1e-6 * np.nanvar(X, axis=0)
-        low = low if component.unit_free else np.full_like(low, low.mean())
-        from lowdim.models.mixtures.starts import choose_centers, within_sums
-
+        low = low if parts.unit_free else np.full_like(low, low.mean())
         centres = choose_centers(block, K, np.sqrt(low), np.nanmean(X, axis=0), rng, far=False)
         spread = within_sums(centres, np.sqrt(low), block).covariance()
-        parts = tuple(component.start(mu, spread, low, 10.0) for mu in centres)
-        params = MixtureParams(np.full(K, -np.log(K)), parts, component.uses_moments(not mask.all(), X.shape[1]))
+        components = tuple(parts.start(spread, low, 10.0)._replace(mu=mu) for mu in centres)
+        params = MixtureParams(np.full(K, -np.log(K)), components, parts.uses_moments(not mask.all(), X.shape[1]))
         before = -np.inf
         for _ in range(steps):
             stats = model._stats(params, block)
@@ -268,6 +267,34 @@ def test_a_table_that_never_varies_is_refused():
         GaussianMixture(2).fit(np.full((20, 3), 14.62))
 
 
+HUGE_WEIGHTS = """
+import gc
+import numpy as np
+from lowdim import GaussianMixture
+from lowdim.sources.source import Block
+from lowdim.models.mixtures.starts import choose_centers
+from lowdim.text.messages import LowdimError
+
+X = np.random.default_rng(0).standard_normal((60, 4))
+X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+weight = np.append(1e300, np.ones(59))
+try:
+    GaussianMixture(2, n_init=1).fit(X, sample_weight=weight)
+except LowdimError as problem:
+    assert "LD230" in str(problem)
+block = Block(np.nan_to_num(X), ~np.isnan(X), weight)  # past the door: centres are then no numbers, and labels of them?
+with np.errstate(all="ignore"):
+    choose_centers(block, 2, np.full(4, 1e-150), np.zeros(4), np.random.default_rng(0), True)
+gc.collect()
+"""
+
+
+def test_weights_beyond_sums_do_not_end_the_process():
+    """In a process of its own: what overwrites memory ends it, at the latest where rubbish is collected."""
+    done = subprocess.run([sys.executable, "-c", HUGE_WEIGHTS], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
 def test_components_that_cannot_be_mixed():
     for component in (PCA(1), "round", 3, None):
         with pytest.raises(LowdimError, match="LD250"):
@@ -334,6 +361,7 @@ def test_seeds_and_starts():
     assert np.isfinite(GaussianMixture(2, init="random").fit(X).objective_)
 
 
+@pytest.mark.slow
 @quiet
 def test_files_and_models_come_back(tmp_path):
     X, _ = blobs(60, 3, 2, gaps=0.1)

@@ -168,6 +168,7 @@ def test_one_grammar_of_layers():
             NonlinearFactorAnalysis(1, **wrong).fit(X)
 
 
+@pytest.mark.slow
 def test_drawn_fills_are_as_wide_as_their_intervals():
     X = long_arc(150, gaps=0.15)
     X = X[~np.isnan(X).all(axis=1)]
@@ -213,6 +214,7 @@ def test_a_table_wider_than_long_is_climbed_in_its_own_axes():
     assert fit.score(X) > PPCA(1).fit(X).score(X)
 
 
+@pytest.mark.slow
 def test_a_long_table_begins_with_a_sample(monkeypatch):
     X, climbs, climb = bow(400)[0], [], nonlinear_fa.climb
 

@@ -12,9 +12,8 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import lowdim
 from lowdim import PPCA, MatrixFactorization, Run, laws
 from lowdim.maths.linalg import lower, unpack
-from lowdim.models.ratings import beliefs as mr
 from lowdim.models.ratings import sweep as mf
-from lowdim.models.ratings.predictions import place_users
+from lowdim.models.ratings.predictions import grid_means, pair_means, place_users
 from lowdim.text.kinds import VerbError
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.oracles import ratings as oracle
@@ -100,7 +99,7 @@ def test_sweeps_agree_with_the_oracle():
 def test_noise_prior_is_the_best_gamma():
     rng = np.random.default_rng(0)
     t = rng.gamma(4.0, size=500) / 3.0
-    found = mr.refit_gamma(t.mean(), np.log(t).mean(), 1.7, 0.0)
+    found = mf.refit_noise(t.mean(), np.log(t).mean(), 0.0)
     best = gamma(found.shape, scale=1 / found.rate).logpdf(t).sum()
     for a, b in ((1.02, 1.0), (0.98, 1.0), (1.0, 1.02), (1.0, 0.98), (1.02, 1.02)):
         assert gamma(found.shape * a, scale=1 / (found.rate * b)).logpdf(t).sum() < best
@@ -128,9 +127,9 @@ def test_users_are_those_of_ppca_where_items_are_its_loadings():
     ppca = PPCA(2).fit(X)
     items = np.column_stack([ppca.components_.T, ppca.mean_])
     how = mf.FitKind(False, True, "float64")
-    beliefs = mr.VectorBeliefs(items, np.zeros((7, 6)), np.zeros(7))
-    prior = mr.VectorPrior(np.zeros(3), np.diag([1.0, 1.0, 1e-14]))
-    noise = mr.Gamma(5e5, 5e5 * ppca.noise_variance_)
+    beliefs = mf.VectorBeliefs(items, np.zeros((7, 6)))
+    prior = mf.VectorPrior(np.zeros(3), np.diag([1.0, 1.0, 1e-14]))
+    noise = mf.Gamma(5e5, 5e5 * ppca.noise_variance_)
     state = mf.SweepState(beliefs, prior, prior, noise, np.empty(0))
     u, c = np.nonzero(~np.isnan(X))
     cells = sp.csr_array(sp.coo_array((X[u, c], (u, c)), shape=X.shape))
@@ -148,8 +147,8 @@ def test_sums_by_slices_have_the_bits_of_one_product(dtype, monkeypatch):
     mean, cov, tau = rng.standard_normal((7, 3)), rng.random((7, 6)), rng.random(7)
     sums = []
     for width in (4, 1000):
-        monkeypatch.setattr(mr, "SLICE", width)
-        sums.append((*mr.row_sums(X.astype(dtype), *items), *mr.column_sums(X.astype(dtype), mean, cov, tau, dtype)))
+        monkeypatch.setattr(mf, "SLICE", width)
+        sums.append((*mf.row_sums(X.astype(dtype), *items), *mf.column_sums(X.astype(dtype), mean, cov, tau, dtype)))
     for sliced, whole in zip(*sums, strict=True):
         assert np.array_equal(sliced, whole)
 
@@ -158,7 +157,7 @@ def test_settled_precisions_are_a_fixed_point():
     X, _ = small()
     how = mf.FitKind(False, False, "float64")
     state = mf.start_state(7, 6, 2, how)
-    sums = mr.row_sums(X, *mf.item_tables(state.items, how))
+    sums = mf.row_sums(X, *mf.item_tables(state.items, how))
     tau = mf.settle_precisions(sums, state.user_prior, state.noise)
     assert mf.user_half(sums, state, tau, how).tau == pytest.approx(tau, rel=1e-10)
 
@@ -169,10 +168,10 @@ def test_pairs_and_grids_agree_with_draws():
     i, j = lower(q)
     roots = rng.standard_normal((2, n, q, q)) * 0.3
     users, items = (
-        mr.VectorBeliefs(rng.standard_normal((n, q)), (r @ r.transpose(0, 2, 1))[:, i, j], np.zeros(n)) for r in roots
+        mf.VectorBeliefs(rng.standard_normal((n, q)), (r @ r.transpose(0, 2, 1))[:, i, j], np.zeros(n)) for r in roots
     )
-    mean, var = mr.pair_means(users, items)
-    grid_mean, grid_var = mr.grid_means(users, items)
+    mean, var = pair_means(users, items)
+    grid_mean, grid_var = grid_means(users, items)
     assert np.diag(grid_mean) == pytest.approx(mean) and np.diag(grid_var) == pytest.approx(var)
     for t in range(n):
         g, h = (
@@ -186,13 +185,13 @@ def test_pairs_and_grids_agree_with_draws():
 def test_coordinates_leave_every_rating_as_it_is(case):
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((2, 4, 4))
-    users, items = mr.VectorPrior(rng.standard_normal(4), A @ A.T), mr.VectorPrior(rng.standard_normal(4), B @ B.T)
+    users, items = mf.VectorPrior(rng.standard_normal(4), A @ A.T), mf.VectorPrior(rng.standard_normal(4), B @ B.T)
     turn = mf.canonical_change(users, items)
     g, h = rng.standard_normal((2, 5, 4))
     before = g[:, :3] @ h[:, :3].T + g[:, 3:] + h[:, 3]
     g, h = g @ turn.G.T + turn.s, h @ turn.H.T + turn.t
     assert g[:, :3] @ h[:, :3].T + g[:, 3:] + h[:, 3] + turn.mean == pytest.approx(before, abs=1e-10)
-    new_users, new_items = mf.change_prior(users, turn.G, turn.s), mf.change_prior(items, turn.H, turn.t)
+    new_users, new_items = users.changed(turn.G, turn.s), items.changed(turn.H, turn.t)
     assert new_users.cov[:3, :3] == pytest.approx(np.eye(3), abs=1e-10)
     assert new_users.cov[3, :3] == pytest.approx(0, abs=1e-10) and new_users.mean[3] == pytest.approx(0, abs=1e-10)
     assert new_items.cov == pytest.approx(np.diag(np.diag(new_items.cov)), abs=1e-10)

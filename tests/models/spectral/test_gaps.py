@@ -106,6 +106,7 @@ def test_a_column_without_cells_is_named():
         Isomap(2).fit(np.where(np.arange(6) == 2, np.nan, bent_sheet(30)))
 
 
+@pytest.mark.slow
 def test_expected_distances_against_drawn_tables():
     """|m_i - m_j|^2 + v_i + v_j is the mean over completed tables drawn from the linear model."""
     r = np.random.default_rng(0)

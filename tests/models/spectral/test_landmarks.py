@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.maths.neighbors import Neighbours, nearest
+from lowdim.maths.pairs import Neighbours, nearest
 from lowdim.models.spectral.landmarks import blend_weights, cliques
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg as sl
 
 from lowdim import LaplacianEigenmaps
-from lowdim.maths.neighbors import joined
+from lowdim.maths.pairs import joined
 from lowdim.text.kinds import ModelWarning
 from tests.models.spectral.tables import TABLES, apart, rng
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import lowdim
 from lowdim import PCA, ClassicalMDS, laws, robust_map, to_similarities, to_squared_distances
-from lowdim.maths.distances import negative_mass
+from lowdim.maths.pairs import negative_mass
 from lowdim.models.spectral.mds import cailliez, lingoes, violated, within_triangles
 from lowdim.text.kinds import VerbError
 from lowdim.text.messages import LowdimError, LowdimWarning
@@ -194,7 +194,7 @@ def test_huge_and_tiny_distances(size, metric):
 
 
 def test_large_matrices_state_a_bound(monkeypatch):
-    import lowdim.maths.distances as distances
+    import lowdim.maths.pairs as distances
 
     B = to_similarities(bent(40) ** 2)
     exact = negative_mass(B)

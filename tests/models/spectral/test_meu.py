@@ -40,6 +40,7 @@ def test_gradient_by_finite_differences():
         assert gradient[e] == pytest.approx(rise, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_positive_springs_are_the_best():
     """No other optimiser finds more; distances in use are met, the others are not exceeded."""
     Y = bent(9)

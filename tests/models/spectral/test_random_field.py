@@ -166,6 +166,7 @@ def test_negative_eigenvalues_are_left_out():
     assert (field.variances > 0).all()
 
 
+@pytest.mark.slow
 def test_the_score_of_a_table_with_gaps_is_that_of_its_seen_cells():
     X = bent(25)
     model = MaximumEntropyUnfolding(2).fit(X)

@@ -197,6 +197,7 @@ def test_pairs_where_there_are_none(hidden):
     parsed(gap_pairs(seen, HOSTILE, report=gap_report(np.where(seen, X, np.nan), tuple(HOSTILE))))
 
 
+@pytest.mark.slow
 def test_two_hundred_columns_of_fifty_thousand_rows_stay_small():
     seen = np.random.default_rng(0).random((50_000, 20)) > 0.05
     wide = np.repeat(seen, 10, axis=1)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
-from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from lowdim.sources.arrays import ArraySource, SparseSource
-from lowdim.sources.files.base import stamp
+from lowdim.sources.arrays import SparseSource
 from lowdim.sources.source import Source
 from lowdim.text.messages import error
 
@@ -36,6 +35,8 @@ def update_hash(hasher: Any, value: Any) -> None:
         update_hash(hasher, dict(value.bit_generator.state))
     elif isinstance(value, np.random.RandomState):
         update_hash(hasher, value.get_state(legacy=False))
+    elif isinstance(value, BaseEstimator):
+        update_hash(hasher, {"class": name, **value.get_params(deep=False)})
     else:
         raise error("LD303", what=f"a fold that was given a {name}", fix="give it numbers, text and arrays only")
 
@@ -62,34 +63,13 @@ def function_identity(f: Callable[..., Any]) -> tuple[str, list[Any], dict[str, 
     return f"{inner.__module__}.{inner.__qualname__}", args, words, options
 
 
-def memory_map_path(leaf: Source) -> Path | None:
-    """The file that a memory map shows; None for other tables: a file's own source looks after itself."""
-    base: Any = leaf.values if isinstance(leaf, ArraySource) else None
-    while base is not None and not isinstance(base, np.memmap):
-        base = getattr(base, "base", None)
-    return None if base is None or base.filename is None else Path(base.filename)
-
-
-def memory_map_state(leaf: Source) -> str:
-    """Size, time and place of a memory map's file, and its first and last rows; nothing for other tables."""
-    path = memory_map_path(leaf)
-    if path is None:
-        return ""
-    try:
-        return f"{tuple(stamp(path))} {leaf.fingerprint()}"
-    except OSError:
-        return f"gone {leaf.fingerprint()}"
-
-
 def table_hash(leaf: Source) -> str:
     """The hash of a table: of what its kind says of it, else of every cell; and of the weights."""
-    hasher = blake2b(leaf.fingerprint().encode() + memory_map_state(leaf).encode(), digest_size=32)
+    hasher = blake2b(leaf.fingerprint().encode(), digest_size=32)
     update_hash(hasher, leaf.weight)
     if isinstance(leaf, SparseSource):
         update_hash(hasher, [leaf.values.data, leaf.values.indices, leaf.values.indptr, leaf.gaps])
-    elif (
-        type(leaf).fingerprint is Source.fingerprint and memory_map_path(leaf) is None
-    ):  # first and last rows are not enough
+    elif type(leaf).fingerprint is Source.fingerprint:  # first and last rows are not enough
         for begin in range(0, leaf.n, leaf.tile):
             update_hash(hasher, leaf.read(slice(begin, min(begin + leaf.tile, leaf.n))))
     return hasher.hexdigest()

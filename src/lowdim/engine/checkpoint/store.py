@@ -19,7 +19,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -31,16 +31,14 @@ from lowdim.engine.checkpoint.identity import (
     STOPPING_OPTIONS,
     function_identity,
     hash_of,
-    memory_map_path,
-    memory_map_state,
     table_hash,
 )
 from lowdim.engine.checkpoint.replay import CallRecorder
-from lowdim.engine.fold import Executor, Run, S, Tree, node, tree
+from lowdim.engine.fold import Executor, S, Tree, node
 from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
-from lowdim.storage.atomic import lock, not_written, replace
+from lowdim.storage.atomic import Replacement, lock, not_written
 from lowdim.storage.model_file import VERSION, digest, load_values, save_values
 from lowdim.text.messages import LowdimError, error, warn
 
@@ -58,34 +56,11 @@ WORDS = {
 }
 
 
-# memories ------------------------------------------------------------------------------------------
-class Watch:
-    """A memory that keeps nothing, but notices when the file of a memory map changes between passes."""
-
-    def __init__(self, source: Source) -> None:
-        self.leaf = source.leaf
-        self.state = memory_map_state(self.leaf)
-
-    def check(self) -> None:
-        if memory_map_state(self.leaf) != self.state:
-            raise error("LD174", name=getattr(memory_map_path(self.leaf), "name", ""), problem="it was written to")
-
-    def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S:
-        self.check()
-        return tree(engine.map(partial(node, f, source.tile), source))
-
-    def recall(self, name: str, f: Callable[[Array], Array], x: Array) -> Array:
-        return f(x)
-
-    def note(self, objective: float) -> None:
-        """Nothing to keep."""
-
-
-class Checkpoint(Watch):
+class Checkpoint:
     """The memory of one fit in a folder; use it as a context, which holds the folder's lock."""
 
     def __init__(self, path: str | os.PathLike[str], model: Any, source: Source) -> None:
-        super().__init__(source)
+        self.leaf = source.leaf
         self.folder, self.number, self.sure, self.warned, self.noted = Path(path), 0, True, False, 0.0
         self.history: list[tuple[int, float]] = []
         self.recorder = CallRecorder(self)
@@ -172,7 +147,7 @@ class Checkpoint(Watch):
         objective = [[k, value if math.isfinite(value) else None] for k, value in self.history]
         text = _dumps({**self.facts, "history": objective})
         whole = {**self.facts, "history": objective, "blake2b": digest([text])}
-        self._try(replace, self.folder / MANIFEST, [json.dumps(whole, indent=1).encode()])
+        self._try(_save_text, self.folder / MANIFEST, json.dumps(whole, indent=1))
 
     def _try(self, write: Callable[..., None], path: Path, what: Any) -> bool:
         """Write, or say once that it cannot be done: the fit goes on in memory."""
@@ -195,15 +170,15 @@ class Checkpoint(Watch):
 
     # folds -----------------------------------------------------------------------------------------
     def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S:
-        self.check()
         self.recorder.flush()
+        # The fold is known by its function, every number the function was given, and the rows: equal keys, equal bits.
         name, args, words, options = function_identity(f)
         key = hash_of((name, args, words, options, source.tile, list(self._seen(source))))
         file, self.number = self.folder / _numbered(self.number), self.number + 1
         stats = self._stored(file, key)
         if stats is None:
             stats = self._walk(key, f, source, engine)
-            self.check()
+            self.leaf.unchanged()  # before anything of it is kept
             frame = source.frame if isinstance(source, Framed) else None
             if self._try(
                 save_values,
@@ -263,6 +238,7 @@ class Checkpoint(Watch):
 
     def _walk(self, key: str, f: Callable[[Block], S], source: Source, engine: Executor) -> S:
         """The fold itself, from where its last partial file left it."""
+        # A leaf of this walk is a span of blocks: a stack that was saved goes on only with leaves of the same size.
         span = engine.span(source)
         growing: Tree[S]
         done, growing = self._begun(key, span * source.block_tiles)
@@ -319,6 +295,11 @@ def _text(value: Any) -> str:
     return repr(value) if plain else f"{type(value).__name__} {hash_of(value)[:16]}"
 
 
+def _save_text(path: Path, text: str) -> None:
+    with Replacement(path) as temp:
+        temp.write_text(text, encoding="utf-8")
+
+
 def _dumps(facts: dict[str, Any]) -> bytes:
     return json.dumps(facts, sort_keys=True, allow_nan=False).encode()
 
@@ -348,20 +329,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not whole:
         raise error("LD321", path=str(folder), problem=f"its {MANIFEST} is missing or damaged", case="damaged")
     return dict(facts)
-
-
-@contextmanager
-def remembered(model: Any, source: Source, run: Run) -> Iterator[Run]:
-    """The run with its memory: a checkpoint where one is asked for, else an eye on the file of a memory map."""
-    if isinstance(run.checkpoint, str | os.PathLike):
-        with Checkpoint(run.checkpoint, model, source) as kept, source.spooled(kept.folder):
-            yield run._replace(checkpoint=kept)
-            kept.check()
-        return
-    watch = Watch(source)
-    with source.spooled(None):
-        yield run._replace(checkpoint=watch) if watch.state and run.checkpoint is None else run
-    watch.check()
 
 
 # what can be had without the table ---------------------------------------------------------------------

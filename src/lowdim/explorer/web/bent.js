@@ -183,8 +183,11 @@ function process(m) {
         for (let b = 0; b < size; b++) half += root[a * size + b] * k[rows[b]];
         less += half * half;
       }
-      const total = m.inflation ** 2 * (Math.max(prior - less, 1e-12 * prior) + m.noise);
-      if (sd) for (const j of columns) sd[j] = Math.sqrt(total);
+      const own = Math.max(prior - less, 1e-12 * prior) + m.noise;
+      for (const j of columns) {
+        const most = m.unknown[j]; // calibrated cells are wider, up to those of an unknown row
+        if (sd) sd[j] = Math.sqrt(own < most * (1 - 1e-9) ? Math.min(m.inflation ** 2 * own, most) : own);
+      }
     }
     return outward(m, mean, sd);
   };

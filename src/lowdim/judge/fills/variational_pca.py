@@ -25,9 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.maths import bayesian_gaussian as vb
-from lowdim.maths.distances import centre_and_spread
 from lowdim.maths.gaussian import Latent, sums
 from lowdim.maths.linalg import Array, Mask, distinct, evenly_spread, lower, root_times, unpack
+from lowdim.maths.scale import centre_and_spread
 
 NOISE_FLOOR = 1e-6  # the least noise variance, as a share of the columns' variance
 DEAD_SHARE = 0.1  # a dimension whose loadings are smaller than this share of their own doubt is dropped

@@ -9,9 +9,9 @@ import scipy.linalg as sl
 from scipy.optimize import minimize
 
 from lowdim.maths.linalg import Array
-from lowdim.maths.neighbors import exact_distances
-from lowdim.sources.matrices import complete_matrix, in_columns
-from lowdim.sources.views import powers_of_two
+from lowdim.maths.pairs import exact_distances
+from lowdim.maths.scale import moderate_factor
+from lowdim.sources.arrays import complete_matrix, in_columns
 from lowdim.text.messages import error
 
 MOST_SCORED_ROWS = 3000  # rows: each of some hundred steps factorises an n x n matrix
@@ -106,5 +106,5 @@ def loss(theta: Array, D: Array, S: Array, p: int) -> tuple[float, Array]:
 def _complete_table(X: Any, what: str) -> tuple[Array, float]:
     """A table, or one column of it, without gaps, in a moderate unit; and the logarithm of what that multiplies by."""
     x = complete_matrix(in_columns(X), "embedding_score", f"the {what} has gaps, and a likelihood needs every cell")
-    unit = powers_of_two(np.array([np.abs(x).max(initial=0.0)]), True)
-    return x * unit, float(np.log(unit[0]))
+    scale = moderate_factor(x)
+    return x * scale, float(np.log(scale))

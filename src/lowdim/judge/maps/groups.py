@@ -147,7 +147,7 @@ def _centers(z: Array, label: Labels) -> Array:
 def _parts(z: Array, k: int) -> Labels:
     """Up to k parts around their centres, the units found with them: long groups side by side are told apart."""
     label, w = np.zeros(len(z), dtype=np.int64), z
-    centers = plus_plus(z, None, None, k, z.mean(axis=0), np.random.default_rng(0))
+    centers = plus_plus(z, None, None, k, z.mean(axis=0), [np.random.default_rng(0)])[0]
     for _ in range(UNITS):
         for _ in range(STEPS):
             before, label = label, np.unique(nearest_centers(w, None, centers[None])[0], return_inverse=True)[1]

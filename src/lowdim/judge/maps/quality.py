@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from lowdim.judge.maps.neighbours import NEAR, NeighbourShares, distances, kept, order, rank_agreement, ranks
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.registry import METHODS
-from lowdim.sources.arrays import as_source
-from lowdim.sources.matrices import as_matrix, in_columns
+from lowdim.sources.arrays import as_matrix, as_source, in_columns
 from lowdim.sources.source import Source
 from lowdim.sources.views import gather
 from lowdim.table.read import read

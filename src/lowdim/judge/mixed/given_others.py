@@ -13,23 +13,20 @@ How far a value lies out: p is the probability of all values that are no likelie
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from lowdim.engine.fold import Run, walk
-from lowdim.maths.linalg import Array, Mask, inverse_packed, lower, times_packed
+from lowdim.maths.linalg import Array, Index, Mask, inverse_packed, lower, times_packed
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Posterior, in_table_units, standard
 from lowdim.models.mixed.column_kinds import LEVELLED, MixedColumns, level_codes, sites_of
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.models.mixed.predictions import SiteMeans, count_below, expected_at, probabilities, site_means
 from lowdim.models.mixed.variational_em import MixedParams, RowBeliefs, beliefs_of_rows
 from lowdim.sources.source import Block
-
-if TYPE_CHECKING:
-    from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 
 LEAST_FREE = 1e-6  # of a site's variance that is its own
 LEAST_P = 1e-300
@@ -122,29 +119,54 @@ def _given(model: MixedFactorAnalysis, usual: UsualRows, raw: Block) -> GivenOth
     params, block = model.params_, model.frame_.inward(raw)
     columns = params.columns
     sites, _ = sites_of(columns, block)
-    mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
-    code, seen = level_codes(columns, block.x, mask)
+    code, seen = level_codes(columns, block.x, block.seen)
     rows = beliefs_of_rows(params, sites)
+    # each cell without its own term in the row's posterior
     at, shares = _without_own(params, rows)
     cells = in_table_units(model.frame_, expected_at(params, at, shares))
     sd = np.sqrt(cells.var + cells.noise)
-    n, d = block.x.shape
-    out: dict[str, Any] = {name: np.zeros((n, d)) for name in ("surprise", "excess", "likeliest", "likeliest_share")}
-    out |= {name: np.ones((n, d)) for name in ("p", "tail", "share", "spread2")}
-    for j in range(d):
-        if columns.kinds[j] in LEVELLED:
-            told = _of_levels(columns, j, code[:, j], shares[j], cells)
+    # what its value is worth beside that
+    worth = []
+    for j, kind in enumerate(columns.kinds):
+        if kind in LEVELLED:
+            worth.append(_of_levels(columns, j, code[:, j], shares[j], cells.mean[:, j]))
         else:
-            told = _of_numbers(params, j, raw.x[:, j], (cells.mean[:, j], sd[:, j]), at)
-        for name, values in told.items():
-            out[name][:, j] = values
-    for name in ("p", "tail", "surprise", "share", "excess", "spread2"):
-        out[name] = np.where(seen, out[name], 1.0 if name in ("p", "tail", "share") else 0.0)
-    spread = np.sqrt(out["spread2"].sum(axis=1))
-    off = out["excess"].sum(axis=1) / np.where(spread > 0.0, spread, 1.0)
+            worth.append(_of_numbers(params, j, raw.x[:, j], cells.mean[:, j], sd[:, j], at))
+    told = ValueWorth(*(np.column_stack(parts) for parts in zip(*worth, strict=True)))
+    # and that of the row, in standard deviations of rows of the model
+    excess, spread2 = np.where(seen, told.excess, 0.0), np.where(seen, told.spread2, 0.0)
+    spread = np.sqrt(spread2.sum(axis=1))
+    off = excess.sum(axis=1) / np.where(spread > 0.0, spread, 1.0)
     off = np.where(spread > 0.0, (off - usual.middle) / usual.spread, 0.0)
-    at_all: dict[str, Any] = {"seen": seen, "mean": cells.mean, "sd": sd, "position": rows.mean, "off": off}
-    return GivenOthers(**at_all, information=_information(params, usual, seen), **out)
+    return GivenOthers(
+        seen=seen,
+        mean=cells.mean,
+        sd=sd,
+        p=np.where(seen, told.p, 1.0),
+        surprise=np.where(seen, told.surprise, 0.0),
+        tail=np.where(seen, told.tail, 1.0),
+        share=np.where(seen, told.share, 1.0),
+        excess=excess,
+        spread2=spread2,
+        likeliest=told.likeliest,
+        likeliest_share=told.likeliest_share,
+        position=rows.mean,
+        information=_information(params, usual, seen),
+        off=off,
+    )
+
+
+class ValueWorth(NamedTuple):
+    """What the values of one column are worth beside what the other cells of their rows say; as in `GivenOthers`."""
+
+    p: Array
+    tail: Array
+    surprise: Array
+    excess: Array
+    spread2: Array
+    share: Array
+    likeliest: Array
+    likeliest_share: Array
 
 
 def _without_own(params: MixedParams, rows: RowBeliefs) -> tuple[SiteMeans, dict[int, Array]]:
@@ -152,24 +174,17 @@ def _without_own(params: MixedParams, rows: RowBeliefs) -> tuple[SiteMeans, dict
     columns = params.columns
     latent = Posterior(rows.mean, np.ascontiguousarray(rows.cov.T), rows.bound)
     at = site_means(params, latent)
-    a, (g, h) = at.var - at.own, (rows.cells.g, rows.cells.h)
-    free = np.maximum(1.0 - h * a, LEAST_FREE)
-    alone = SiteMeans(at.mean - a * g / free, a / free + at.own, at.own)
+    a = at.var - at.own
+    free = np.maximum(1.0 - rows.cells.h * a, LEAST_FREE)
+    alone = SiteMeans(at.mean - a * rows.cells.g / free, a / free + at.own, at.own)
+    # a column of one weight vector is told by that; of several, as labels have, all are taken out together
     one = [j for j, kind in enumerate(columns.kinds) if kind in LEVELLED and len(columns.levels[j]) <= 2]
     one += [j for j in columns.ordinal if j not in one]
     shares = probabilities(params, latent, one, alone)
-    for j, kind in enumerate(columns.kinds):
+    for j, (kind, own) in enumerate(zip(columns.kinds, columns.weights_of, strict=True)):
         if kind in LEVELLED and j not in shares:
-            shares |= probabilities(params, _without_sites(params, rows, sites_of_column(params, j)), [j])
+            shares |= probabilities(params, _without_sites(params, rows, own), [j])
     return alone, shares
-
-
-def sites_of_column(params: MixedParams, j: int) -> list[int]:
-    """The weight vectors of a column."""
-    columns, R, M = params.columns, len(params.mu), len(params.b)
-    own = [s for s, (k, _) in enumerate(columns.gaussian) if k == j]
-    own += [R + s for s, (k, _) in enumerate(columns.single) if k == j]
-    return own + [R + M + o for o, k in enumerate(columns.ordinal) if k == j]
 
 
 def _without_sites(params: MixedParams, rows: RowBeliefs, sites: list[int]) -> Posterior:
@@ -184,46 +199,51 @@ def _without_sites(params: MixedParams, rows: RowBeliefs, sites: list[int]) -> P
     return Posterior(times_packed(cov, natural).T, np.ascontiguousarray(cov.T), rows.bound)
 
 
-def _of_levels(columns: MixedColumns, j: int, code: NDArray[np.intp], share: Array, cells: Cells) -> dict[str, Array]:
+def _of_levels(columns: MixedColumns, j: int, code: Index, share: Array, mean: Array) -> ValueWorth:
     """What a value among levels is worth, given the probability of each."""
     share = np.maximum(share, LEAST_P)
-    own, best = share[np.arange(len(code)), code], share.argmax(axis=1)
+    row, levels = np.arange(len(code)), columns.levels[j]
+    own, best = share[row, code], share.argmax(axis=1)
     p = np.minimum((share * (share <= own[:, None] * (1.0 + 1e-9))).sum(axis=1), 1.0)
-    sign = np.sign(columns.levels[j][code] - cells.mean[:, j]) if columns.kinds[j] in ("yes/no", "ordinal") else 1.0
     log = -2.0 * np.log(share)
     usual = (share * log).sum(axis=1)
-    upto = (share * (columns.levels[j] <= columns.levels[j][code][:, None])).sum(axis=1)
-    return {
-        "p": p,
-        "tail": own if columns.kinds[j] in ("label", "marker") else np.minimum(upto, 1.0 - upto + own),
-        "surprise": _score(p) * sign + 0.0,
-        "share": own,
-        "excess": -2.0 * np.log(own) - usual,
-        "spread2": (share * (log - usual[:, None]) ** 2).sum(axis=1),
-        "likeliest": columns.levels[j][best],
-        "likeliest_share": share[np.arange(len(code)), best],
-    }
+    if columns.kinds[j] in ("yes/no", "ordinal"):
+        upto = (share * (levels <= levels[code][:, None])).sum(axis=1)
+        tail = np.minimum(upto, 1.0 - upto + own)
+        surprise = _score(p) * np.sign(levels[code] - mean) + 0.0
+    else:  # labels have no order
+        tail, surprise = own, _score(p)
+    return ValueWorth(
+        p=p,
+        tail=tail,
+        surprise=surprise,
+        excess=-2.0 * np.log(own) - usual,
+        spread2=(share * (log - usual[:, None]) ** 2).sum(axis=1),
+        share=own,
+        likeliest=levels[best],
+        likeliest_share=share[row, best],
+    )
 
 
-def _of_numbers(params: MixedParams, j: int, x: Array, told: tuple[Array, Array], at: SiteMeans) -> dict[str, Array]:
+def _of_numbers(params: MixedParams, j: int, x: Array, mean: Array, sd: Array, at: SiteMeans) -> ValueWorth:
     """What a number is worth: its two tails, of a count by the negative binomial."""
-    mean, sd = told
     columns = params.columns
     if columns.kinds[j] == "count":
-        s = next(s for s in columns.count_sites if columns.single[s][0] == j)
-        r, site = float(params.r[columns.count_sites.index(s)]), len(params.mu) + s
+        (site,) = columns.weights_of[j]
+        r = float(params.r[columns.count_sites.index(site - len(params.mu))])
         below, upto = (count_below(x - k, at.mean[:, site], at.var[:, site], r) for k in (1.0, 0.0))
         p = np.clip(2.0 * np.minimum(upto, 1.0 - below), LEAST_P, 1.0)
         far = np.where(x < mean, -1.0, 1.0) * _score(p)
     else:
         far = (x - mean) / sd
         p = np.maximum(2.0 * ndtr(-np.abs(far)), LEAST_P)
-    return {"p": p, "tail": 0.5 * p, "surprise": far, "excess": far**2 - 1.0, "spread2": np.full(len(x), 2.0)}
+    none = np.zeros(len(x))
+    return ValueWorth(p, 0.5 * p, far, far**2 - 1.0, none + 2.0, none + 1.0, none, none)
 
 
 def _score(p: Array) -> Array:
     """A p of two tails as a distance in standard deviations."""
-    return np.asarray(np.maximum(-ndtri(np.maximum(p, LEAST_P) / 2.0), 0.0))
+    return np.maximum(-ndtri(np.maximum(p, LEAST_P) / 2.0), 0.0)
 
 
 def _information(params: MixedParams, usual: UsualRows, seen: Mask) -> Array:
@@ -231,6 +251,5 @@ def _information(params: MixedParams, usual: UsualRows, seen: Mask) -> Array:
     i, j = lower(params.W.shape[1])
     each = (params.W[:, i] * params.W[:, j]) * usual.information[:, None]
     column = np.zeros((seen.shape[1], len(i)))
-    for k in range(seen.shape[1]):
-        column[k] = each[sites_of_column(params, k)].sum(axis=0)
-    return np.asarray(seen @ column)
+    np.add.at(column, params.columns.owners, each)
+    return seen @ column

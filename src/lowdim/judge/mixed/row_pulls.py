@@ -19,16 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from lowdim.maths.linalg import Array, align, evenly_spread, lower, times_packed, unpack
+from lowdim.maths.linalg import Array, Index, align, evenly_spread, lower, times_packed, unpack
 from lowdim.models.mixed.column_kinds import Sites, sites_of
-from lowdim.models.mixed.first_look import LOGISTIC
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.models.mixed.variational_em import (
     INTERCEPT_PRECISION,
     MixedParams,
@@ -38,9 +37,6 @@ from lowdim.models.mixed.variational_em import (
     threshold_places,
     thresholds_around,
 )
-
-if TYPE_CHECKING:
-    from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 
 SCORE_WORK = 1e9  # rows times squared parameters: about a second; of longer tables some rows stand for all
 MOST_STEP = 0.9  # of the gap between two thresholds that they may move towards each other
@@ -53,21 +49,17 @@ def leanings(model: MixedFactorAnalysis) -> Array:
 
 def leanings_of(params: MixedParams) -> Array:
     """The same of parameters."""
-    columns, R = params.columns, len(params.mu)
-    W = params.W / noise_of(params)[:, None]
-    at = np.array([j for j, _ in (*columns.gaussian, *columns.single)] + columns.ordinal, dtype=np.intp)
-    order = np.argsort(at, kind="stable")
-    if len(at) == len(columns.kinds) and len(np.unique(at)) == len(at) and not {"label", "marker"} & {*columns.kinds}:
-        return np.asarray(W[order])  # one weight vector each
+    columns = params.columns
+    W = params.W / params.latent_noise[:, None]
     lines = []
-    for j, kind in enumerate(columns.kinds):
-        own = order[at[order] == j]
-        if kind == "label" and len(own):
-            lines.append(_of_labels(W[own], params.b[own - R])[np.argsort(columns.levels[j])])
-        elif kind == "marker" and len(own):
+    for j, (kind, own) in enumerate(zip(columns.kinds, columns.weights_of, strict=True)):
+        if kind == "label" and own:
+            b = params.b[np.array(own) - len(params.mu)]
+            lines.append(_of_labels(W[own], b)[np.argsort(columns.levels[j])])
+        elif kind == "marker" and own:
             lines.append(_of_marker(params, own)[np.argsort(columns.levels[j])][len(own) == 1 :])
         else:
-            lines.append(W[own] if len(own) else np.zeros((1, W.shape[1])))
+            lines.append(W[own] if own else np.zeros((1, W.shape[1])))
     return np.concatenate(lines)
 
 
@@ -78,15 +70,15 @@ def _of_labels(W: Array, b: Array) -> Array:
     share = left * np.append(stick, 1.0)
     before = np.concatenate([np.zeros((1, W.shape[1])), np.cumsum(stick[:, None] * W, axis=0)])
     own = np.concatenate([(1.0 - stick)[:, None] * W, np.zeros((1, W.shape[1]))])
-    return np.asarray((own - before) / (1.0 - share)[:, None])
+    return (own - before) / (1.0 - share)[:, None]
 
 
-def _of_marker(params: MixedParams, own: NDArray[np.intp]) -> Array:
+def _of_marker(params: MixedParams, own: list[int]) -> Array:
     """How the indicator of each label leans; that of the last, which has no weights, is one less all others."""
     spread = params.columns.spread[own]
     W, var = params.W[own] * spread[:, None], params.psi[own] * spread**2
     W, var = np.concatenate([W, -W.sum(axis=0, keepdims=True)]), np.append(var, var.sum())
-    return np.asarray(W / np.sqrt(var)[:, None])
+    return W / np.sqrt(var)[:, None]
 
 
 class MovedParams(NamedTuple):
@@ -106,7 +98,7 @@ class RowPulls(NamedTuple):
 
     params: MixedParams
     steps: Array  # n x parameters: J^-1 s_i
-    at: NDArray[np.intp]  # which rows of the whole table these are
+    at: Index  # which rows of the whole table these are
     each: Array  # how many rows of the whole table each stands for
     simple: bool = False  # axes that were turned towards few columns: they follow those, not the principal ones
 
@@ -124,17 +116,12 @@ class RowPulls(NamedTuple):
     def turns(self) -> Array:
         """About how far each axis would turn without each row, n x q, in radians."""
         params, n = self.params, len(self.steps)
-        noise = noise_of(params)
+        noise = params.latent_noise
         axes = params.W / noise[:, None]
         size = np.maximum(np.linalg.norm(axes, axis=0), np.finfo(float).tiny)
         step = self.steps[:, : params.W.size].reshape(n, *params.W.shape) / noise[:, None]
         along = np.einsum("nsk,sk->nk", step, axes / size)
-        return np.asarray(np.sqrt(np.maximum((step**2).sum(axis=1) - along**2, 0.0)) / size)
-
-
-def noise_of(params: MixedParams) -> Array:
-    """The standard deviation of the noise of each weight vector's latent response."""
-    return np.concatenate([np.sqrt(params.psi), np.full(len(params.W) - len(params.psi), LOGISTIC)])
+        return np.sqrt(np.maximum((step**2).sum(axis=1) - along**2, 0.0)) / size
 
 
 def row_pulls(model: MixedFactorAnalysis, X: Any) -> RowPulls:
@@ -213,16 +200,16 @@ def moved(params: MixedParams, step: Array, simple: bool = False) -> MovedParams
     there = params._replace(
         W=params.W + W.reshape(params.W.shape), mu=params.mu + mu, b=params.b + b, t=params.t + t, psi=psi
     )
-    W = there.W / noise_of(there)[:, None]
+    W = there.W / there.latent_noise[:, None]
     if simple:  # what aligns I with W' W0 aligns W with W0
-        turn = align(np.eye(W.shape[1]), W.T @ (params.W / noise_of(params)[:, None]))
+        turn = align(np.eye(W.shape[1]), W.T @ (params.W / params.latent_noise[:, None]))
     else:
         turn = np.linalg.svd(W, full_matrices=False)[2].T
     return MovedParams(there._replace(W=there.W @ turn), turn)
 
 
 def moved_positions(
-    model: MixedFactorAnalysis, X: Any, rows: NDArray[np.intp], there: Sequence[MovedParams]
+    model: MixedFactorAnalysis, X: Any, rows: Index, there: Sequence[MovedParams]
 ) -> tuple[Array, list[Array]]:
     """Where some rows of a table are, and where they would be under parameters that were moved, to first order."""
     params = model.params_

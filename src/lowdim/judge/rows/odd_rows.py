@@ -35,7 +35,7 @@ from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw, cell_p_values, row_
 from lowdim.judge.rows.outlyingness import robust_units, similar_groups
 from lowdim.judge.rows.surprise import distances, surprises
 from lowdim.maths.linalg import Array, Mask
-from lowdim.models.base.results import LARGEST
+from lowdim.maths.scale import LARGEST
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import gather

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from lowdim.maths.distances import moderate_unit
 from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.maths.scale import moderate_scale
 
 QUARTILE = 0.6745  # of a Gaussian, in standard deviations
 MAD_TO_SD = 1.4826  # the standard deviation of a Gaussian in units of its median absolute deviation
@@ -65,13 +65,13 @@ def robust_units(X: Array, mask: Mask | None = None) -> tuple[Array, Array]:
 
 def _complete_units(X: Array) -> tuple[Array, Array]:
     """Medians and spreads of columns without gaps, all at once: thousands of columns are thousands of calls."""
-    unit = moderate_unit(np.abs(X).max(axis=0, initial=0.0))
-    X = X if (unit == 1.0).all() else X / unit
+    scale = moderate_scale(np.abs(X).max(axis=0, initial=0.0))
+    X = X if (scale == 1.0).all() else X * scale
     centre = np.median(X, axis=0)
     spread = np.asarray(MAD_TO_SD * np.median(np.abs(X - centre), axis=0))
     for j in np.flatnonzero((spread == 0.0) | (_distinct(np.sort(X, axis=0)) <= FEW_LEVELS)):
         spread[j] = float(X[:, j].std()) or 1.0
-    return np.asarray(centre * unit), spread * unit
+    return centre / scale, spread / scale
 
 
 def _distinct(ordered: Array) -> NDArray[np.intp]:

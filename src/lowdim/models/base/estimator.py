@@ -15,9 +15,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.checkpoint.store import remembered
 from lowdim.engine.fit import INTERRUPTED
-from lowdim.engine.fold import Run, walk
+from lowdim.engine.fold import Run, remembered, walk
 from lowdim.engine.plan import Cost, plan
 from lowdim.maths.linalg import Array
 from lowdim.models.base.options import (  # noqa: F401
@@ -221,9 +220,12 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     missing=f"; missing or there twice: {', '.join(map(str, absent[:5]))}",
                 )
             return Chosen(source, [source.columns.index(name) for name in names])
+        self._check_width(source)
+        return source
+
+    def _check_width(self, source: Source) -> None:
         if source.d != self.n_features_in_:
             raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__, missing="")
-        return source
 
     def _each(
         self,
@@ -292,7 +294,7 @@ class WeightedEstimator(Estimator):
         Parameters
         ----------
         X : array, data frame, sparse matrix, path or Source, n x d
-            NaN (or a mask) is a gap; `y` is ignored.
+            NaN (or a mask) is a gap; `y` is ignored, but for two views (CCA) and classes (LinearDiscriminant).
         sample_weight : array of shape (n,), optional
             A weight of 2 counts a row twice.
         run : Run, optional

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.checkpoint.store import remembered
-from lowdim.engine.fold import Run, walk
+from lowdim.engine.fold import Run, remembered, walk
 from lowdim.engine.plan import plan
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array
@@ -22,8 +21,7 @@ from lowdim.models.base.estimator import Estimator, Out, in_kind
 from lowdim.models.base.options import seed_of
 from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_units, product
 from lowdim.models.base.scores import aic, bic
-from lowdim.sources.arrays import as_source
-from lowdim.sources.matrices import as_matrix, complete_matrix
+from lowdim.sources.arrays import as_matrix, as_source, complete_matrix
 from lowdim.sources.sinks import as_sink
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame
@@ -123,6 +121,10 @@ class LatentModel(Estimator, Generic[P, R]):
         inflation, draw = self.inflation_of(params), self._draw(params, rows, rng)
         return draw if inflation is None else inflation.inflate_draw(draw, self._decode(params, rows))
 
+    def _drawn_given(self, params: P, block: Block, rng: list[np.random.Generator]) -> Array:
+        """The cells of rows in the frame drawn jointly, given those that are seen."""
+        return self._cells_drawn(params, self._posterior(params, block), rng)
+
     def _held_out_counts(self, params: P, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-out cells lie off, in standard deviations."""
         return count_errors(held, frames, partial(self._cells_given, params), block, self._rows_to_predict)
@@ -159,11 +161,11 @@ class LatentModel(Estimator, Generic[P, R]):
         -------
         ndarray of shape (n, q), or what `out` holds
         """
+        return self._each(self._placed, X, out, run, self._axis_names)
 
-        def places(block: Block) -> Array:
-            return product(self._places(self.params_, self.frame_.inward(block)), self._axes(self.params_))
-
-        return self._each(places, X, out, run, self._axis_names)
+    def _placed(self, block: Block) -> Array:
+        """Where rows of the table lie, in reported coordinates."""
+        return product(self._places(self.params_, self.frame_.inward(block)), self._axes(self.params_))
 
     def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """`fit` and then `transform` of the same rows; `fit_options` go to `fit`."""
@@ -266,10 +268,11 @@ class LatentModel(Estimator, Generic[P, R]):
 
         if not return_std:
             return self._each(self._fill, X, out, run, lambda source: source.columns)
-        source = self.arrange(X)
-        if source.n == 0:
-            raise error("LD160", n=0, least=1)
         # One walk for both: what a row says of its gaps is computed once, and a file is read once.
+        if out is None:
+            filled, std = self._rows_of(self._fill_and_std, X, run)
+            return filled, std
+        source = self.arrange(X)
         with as_sink(out, source.n, source.columns) as fills, as_sink(None, source.n) as stds:
             for start, (filled, std) in walk(self._fill_and_std, source, run or Run()):
                 fills.write(start, filled)
@@ -295,7 +298,7 @@ class LatentModel(Estimator, Generic[P, R]):
             if b.mask is None:
                 return b.x
             rngs = [np.random.default_rng([seed, number, b.start + i]) for i in range(b.rows)]
-            drawn = self._cells_drawn(params, self._posterior(params, self.frame_.inward(b)), rngs)
+            drawn = self._drawn_given(params, self.frame_.inward(b), rngs)
             return np.where(b.mask, b.x, self.frame_.outward(drawn))
 
         return self._each(fill, X)

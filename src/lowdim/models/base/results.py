@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fit import Fit
 from lowdim.maths.linalg import Array, lower, unpack
+from lowdim.maths.scale import LARGEST
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
-
-LARGEST = float(np.finfo(float).max)
 
 
 class RowPosterior(Protocol):
@@ -214,8 +213,8 @@ def in_range(values: Array, what: str, size: float) -> Array:
 def squared(variance: Array, factor: Array | float) -> Array:
     """variance * factor^2, never with factor^2 alone: it overflows long before the product does."""
     with np.errstate(over="ignore"):
-        out = variance * factor * factor
-    return in_range(np.asarray(out), "Variances", float(np.max(factor)))
+        out = np.asarray(variance * factor * factor)
+    return out if np.isfinite(out).all() else in_range(out, "Variances", float(np.max(factor)))
 
 
 def product(A: Array, B: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.maths.neighbors import nearest
+from lowdim.maths.pairs import nearest
 from lowdim.sources.arrays import as_source
 from lowdim.sources.views import Framed, gather
 from lowdim.text.messages import error

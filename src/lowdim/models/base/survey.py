@@ -13,12 +13,14 @@ from lowdim.engine.statistics import (
     Moments,
     Pairs,
     columns,
+    stored_columns,
     survey_block,
+    survey_stored_block,
 )
 from lowdim.maths.linalg import EPS, Array
-from lowdim.models.base.results import LARGEST
+from lowdim.maths.scale import LARGEST, moderate_scale
 from lowdim.sources.source import Source
-from lowdim.sources.views import FAR_FROM_ZERO, FRAME_ROWS, Frame, Framed, Stored, frame_of, powers_of_two
+from lowdim.sources.views import FAR_FROM_ZERO, FRAME_ROWS, Frame, Framed, Stored, frame_of
 from lowdim.text.messages import error, warn
 
 COARSE_ROUNDING = 1e-6  # a column whose rounding unit exceeds this share of its spread is warned about
@@ -38,7 +40,7 @@ class TableSurvey(NamedTuple):
 
     @property
     def gaps(self) -> bool:
-        return self.columns.gaps
+        return self.columns.holes > 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,10 +86,19 @@ def survey_for_fit(
     """
     wide = is_wide(source.n, source.d) if wide is None else wide
     survey = survey_table(source, run, standardize=standardize, wide=wide, each=each, ddof=ddof)
-    if survey.gaps and pairs_matter:
-        check_pairs(survey)
-    if not (standardize or unit_free):
-        warn_spread(survey)
+    names = source.columns
+    if survey.pairs is not None and pairs_matter:  # are two columns never seen in the same row?
+        disjoint = np.argwhere(np.tril(survey.pairs.seen == 0, -1))
+        if len(disjoint):
+            j, k = disjoint[0]
+            warn("LD162", count=len(disjoint), first=names[k], second=names[j])
+    if not (standardize or unit_free):  # does one column's unit decide every axis?
+        sd = np.sqrt(survey.columns.variance)
+        varying = np.flatnonzero(sd > 0)
+        if len(varying) > 1:
+            small, large = varying[np.argmin(sd[varying])], varying[np.argmax(sd[varying])]
+            if sd[large] > SPREAD_RATIO * sd[small]:
+                warn("LD154", factor=f"{sd[large] / sd[small]:.0e}", small=names[small], large=names[large])
     return survey
 
 
@@ -99,39 +110,32 @@ def survey_table(
     `each=True` lets every column have a scale of its own, for models that do not mind.
     """
     each = each or standardize
+    # A few hundred spread rows set the frame: near enough to the columns' means for sums that cancel nothing.
     frame = frame_of(source.sample(FRAME_ROWS), each, origin=not source.is_sparse)
-    framed, blocks, cols = _survey(source, frame, run, wide)
+    cols, blocks = _walked(source, frame, run, wide)
     passes = 1
-    if not np.isfinite(cols.scatter).all():  # the sample missed the largest cells
+    if not np.isfinite(cols.scatter).all():  # the sample missed the largest cells: find them, and walk again
         frame = _larger(frame, _largest(source, run), each)
-        framed, blocks, cols = _survey(source, frame, run, wide)
+        cols, blocks = _walked(source, frame, run, wide)
         passes = 3
     check_columns(source, cols, frame)
-    moments = None if blocks is None or cols.gaps else blocks.complete
-    pairs = None if blocks is None or not cols.gaps else blocks.pairs()
-    survey = TableSurvey(frame, framed, cols, moments, pairs, passes)
+    moments = None if blocks is None or cols.holes else blocks.complete
+    pairs = None if blocks is None or not cols.holes else blocks.pairs()
+    survey = TableSurvey(frame, Framed(source, frame), cols, moments, pairs, passes)
     return standardized(survey, source, ddof) if standardize else survey
 
 
-def _survey(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[Framed, BlockSurvey | None, Columns]:
-    framed = Framed(source, frame)
+def _walked(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[Columns, BlockSurvey | None]:
+    """Statistics of the columns, and of pairs of them where the table is not wide, by one pass in the frame."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if source.is_sparse:
-            from lowdim.engine.sparse_statistics import stored_columns, survey_stored_block
-
-            stored = Stored(source, frame)
-            if wide:
-                return framed, None, fold(stored_columns, stored, run)
-            both = fold(survey_stored_block, stored, run)
-            assert both.columns is not None
-            return framed, both, both.columns
+        rows = Stored(source, frame) if source.is_sparse else Framed(source, frame)
         if wide:
-            return framed, None, fold(columns, framed, run)
-        blocks = fold(survey_block, framed, run)
+            return fold(stored_columns if source.is_sparse else columns, rows, run), None
+        blocks = fold(survey_stored_block if source.is_sparse else survey_block, rows, run)
     parts = [] if blocks.columns is None else [blocks.columns]
-    if blocks.complete is not None:
+    if blocks.complete is not None and not source.is_sparse:
         parts.append(columns_of(blocks.complete))
-    return framed, blocks, parts[0] if len(parts) == 1 else parts[0].merge(parts[1])
+    return parts[0] if len(parts) == 1 else parts[0].merge(parts[1]), blocks
 
 
 def columns_of(m: Moments) -> Columns:
@@ -147,7 +151,8 @@ def _largest(source: Source, run: Run) -> Array:
 
 def _larger(frame: Frame, size: Array, each: bool) -> Frame:
     """The frame for a table whose largest cells were not in the sample."""
-    return frame._replace(shift=np.where(size > FAR_FROM_ZERO, 0.0, frame.shift), scale=powers_of_two(size, each))
+    shift = np.where(size > FAR_FROM_ZERO, 0.0, frame.shift)
+    return frame._replace(shift=shift, scale=moderate_scale(size, together=not each))
 
 
 def check_columns(source: Source, cols: Columns, frame: Frame) -> None:
@@ -193,23 +198,3 @@ def standardized(survey: TableSurvey, source: Source, ddof: int = 1, note: str =
     if p is not None:
         p = p._replace(total=p.total / sd[:, None], product=p.product / np.outer(sd, sd))
     return TableSurvey(frame, Framed(source, frame), scaled, m, p, survey.passes)
-
-
-def warn_spread(survey: TableSurvey) -> None:
-    """A warning where one column's unit decides every axis."""
-    sd: Array = np.sqrt(survey.columns.variance)
-    names, varying = survey.names, np.flatnonzero(sd > 0)
-    if len(varying) > 1:
-        small, large = varying[np.argmin(sd[varying])], varying[np.argmax(sd[varying])]
-        if sd[large] > SPREAD_RATIO * sd[small]:
-            warn("LD154", factor=f"{sd[large] / sd[small]:.0e}", small=names[small], large=names[large])
-
-
-def check_pairs(survey: TableSurvey) -> None:
-    """A warning where two columns are never seen in the same row."""
-    if survey.pairs is None:
-        return
-    disjoint = np.argwhere(np.tril(survey.pairs.seen == 0, -1))
-    if len(disjoint):
-        j, k = disjoint[0]
-        warn("LD162", count=len(disjoint), first=survey.names[k], second=survey.names[j])

@@ -5,35 +5,30 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.climb import notify_monitor
-from lowdim.engine.fit import STOPPED, Fit, Monitor
-from lowdim.engine.fold import Run, fold, one_blas_thread
+from lowdim.engine.fit import STOPPED, Fit, Monitor, notify_monitor
+from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.optimise import Peak, climb
+from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import BAYESIAN_GPLVM_START
-from lowdim.models.base.calibration import (
-    ERROR_EDGES,
-    MOST_ROUNDS,
-    count_errors,
-    held_out_rounds,
-    inflation_from_counts,
-    split_frames,
-    without_held_cells,
-)
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
-from lowdim.models.base.results import LARGEST, Certificate, squared
-from lowdim.models.base.survey import TableSurvey
-from lowdim.models.gaussian_process.bayesian_gplvm_bound import CACHED_PAIRS, CentredTable, EvidenceBound
-from lowdim.models.gaussian_process.collapsed_bound import induced_decoder
-from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, KernelSum
+from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
+from lowdim.models.base.estimator import Absent
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, one_of, option, seed_of
+from lowdim.models.base.results import Fitted, squared
+from lowdim.models.base.survey import TableSurvey, survey_for_fit
+from lowdim.models.gaussian_process.bound import CACHED_PAIRS, CentredTable, EvidenceBound, induced_decoder
+from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel
 from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, strided, warn_jitter
 from lowdim.models.gaussian_process.psi import CACHED_CELLS, PSI_KERNELS, VariationalParams
-from lowdim.sources.source import Header, Source
+from lowdim.models.linear.pca import PCA
+from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.sources.source import Source
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import LowdimWarning, warn
 
@@ -56,8 +51,7 @@ class BayesianGPLVMParams(NamedTuple):
     S: Array  # n x q, their variances
     Z: Array  # m x q, inducing points
     mu: Array  # d
-    names: str  # of the kernel
-    theta: Array  # logarithms of its numbers, noise last
+    kernel: Kernel
     alpha: Array  # m x d, predictions are k(z, Z) alpha
     inverse: Array  # 1 x m x m, or d x m x m where cells are missing: what k(z, Z) takes off the variance
     w: Array  # q, relevances, largest first
@@ -67,19 +61,14 @@ class BayesianGPLVMParams(NamedTuple):
     spread: Array  # q x q
 
     @property
-    def kernel(self) -> KernelSum:
-        return KernelSum(self.names, self.theta)
-
-    @property
     def kept(self) -> Mask:
-        mask: Mask = self.w > KEPT_SHARE * self.w[0]
-        return mask
+        return self.w > KEPT_SHARE * self.w[0]
 
     def decoder(self) -> Decoder:
         return induced_decoder(self.kernel, self.Z, self.alpha, self.inverse)
 
 
-class BayesianGPLVM(GaussianProcessMap):
+class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
     """The Bayesian GP-LVM: uncertain places under N(0, I), and only as many dimensions as are needed; gaps welcome.
 
     As GPLVM with k(x, y) = v exp(-1/2 sum_q w_q (x_q - y_q)^2), but the places are integrated out under a variational
@@ -90,25 +79,8 @@ class BayesianGPLVM(GaussianProcessMap):
     as rows times squared inducing points, memory as rows times n_components.
 
     A new row goes to the peak of p(cells | place) N(place | 0, I), `posterior` is Laplace's Gaussian there, and
-    `score_samples` Laplace's estimate of the log density, no bound. With gaps 5 to 15 % of the seen cells are held out
+    `score_samples` Laplace's estimate of the log density, no bound. With gaps 5 to 10 % of the seen cells are held out
     first, and intervals scaled so that 90 % ones hold 90 % of these.
-
-    Parameters
-    ----------
-    n_components : int, default 10
-        Dimensions to begin with.
-    kernel : {"rbf", "linear"}, default "rbf"
-    n_inducing : int, default 50
-        Inducing points, at most one a row; the linear kernel needs none.
-    tol : float, default 5e-4
-        A climb ends where ten iterations gain less than this each, on average (a fiftieth of it with the linear
-        kernel); nats a row.
-    max_iter : int, default 1000
-        Most iterations of a climb, after 100 with signal and noise held fixed.
-    n_init : int, default 1
-        Starts from other inducing points, of which the best is taken; they may end tens of nats apart.
-    random_state : int, Generator, RandomState or None, default 0
-        Seed of the inducing points and of held-out cells; None is 0.
 
     Attributes
     ----------
@@ -147,15 +119,6 @@ class BayesianGPLVM(GaussianProcessMap):
 
     n_parameters_ = bic = aic = Absent("its places are believed, not counted", "objective_, the evidence bound")
     _objective_name: ClassVar[str] = "evidence bound"
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "kernel": Rule(lambda v: v in PSI_KERNELS, f"one of {', '.join(PSI_KERNELS)}"),
-        "n_inducing": COUNT,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "n_init": COUNT,
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
     _laws_broken: ClassVar[dict[str, str]] = {
         "weights_repeat_rows": GaussianProcessMap._pairs,
         "score_is_objective": "the objective is a bound for all rows together",
@@ -165,70 +128,66 @@ class BayesianGPLVM(GaussianProcessMap):
     }
     partial_fit = Absent(GaussianProcessMap._pairs, "fit; GTM streams")
 
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        kernel: str = "rbf",
-        n_inducing: int = 50,
-        tol: float = 5e-4,
-        max_iter: int = 1000,
-        n_init: int = 1,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.n_inducing = n_inducing
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.random_state = random_state
+    n_components: int = option(default=10, rule=COUNT, words="Dimensions to begin with.", kw_only=False)
+    kernel: str = option(
+        default="rbf",
+        rule=one_of(*PSI_KERNELS),
+        kind='{"rbf", "linear"}',
+        words="Smooth functions with a relevance of each dimension, or linear ones.",
+    )
+    n_inducing: int = option(
+        default=50, rule=COUNT, words="Inducing points, at most one a row; the linear kernel needs none."
+    )
+    tol: float = option(
+        default=5e-4,
+        rule=POSITIVE,
+        words="A climb ends where ten iterations gain less than this each, on average (a fiftieth of it with the "
+        "linear kernel); nats a row.",
+    )
+    max_iter: int = option(
+        default=1000, rule=COUNT, words="Most iterations of a climb, after 100 with signal and noise held fixed."
+    )
+    n_init: int = option(
+        default=1,
+        rule=COUNT,
+        words="Starts from other inducing points, of which the best is taken; they may end tens of nats apart.",
+    )
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator, RandomState or None",
+        words="Seed of the inducing points and of held-out cells; None is 0.",
+    )
 
     # fitting ------------------------------------------------------------------------------------------
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        survey = _centred(self._survey(source, run, unit_free=True), source)
+    def _fit(self, source: Source, run: Run) -> Fitted:
+        survey = _centred(survey_for_fit(source, run, unit_free=True), source)
         with one_blas_thread():
             fit = self._best(survey, run)
         warn_jitter(fit.params)
         for name in fit.stats:
             warn("LD471", name=name)
-        return fit.restated(survey.log_stretch, survey.passes), survey.frame
+        return self._fitted(fit, survey)
 
-    def _best(self, survey: TableSurvey, run: Run) -> Fit:
+    def _best(self, survey: TableSurvey, run: Run) -> Fit[BayesianGPLVMParams, tuple[str, ...]]:
         """The best of several climbs; with gaps after some that show how wide intervals must be."""
-        table = CentredTable(survey.source, survey.gaps, "all")
-        calibration: Fit | None = None
-        inflation, passes = 1.0, 0
-        if survey.gaps:
-            calibration, inflation, passes = self._calibrate(table, survey.columns.seen, run)
-        if calibration is not None and calibration.reason in STOPPED:
-            return calibration._replace(params=calibration.params._replace(inflation=inflation), passes=passes)
-        best: Fit | None = None
-        for i in range(int(self.n_init)):
-            fit = self._climb(table, i, run)  # not from where a held-out one ended: 4 % worse fills of oil
-            passes += fit.passes
-            best = fit if best is None or fit.objective > best.objective else best
-            if fit.reason in STOPPED:
-                best = best._replace(reason=fit.reason, converged=False)
-                break
-        assert best is not None
-        return best._replace(params=best.params._replace(inflation=inflation), passes=passes)
+        table, rounds = CentredTable(survey.source, survey.gaps, "all"), count()
 
-    def _calibrate(self, table: CentredTable, seen: Array, run: Run) -> tuple[Fit | None, float, int]:
-        """The last of the fits with cells held out, the inflation of intervals, and the passes it took."""
-        under, frames = split_frames(table.source)
-        counts, passes, fit = np.zeros(len(ERROR_EDGES) + 1), 0, None
-        for held in held_out_rounds(seen, seed_of(self.random_state)):
-            if not held.columns.any():
+        def refit(less: Source) -> Fit[BayesianGPLVMParams, tuple[str, ...]]:
+            return self._climb(table._replace(source=less, name=f"less {next(rounds)}"), 0, run)
+
+        held_out = held_out_fits(self, refit, survey, seed_of(self.random_state), run)
+        if held_out.stopped:
+            return held_out.fits[-1]._replace(passes=held_out.passes)
+        fits: list[Fit[BayesianGPLVMParams, tuple[str, ...]]] = []
+        for i in range(int(self.n_init)):
+            fits.append(self._climb(table, i, run))  # not from where a held-out one ended: 4 % worse fills of oil
+            if fits[-1].reason in STOPPED:
                 break
-            remaining = table._replace(source=without_held_cells(table.source, held), name=f"less {held.round}")
-            fit = self._climb(remaining, 0, run)
-            predict = partial(self._cells_given, fit.params)
-            counts += fold(partial(count_errors, held, frames, predict), under, run._replace(checkpoint=None)).value
-            passes += fit.passes + 1
-            if fit.reason in STOPPED:
-                break
-        return fit, inflation_from_counts(counts), passes
+        best = max(fits, key=lambda fit: fit.objective)  # the first of several
+        if fits[-1].reason in STOPPED:
+            best = best._replace(reason=fits[-1].reason, converged=False)
+        return held_out.calibrate(best._replace(passes=sum(fit.passes for fit in fits)))
 
     def _start(self, table: CentredTable, i: int, scores: Array) -> VariationalParams:
         """Unwhitened principal scores, the first with unit variance; inducing points among them."""
@@ -242,7 +201,7 @@ class BayesianGPLVM(GaussianProcessMap):
         variance, signal = (GAPS_PLACE_VARIANCE, GAPS_SIGNAL) if table.gaps else (START_PLACE_VARIANCE, START_SIGNAL)
         return VariationalParams(mu, np.full((n, q), variance), Z, np.ones(q), 1.0, signal)
 
-    def _climb(self, table: CentredTable, i: int, run: Run) -> Fit:
+    def _climb(self, table: CentredTable, i: int, run: Run) -> Fit[BayesianGPLVMParams, tuple[str, ...]]:
         """Raise the bound from start i, at first with signal and noise as they are."""
         frozen = FROZEN_STEPS if self.kernel == "rbf" else 0
         with Monitor(run, type(self).__name__, -1.0, self.max_iter + frozen) as monitor:
@@ -267,7 +226,7 @@ class BayesianGPLVM(GaussianProcessMap):
             _on_bound(self.kernel, peak.x, low, high, len(start.w)),
             peak.value,
             tuple(monitor.history),
-            passes + bound.passes + 1,
+            passes + 2 * bound.calls + 1,
             reason == "converged",
             reason,
             "L-BFGS",
@@ -287,8 +246,7 @@ class BayesianGPLVM(GaussianProcessMap):
             S=p.S[:, order] * scale**2,
             Z=Z[:, order] * scale,
             mu=np.zeros(at.C.shape[1]),
-            names=self.kernel,
-            theta=np.log([w[0], 1.0 / p.beta] if linear else [p.v, 1.0, 1.0 / p.beta]),
+            kernel=Kernel((self.kernel,), np.log([w[0], 1.0 / p.beta] if linear else [p.v, 1.0, 1.0 / p.beta])),
             alpha=p.beta * at.C,
             inverse=at.inverse,
             w=w,
@@ -303,16 +261,18 @@ class BayesianGPLVM(GaussianProcessMap):
         return strided(params.X)  # a matrix of all rows by new rows would not be bounded
 
     # results ------------------------------------------------------------------------------------------
-    def _attributes(self, params: BayesianGPLVMParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        unit, linear = float(frame.report[0]), params.names == "linear"
-        signal = float(params.w.sum()) if linear else float(np.exp(params.theta[0]))
-        signal, noise = squared(np.array([signal, np.exp(params.theta[-1])]), unit).tolist()
-        return {
+    def _fitted(self, fit: Fit[BayesianGPLVMParams, tuple[str, ...]], survey: TableSurvey) -> Fitted:
+        """What a fit says of itself, in the table's units."""
+        params, unit, linear = fit.params, float(survey.frame.report[0]), self.kernel == "linear"
+        signal = float(params.w.sum()) if linear else float(np.exp(params.kernel.theta[0]))
+        signal, noise = squared(np.array([signal, params.kernel.noise]), unit).tolist()
+        kept = int(params.kept.sum())
+        attributes = {
             "embedding_": params.X,
             "embedding_std_": np.sqrt(params.S),
             "relevance_": squared(params.w, unit) if linear else params.w,
             "kept_": params.kept,
-            "n_kept_": int(params.kept.sum()),
+            "n_kept_": kept,
             "signal_variance_": signal,
             "noise_variance_": noise,
             "inducing_": params.Z,
@@ -320,28 +280,32 @@ class BayesianGPLVM(GaussianProcessMap):
             "calibration_": params.inflation,
             "n_components_": params.X.shape[1],
         }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        kept = fit.params.kept
         notes = [
-            f"{int(kept.sum())} of {len(kept)} dimensions are needed",
+            f"{kept} of {len(params.kept)} dimensions are needed",
             "new rows are placed at a peak, with Laplace's covariance; the objective is a bound",
         ]
-        if fit.converged and self.kernel == "rbf":
+        if fit.converged and not linear:
             notes.append("the climb ends where ten steps gain less than tol each; a smaller tol may climb much further")
-        return self._certificate(fit, notes, fit.stats)
+        certificate = self._certificate(fit, notes, fit.stats)
+        fitted = Fitted(params, survey.frame, certificate, attributes, fit.history)
+        return fitted.restated(survey.log_stretch, survey.passes)
 
     def _cost(self, n: int, d: int) -> Cost:
+        return self._cost_of_climbs(n, d, int(self.n_init))
+
+    def _cost_of_gaps(self, n: int, d: int) -> Cost:
+        return self._cost_of_climbs(n, d, int(self.n_init) + MOST_ROUNDS)
+
+    def _cost_of_climbs(self, n: int, d: int, climbs: int) -> Cost:
         q, m = int(self.n_components), min(int(self.n_inducing), n)
         m = q if self.kernel == "linear" else m
-        pairs, climbs = m * (m + 1) // 2, MOST_ROUNDS + int(self.n_init)
+        pairs = m * (m + 1) // 2
         # L-BFGS remembers 20 steps of 2 n q numbers, twice, and scipy copies some; a core works on four pieces
         cached = min(n * pairs, CACHED_PAIRS) + 4 * CACHED_CELLS
         peak = 8 * (cached + 2 * d * pairs + 3 * d * m * m + 8 * n * d + 200 * n * q)
         passes = 20 + climbs * (4 * (FROZEN_STEPS + int(self.max_iter)) + START_PASSES + 20)
-        return Cost(
-            passes, 8 * n * d * passes, peak, "fewer n_inducing, GTM, or a sample of the rows", min(800, passes)
-        )
+        smaller = "fewer n_inducing, GTM, or a sample of the rows"
+        return Cost(passes, 8 * n * d * passes, peak, smaller, min(800, passes))
 
 
 def _centred(survey: TableSurvey, source: Source) -> TableSurvey:
@@ -355,9 +319,6 @@ def _centred(survey: TableSurvey, source: Source) -> TableSurvey:
 
 def _principal_scores(table: CentredTable, q: int, run: Run) -> tuple[Array, int]:
     """Principal scores, n x q (of a table with gaps probabilistic PCA's, in the same units), and the passes it took."""
-    from lowdim.models.linear.pca import PCA
-    from lowdim.models.linear.ppca import ProbabilisticPCA
-
     n, d = table.source.n, table.source.d
     scores = np.zeros((n, q))
     with warnings.catch_warnings():

@@ -8,216 +8,246 @@ Reference: Rasmussen and Williams, Gaussian Processes for Machine Learning, MIT 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from lowdim.maths.distances import squared_distances
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import EPS, Array, Mask, distinct
+from lowdim.maths.pairs import squared_distances
 
 JITTER_LEVELS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)  # of the mean diagonal, tried in turn
 LEAST_VARIANCE = 1e-100  # of a cell, in the frame's units: a table that never changes leaves none
 Index = NDArray[np.intp]
 
 
-class KernelTerm(NamedTuple):
-    """One kernel: t its numbers (not their logarithms), Z new places, X old ones, K = k(Z, X)."""
+class KernelTerm:
+    """One kernel k(z, x) = v s(a z, a x) with its numbers; Z are m places, X are n, K = k(Z, X) is m x n."""
 
-    numbers: tuple[str, ...]
-    cross: Callable[[Array, Array, Array], Array]  # t, Z, X -> m x n
-    diagonal: Callable[[Array, Array], Array]  # t, Z -> m
-    slope: Callable[[Array, Array, Array, Array, int], Array]  # t, Z, X, K, axis -> d k(z, x) / d z_axis, m x n
-    diagonal_slope: Callable[[Array, Array, int], Array]  # t, Z, axis -> d k(z, z) / d z_axis, m
-    gradient: Callable[[Array, Array, Array, Array], tuple[Array, Array]]  # t, X, K, dL/dK -> dL/dX, dL/dlog t
+    numbers: ClassVar[tuple[str, ...]] = ("variance",)  # v, then what is squared with the places, a^2
+    start: ClassVar[tuple[float, ...]]  # their logarithms where a climb starts, the table's mean variance being 1
+    scale: ClassVar[int | None] = None  # which of the numbers multiplies squared places
+    of_differences: ClassVar[bool] = False  # whether k(z, x) depends on z - x only
+    inducing: ClassVar[bool] = True  # whether it has a pull
 
+    def __init__(self, *values: float) -> None:
+        self.values = values
 
-# v exp(-g/2 |x - y|^2) --------------------------------------------------------------------------------------
-def _rbf(t: Array, Z: Array, X: Array) -> Array:
-    K = squared_distances(Z, X)
-    K *= -0.5 * t[1]
-    np.exp(K, out=K)
-    K *= t[0]
-    return K
+    def cross(self, Z: Array, X: Array) -> Array:
+        """k(Z, X)."""
+        raise NotImplementedError
 
+    def diagonal(self, Z: Array) -> Array:
+        """k(z, z) of each place."""
+        return np.full(len(Z), self.values[0])
 
-def _rbf_slope(t: Array, Z: Array, X: Array, K: Array, axis: int) -> Array:
-    slope: Array = -t[1] * (Z[:, axis, None] - X[:, axis]) * K
-    return slope
+    def slope(self, Z: Array, X: Array, K: Array, axis: int) -> Array:
+        """d k(z, x) / d z_axis, m x n."""
+        return np.zeros_like(K)
 
+    def diagonal_slope(self, Z: Array, axis: int) -> Array:
+        """d k(z, z) / d z_axis, m."""
+        return np.zeros(len(Z))
 
-def _rbf_gradient(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
-    H = G * K
-    total = H.sum(axis=1)
-    HX = H @ X
-    square = 2.0 * (float(total @ (X * X).sum(axis=1)) - float((X * HX).sum()))
-    return -2.0 * t[1] * (total[:, None] * X - HX), np.array([total.sum(), -0.5 * t[1] * square])
+    def pull(self, Z: Array, X: Array, K: Array, G: Array) -> Array:
+        """dL/dZ from G = dL/dK."""
+        return np.zeros_like(Z)
 
-
-# v x'y ------------------------------------------------------------------------------------------------------
-def _linear_gradient(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
-    GX = G @ X
-    return 2.0 * t[0] * GX, np.array([t[0] * (X * GX).sum()])
-
-
-# v (2 / pi) asin(p(x, y) / sqrt((1 + p(x, x)) (1 + p(y, y)))),  p = w x'y + b (Williams, 1998) ------------------------
-def _size(t: Array, X: Array) -> Array:
-    size: Array = t[1] * (X * X).sum(axis=1) + t[2] + 1.0
-    return size
+    def gradient(self, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
+        """dL/dX and dL/dlog numbers from a symmetric G = dL/dk(X, X); by Euler's rule dL/dlog a is x'dL/dx."""
+        dX = 2.0 * self.pull(X, X, K, G)
+        return dX, np.array([(G * K).sum(axis=1).sum(), 0.5 * (X * dX).sum()])[: len(self.numbers)]
 
 
-def _mlp(t: Array, Z: Array, X: Array) -> Array:
-    return np.asarray(t[0] * 2.0 / np.pi * np.arcsin(_angle(t, Z, X)))
+class RBF(KernelTerm):
+    """v exp(-g/2 |x - y|^2)."""
+
+    numbers = ("variance", "inverse_width")
+    start = 0.0, 0.0
+    scale, of_differences = 1, True
+
+    def cross(self, Z: Array, X: Array) -> Array:
+        v, g = self.values
+        K = squared_distances(Z, X)
+        K *= -0.5 * g
+        np.exp(K, out=K)
+        K *= v
+        return K
+
+    def slope(self, Z: Array, X: Array, K: Array, axis: int) -> Array:
+        return -self.values[1] * (Z[:, axis, None] - X[:, axis]) * K
+
+    def pull(self, Z: Array, X: Array, K: Array, G: Array) -> Array:
+        H = G * K
+        return self.values[1] * (H @ X - H.sum(axis=1)[:, None] * Z)
 
 
-def _angle(t: Array, Z: Array, X: Array) -> Array:
-    A: Array = t[1] * (Z @ X.T) + t[2]
-    A /= np.sqrt(_size(t, Z))[:, None]
-    A /= np.sqrt(_size(t, X))
-    np.clip(A, -1.0, 1.0, out=A)
-    return A
+class Linear(KernelTerm):
+    """v x'y."""
+
+    start = (-1.0,)
+    scale = 0
+
+    def cross(self, Z: Array, X: Array) -> Array:
+        return self.values[0] * (Z @ X.T)
+
+    def diagonal(self, Z: Array) -> Array:
+        return self.values[0] * (Z * Z).sum(axis=1)
+
+    def slope(self, Z: Array, X: Array, K: Array, axis: int) -> Array:
+        return np.broadcast_to(self.values[0] * X[:, axis], K.shape)
+
+    def diagonal_slope(self, Z: Array, axis: int) -> Array:
+        return 2.0 * self.values[0] * Z[:, axis]
+
+    def pull(self, Z: Array, X: Array, K: Array, G: Array) -> Array:
+        return self.values[0] * (G @ X)
 
 
-def _bend(t: Array, A: Array) -> Array:
-    """dk / dA."""
-    return np.asarray(t[0] * 2.0 / np.pi / np.sqrt(np.maximum(1.0 - A * A, 1e-12)))
+class MLP(KernelTerm):
+    """v (2 / pi) asin a, a = p(x, y) / sqrt((1 + p(x, x)) (1 + p(y, y))), p = w x'y + b (Williams, 1998)."""
+
+    numbers = ("variance", "weight_variance", "bias_variance")
+    start = 0.0, 0.0, 0.0
+    scale, inducing = 1, False
+
+    def _size(self, X: Array) -> Array:
+        """1 + p(x, x)."""
+        _, w, b = self.values
+        return w * (X * X).sum(axis=1) + b + 1.0
+
+    def _angle(self, Z: Array, X: Array) -> Array:
+        """a."""
+        _, w, b = self.values
+        A = w * (Z @ X.T) + b
+        A /= np.sqrt(self._size(Z))[:, None]
+        A /= np.sqrt(self._size(X))
+        np.clip(A, -1.0, 1.0, out=A)
+        return A
+
+    def _bend(self, A: Array) -> Array:
+        """dk / da."""
+        return self.values[0] * 2.0 / np.pi / np.sqrt(np.maximum(1.0 - A * A, 1e-12))
+
+    def cross(self, Z: Array, X: Array) -> Array:
+        return self.values[0] * 2.0 / np.pi * np.arcsin(self._angle(Z, X))
+
+    def diagonal(self, Z: Array) -> Array:
+        size = self._size(Z)
+        return self.values[0] * 2.0 / np.pi * np.arcsin((size - 1.0) / size)
+
+    def slope(self, Z: Array, X: Array, K: Array, axis: int) -> Array:
+        w, A, size = self.values[1], self._angle(Z, X), self._size(Z)
+        inner = w * X[:, axis] / np.sqrt(np.outer(size, self._size(X)))
+        return self._bend(A) * (inner - A * (w * Z[:, axis] / size)[:, None])
+
+    def diagonal_slope(self, Z: Array, axis: int) -> Array:
+        size = self._size(Z)
+        return self._bend((size - 1.0) / size) / size**2 * 2.0 * self.values[1] * Z[:, axis]
+
+    def gradient(self, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
+        (_, w, b), A, size = self.values, self._angle(X, X), self._size(X)
+        M = G * self._bend(A)
+        c = -(M * A).sum(axis=1) / size  # what changes the sizes
+        M /= np.sqrt(size)[:, None]
+        M /= np.sqrt(size)
+        MX, square = M @ X, (X * X).sum(axis=1)
+        numbers = [(G * K).sum(), w * ((X * MX).sum() + c @ square), b * (M.sum() + c.sum())]
+        return 2.0 * w * (MX + c[:, None] * X), np.array(numbers)
 
 
-def _mlp_diagonal(t: Array, Z: Array) -> Array:
-    p = _size(t, Z)
-    return np.asarray(t[0] * 2.0 / np.pi * np.arcsin((p - 1.0) / p))
+class Bias(KernelTerm):
+    """v, wherever the places are."""
+
+    start = (-4.0,)
+    of_differences = True
+
+    def cross(self, Z: Array, X: Array) -> Array:
+        return np.full((len(Z), len(X)), self.values[0])
 
 
-def _mlp_slope(t: Array, Z: Array, X: Array, K: Array, axis: int) -> Array:
-    A, p = _angle(t, Z, X), _size(t, Z)
-    inner = t[1] * X[:, axis] / np.sqrt(np.outer(p, _size(t, X)))
-    slope: Array = _bend(t, A) * (inner - A * (t[1] * Z[:, axis] / p)[:, None])
-    return slope
+KERNEL_TERMS: dict[str, type[KernelTerm]] = {"rbf": RBF, "linear": Linear, "mlp": MLP, "bias": Bias}
 
 
-def _mlp_diagonal_slope(t: Array, Z: Array, axis: int) -> Array:
-    p = _size(t, Z)
-    slope: Array = _bend(t, (p - 1.0) / p) / p**2 * 2.0 * t[1] * Z[:, axis]
-    return slope
+def terms_of(word: str) -> tuple[str, ...]:
+    """The names of the terms of a sum of kernels, as a person writes it.
+
+    >>> terms_of("rbf + linear")
+    ('rbf', 'linear')
+    """
+    return tuple(word.replace(" ", "").split("+"))
 
 
-def _mlp_gradient(t: Array, X: Array, K: Array, G: Array) -> tuple[Array, Array]:
-    A, p = _angle(t, X, X), _size(t, X)
-    M = G * _bend(t, A)
-    c = -(M * A).sum(axis=1) / p
-    M /= np.sqrt(p)[:, None]
-    M /= np.sqrt(p)
-    MX, square = M @ X, (X * X).sum(axis=1)
-    return 2.0 * t[1] * (MX + c[:, None] * X), np.array(
-        [(G * K).sum(), t[1] * ((X * MX).sum() + c @ square), t[2] * (M.sum() + c.sum())]
-    )
+class Kernel(NamedTuple):
+    """A sum of kernels and white noise; theta the logarithms of its numbers, those of each term and noise last."""
 
-
-KERNEL_TERMS: dict[str, KernelTerm] = {
-    "rbf": KernelTerm(
-        ("variance", "inverse_width"),
-        _rbf,
-        lambda t, Z: np.full(len(Z), t[0]),
-        _rbf_slope,
-        lambda t, Z, axis: np.zeros(len(Z)),
-        _rbf_gradient,
-    ),
-    "linear": KernelTerm(
-        ("variance",),
-        lambda t, Z, X: t[0] * (Z @ X.T),
-        lambda t, Z: t[0] * (Z * Z).sum(axis=1),
-        lambda t, Z, X, K, axis: np.broadcast_to(t[0] * X[:, axis], (len(Z), len(X))),
-        lambda t, Z, axis: 2.0 * t[0] * Z[:, axis],
-        _linear_gradient,
-    ),
-    "mlp": KernelTerm(
-        ("variance", "weight_variance", "bias_variance"),
-        _mlp,
-        _mlp_diagonal,
-        _mlp_slope,
-        _mlp_diagonal_slope,
-        _mlp_gradient,
-    ),
-    "bias": KernelTerm(
-        ("variance",),
-        lambda t, Z, X: np.full((len(Z), len(X)), t[0]),
-        lambda t, Z: np.full(len(Z), t[0]),
-        lambda t, Z, X, K, axis: np.zeros((len(Z), len(X))),
-        lambda t, Z, axis: np.zeros(len(Z)),
-        lambda t, X, K, G: (np.zeros_like(X), np.array([t[0] * G.sum()])),
-    ),
-}
-
-
-class KernelSum(NamedTuple):
-    """A sum of kernels, `names` joined by "+", and white noise; theta the logarithms of its numbers, noise last."""
-
-    names: str
+    names: tuple[str, ...]
     theta: Array
-
-    @property
-    def terms(self) -> list[KernelTerm]:
-        return [KERNEL_TERMS[name] for name in self.names.split("+")]
 
     @property
     def labels(self) -> list[str]:
         """A name for each of the numbers."""
-        return [f"{name} {number}" for name in self.names.split("+") for number in KERNEL_TERMS[name].numbers] + [
-            "noise"
-        ]
+        return [f"{name} {number}" for name in self.names for number in KERNEL_TERMS[name].numbers] + ["noise"]
 
     @property
     def noise(self) -> float:
         return float(np.exp(self.theta[-1]))
 
-    def parts(self) -> list[tuple[KernelTerm, Array]]:
+    @property
+    def terms(self) -> list[KernelTerm]:
         """Each term with its numbers."""
-        t, at = np.exp(self.theta), 0
-        parts = []
-        for term in self.terms:
-            parts.append((term, t[at : at + len(term.numbers)]))
-            at += len(term.numbers)
-        return parts
+        values, terms = np.exp(self.theta), []
+        for kind in (KERNEL_TERMS[name] for name in self.names):
+            own, values = np.split(values, [len(kind.numbers)])
+            terms.append(kind(*own))
+        return terms
 
-    def scaled(self, size: float) -> KernelSum:
+    def scaled(self, size: float) -> Kernel:
         """The same kernel for places divided by `size`."""
-        at, theta, step = 0, self.theta.copy(), 2.0 * np.log(size)
-        for name in self.names.split("+"):
-            which = {"rbf": 1, "linear": 0, "mlp": 1}.get(name)
-            if which is not None:
-                theta[at + which] += step
-            at += len(KERNEL_TERMS[name].numbers)
+        at, theta = 0, self.theta.copy()
+        for kind in (KERNEL_TERMS[name] for name in self.names):
+            if kind.scale is not None:
+                theta[at + kind.scale] += 2.0 * np.log(size)
+            at += len(kind.numbers)
         return self._replace(theta=theta)
 
-    def cross(self, Z: Array, X: Array) -> list[Array]:
-        """The matrices of its parts, without noise."""
-        return [term.cross(t, Z, X) for term, t in self.parts()]
+    def parts(self, Z: Array, X: Array) -> list[Array]:
+        """The matrices of its terms, without noise: what slopes and gradients begin with."""
+        return [term.cross(Z, X) for term in self.terms]
+
+    def cross(self, Z: Array, X: Array) -> Array:
+        """k(Z, X), without noise."""
+        return summed(self.parts(Z, X))
 
     def diagonal(self, Z: Array) -> Array:
-        return np.asarray(sum(term.diagonal(t, Z) for term, t in self.parts()))
+        return summed([term.diagonal(Z) for term in self.terms])
 
-    def slopes(self, Z: Array, X: Array, mats: list[Array], axis: int) -> Array:
+    def slopes(self, Z: Array, X: Array, parts: list[Array], axis: int) -> Array:
         """d k(z, x) / d z_axis."""
-        return np.asarray(sum(term.slope(t, Z, X, K, axis) for (term, t), K in zip(self.parts(), mats, strict=True)))
+        return summed([term.slope(Z, X, K, axis) for term, K in zip(self.terms, parts, strict=True)])
 
     def diagonal_slopes(self, Z: Array) -> Array:
         """d k(z, z) / d z, m x q."""
-        return np.column_stack(
-            [sum(term.diagonal_slope(t, Z, a) for term, t in self.parts()) for a in range(Z.shape[1])]
-        )
+        terms = self.terms
+        return np.column_stack([summed([t.diagonal_slope(Z, a) for t in terms]) for a in range(Z.shape[1])])
 
-    def gradient(self, X: Array, mats: list[Array], G: Array) -> tuple[Array, Array]:
+    def gradient(self, X: Array, parts: list[Array], G: Array) -> tuple[Array, Array]:
         """dL/dX and dL/dtheta from dL/dK (symmetric)."""
-        gradients = [term.gradient(t, X, K, G) for (term, t), K in zip(self.parts(), mats, strict=True)]
-        noise = np.array([self.noise * np.trace(G)])
-        return np.asarray(sum(dX for dX, _ in gradients)), np.concatenate([dt for _, dt in gradients] + [noise])
+        dX, dtheta = zip(*(term.gradient(X, K, G) for term, K in zip(self.terms, parts, strict=True)), strict=True)
+        return summed(dX), np.concatenate([*dtheta, [self.noise * np.trace(G)]])
+
+
+def summed(parts: Sequence[Array]) -> Array:
+    """The sum of some arrays; of one it is the array itself."""
+    return reduce(np.add, parts)
 
 
 class ColumnGroup(NamedTuple):
-    """ColumnGroup of a table seen in the same rows; Y their cells there, or fewer columns with the same Y Y'."""
+    """Columns of a table seen in the same rows; Y their cells there, or fewer columns with the same Y Y'."""
 
     rows: Index | None  # None: all of them
     columns: Index
@@ -245,14 +275,13 @@ def _narrow(Y: Array) -> Array:
 
 
 class JitteredCholesky(NamedTuple):
-    """A lower Cholesky factor, and the jitter that had to be added to the diagonal."""
+    """A lower Cholesky factor, and the level of jitter that its diagonal needed."""
 
     L: Array
-    jitter: float
-    jitter_level: int
+    jitter_level: int  # index into JITTER_LEVELS
 
     def solve(self, B: Array) -> Array:
-        return np.asarray(lapack.dpotrs(self.L, B, lower=1)[0])
+        return lapack.dpotrs(self.L, B, lower=1)[0]
 
     @property
     def logdet(self) -> float:
@@ -260,13 +289,13 @@ class JitteredCholesky(NamedTuple):
 
     def inverse_root(self) -> Array:
         """R = L^-1, so that K^-1 = R'R: |R k|^2 keeps twice the digits that k'K^-1 k has of little noise."""
-        return np.asarray(lapack.dtrtri(self.L, lower=1)[0])
+        return lapack.dtrtri(self.L, lower=1)[0]
 
     def inverse(self) -> Array:
         """K^-1, both triangles."""
         low = lapack.dpotri(self.L, lower=1)[0]  # above its diagonal are the factor's zeros
         low.flat[:: len(low) + 1] *= 0.5
-        return np.asarray(low.T + low)
+        return low.T + low
 
 
 def jittered_cholesky(K: Array, noise: float = 0.0, jitter_level: int = 0) -> JitteredCholesky:
@@ -278,8 +307,27 @@ def jittered_cholesky(K: Array, noise: float = 0.0, jitter_level: int = 0) -> Ji
             A.flat[:: len(K) + 1] += noise + JITTER_LEVELS[k] * mean
             L, info = lapack.dpotrf(A.T, lower=1, clean=1, overwrite_a=1)  # A is symmetric, and A.T in LAPACK's order
             if info == 0 and np.isfinite(L[-1:, -1:]).all():
-                return JitteredCholesky(L, JITTER_LEVELS[k] * mean, k)
+                return JitteredCholesky(L, k)
     raise np.linalg.LinAlgError("the kernel's matrix is not positive definite, even with the largest jitter")
+
+
+class JitteredSurface:
+    """What a climb climbs: value and gradient at a vector; once a matrix needs jitter it keeps it.
+
+    `evaluate` takes the vector and the level of jitter as one array and gives value, level and gradient as one: what a
+    checkpoint remembers.
+    """
+
+    def __init__(self, evaluate: Callable[[Array], Array]) -> None:
+        self.evaluate, self.calls, self.jitter_level = evaluate, 0, 0
+        self.best, self.best_level = -np.inf, 0
+
+    def __call__(self, vector: Array) -> tuple[float, Array]:
+        packed = self.evaluate(np.append(vector, self.jitter_level))
+        value, self.jitter_level, self.calls = float(packed[0]), int(packed[1]), self.calls + 1
+        if value > self.best:
+            self.best, self.best_level = value, self.jitter_level
+        return value, packed[2:]
 
 
 class LikelihoodGradient(NamedTuple):
@@ -292,9 +340,8 @@ class LikelihoodGradient(NamedTuple):
 
 def likelihood(K: Array, noise: float, groups: list[ColumnGroup], jitter_level: int = 0) -> LikelihoodGradient:
     """sum_j log N(y_j | 0, K + noise I) over the seen rows of each column, and dL/dK."""
-    n = len(K)
+    n, value = len(K), 0.0
     total = np.zeros((n, n)) if groups[0].rows is not None else np.empty(0)
-    value = 0.0
     for rows, _, Y, count in groups:
         A = K if rows is None else K[np.ix_(rows, rows)]
         m = len(A)
@@ -302,8 +349,10 @@ def likelihood(K: Array, noise: float, groups: list[ColumnGroup], jitter_level: 
             continue
         factor = jittered_cholesky(A, noise, jitter_level)
         jitter_level = factor.jitter_level
+        # log N of all columns of the group: -1/2 (d m log 2 pi + d log|K| + tr Y'K^-1 Y)
         alpha = factor.solve(Y)
         value -= 0.5 * (count * (m * LOG_TWO_PI + factor.logdet) + float((Y * alpha).sum()))
+        # dL/dK = 1/2 (alpha alpha' - d K^-1)
         G = factor.inverse()
         G *= -0.5 * count
         G += 0.5 * (alpha @ alpha.T)
@@ -314,22 +363,30 @@ def likelihood(K: Array, noise: float, groups: list[ColumnGroup], jitter_level: 
     return LikelihoodGradient(value, total, jitter_level)
 
 
-class Decoder(NamedTuple):
-    """What predictions need: K^-1 y_j of every column, and a root R of K^-1 = R'R of every group of columns."""
+class DecodedColumns(NamedTuple):
+    """Columns that are predicted from the same rows, and a root R of their K^-1 = R'R."""
 
-    kernel: KernelSum
+    rows: Index | None  # None: all of them
+    columns: Index
+    root: Array
+
+
+class Decoder(NamedTuple):
+    """What predictions need: K^-1 y_j of every column, and a root of K^-1 of every group of columns."""
+
+    kernel: Kernel
     X: Array
     alpha: Array  # n x d, zero where a column is not seen
-    groups: list[tuple[Index | None, Index, Array]]  # rows, columns, root
+    groups: list[DecodedColumns]
 
     def at(self, Z: Array) -> tuple[Array, Array, list[Array]]:
         """Mean and variance (without noise) of every cell at places Z, m x d each, and the kernel's parts there."""
-        mats = self.kernel.cross(Z, self.X)
-        K = np.asarray(sum(mats))
-        return K @ self.alpha, self._variance(Z, K)[0], mats
+        parts = self.kernel.parts(Z, self.X)
+        K = summed(parts)
+        return K @ self.alpha, self._variance(Z, K)[0], parts
 
     def _variance(self, Z: Array, K: Array) -> tuple[Array, list[Array]]:
-        """Of every cell, and k R' of each group of columns."""
+        """k(z, z) - |R k|^2 of every cell, and k R' of each group of columns."""
         prior, var, halves = self.kernel.diagonal(Z), np.empty((len(Z), self.alpha.shape[1])), []
         for rows, columns, root in self.groups:
             k = K if rows is None else K[:, rows]
@@ -337,39 +394,36 @@ class Decoder(NamedTuple):
             var[:, columns] = (prior - np.einsum("mn,mn->m", halves[-1], halves[-1]))[:, None]
         return np.maximum(var, 1e-12 * prior[:, None]), halves
 
-    def slopes(self, Z: Array, mats: list[Array]) -> Array:
+    def slopes(self, Z: Array, parts: list[Array]) -> Array:
         """d mean / d z, m x q x d."""
-        each = [self.kernel.slopes(Z, self.X, mats, a) @ self.alpha for a in range(Z.shape[1])]
+        each = [self.kernel.slopes(Z, self.X, parts, a) @ self.alpha for a in range(Z.shape[1])]
         return np.stack(each, axis=1)
 
     def density(self, Z: Array, y: Array, seen: Mask) -> tuple[Array, Array]:
         """log p(y | z) of the seen cells of each row at its place, and its slope."""
-        mats = self.kernel.cross(Z, self.X)
-        K = np.asarray(sum(mats))
+        parts = self.kernel.parts(Z, self.X)
+        K = summed(parts)
         var, halves = self._variance(Z, K)
         mean, v = K @ self.alpha, np.maximum(var + self.kernel.noise, LEAST_VARIANCE)
         residual = np.where(seen, y - mean, 0.0)
         value = -0.5 * np.where(seen, residual**2 / v + np.log(v) + LOG_TWO_PI, 0.0).sum(axis=1)
+        # the slope by k(z, x): through the mean, and through the variance of each group of columns
         dv = 0.5 * np.where(seen, (residual / v) ** 2 - 1.0 / v, 0.0)
         R = (residual / v) @ self.alpha.T
         for (rows, columns, root), half in zip(self.groups, halves, strict=True):
             R[:, slice(None) if rows is None else rows] -= 2.0 * dv[:, columns].sum(axis=1)[:, None] * (half @ root)
-        slope = np.stack(
-            [np.einsum("mn,mn->m", R, self.kernel.slopes(Z, self.X, mats, a)) for a in range(Z.shape[1])], axis=1
-        )
-        return value, slope + dv.sum(axis=1)[:, None] * self.kernel.diagonal_slopes(Z)
+        slopes = [np.einsum("mn,mn->m", R, self.kernel.slopes(Z, self.X, parts, a)) for a in range(Z.shape[1])]
+        return value, np.stack(slopes, axis=1) + dv.sum(axis=1)[:, None] * self.kernel.diagonal_slopes(Z)
 
 
-def decoder(kernel: KernelSum, X: Array, Y: Array, mask: Mask | None, jitter_level: int = 0) -> Decoder:
+def decoder(kernel: Kernel, X: Array, Y: Array, mask: Mask | None, jitter_level: int = 0) -> Decoder:
     """The predictions of columns Y at places X; a gap holds zero."""
-    K = np.asarray(sum(kernel.cross(X, X)))
-    alpha = np.zeros_like(Y)
-    groups: list[tuple[Index | None, Index, Array]] = []
+    K, alpha, groups = kernel.cross(X, X), np.zeros_like(Y), []
     for rows, columns, _, _ in columns_by_pattern(Y, mask):
         at = np.arange(len(X)) if rows is None else rows
         factor = jittered_cholesky(K[np.ix_(at, at)], kernel.noise, jitter_level)
         alpha[np.ix_(at, columns)] = factor.solve(Y[np.ix_(at, columns)])
-        groups.append((rows, columns, factor.inverse_root()))
+        groups.append(DecodedColumns(rows, columns, factor.inverse_root()))
     return Decoder(kernel, X, alpha, groups)
 
 

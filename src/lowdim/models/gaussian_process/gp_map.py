@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from lowdim.engine.fit import Fit
-from lowdim.engine.fold import Run
 from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.maths.optimise import climb_rows
+from lowdim.maths.seeds import normals
 from lowdim.models.base.calibration import inflation_note
 from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.options import COUNT, option
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
-from lowdim.models.base.survey import TableSurvey, survey_for_fit
-from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, KernelSum
+from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error, warn
 
@@ -49,7 +49,7 @@ class MapParams(Protocol):
         """q x q."""
 
     @property
-    def kernel(self) -> KernelSum: ...
+    def kernel(self) -> Kernel: ...
 
     def decoder(self) -> Decoder: ...
 
@@ -77,7 +77,7 @@ class UnplacedRows(NamedTuple):
         _, var, parts = self.decoder.at(Z)
         J = self.decoder.slopes(Z, parts)
         weight = self.seen / (var + self.decoder.kernel.noise)
-        return np.asarray(np.einsum("mad,mbd->mab", J * weight[:, None, :], J) + self.precision)
+        return np.einsum("mad,mbd->mab", J * weight[:, None, :], J) + self.precision
 
     def best_of(self, X: Array) -> Array:
         """For each row the best of these places."""
@@ -85,7 +85,7 @@ class UnplacedRows(NamedTuple):
         w, off = 1.0 / (var + self.decoder.kernel.noise), X - self.centre
         value = self.seen @ (np.log(w) - w * mean**2).T + 2.0 * self.y @ (w * mean).T - self.y**2 @ w.T
         value = value - ((off @ self.precision) * off).sum(axis=1)
-        return np.asarray(X[value.argmax(axis=1)])
+        return X[value.argmax(axis=1)]
 
     def peaks(self, X: Array) -> Array:
         """The peak of each row's joint density that is climbed to from the best of these places."""
@@ -93,50 +93,36 @@ class UnplacedRows(NamedTuple):
         return climb_rows(self.log_joint, Z, _inverse(self.curvature(Z)))
 
 
-class GaussianProcessMap(LatentModel):
+P = TypeVar("P", bound=MapParams)
+
+
+class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
     """A map from places to cells by Gaussian processes; the family of GPLVM and BayesianGPLVM.
 
     A new row goes to the peak of p(cells | place) p(place), its posterior is Laplace's Gaussian there and its log
-    density Laplace's estimate. A child gives `_fit`, `_candidates`, `_attributes`, `_certify` and `_cost`.
+    density Laplace's estimate. A child gives `_fit`, `_candidates` and `_cost`.
     """
 
     _pairs: ClassVar[str] = "every row's place is a parameter, and the likelihood is one of all rows at once"
-    n_components: int
+    n_components: int = option(default=2, rule=COUNT, words="Dimensions of the places.", kw_only=False)
 
-    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:  # type: ignore[override]
-        """Fit the model to a table; `y` is ignored, and rows cannot have weights.
-
-        Parameters
-        ----------
-        X : table of n rows and d columns; missing cells are NaN
-        y : ignored
-        run : lowdim.Run, optional
-            Threads, memory, callback and checkpoint.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y, run=run)
-
-    def _survey(self, source: Source, run: Run, unit_free: bool = False) -> TableSurvey:
-        """The first pass, after what cannot be fitted has been refused."""
+    def _check_source(self, source: Source) -> None:
+        super()._check_source(source)
         if source.weight is not None:
             raise error("LD283", model=type(self).__name__)
         if self.n_components > source.d:
             raise error("LD200", n_components=self.n_components, most=source.d, why=f"the table has {source.d} columns")
-        return survey_for_fit(source, run, unit_free=unit_free)
 
-    def _candidates(self, params: Any) -> Array:
+    def _candidates(self, params: P) -> Array:
         """Places of the fit from which new rows may start."""
         raise NotImplementedError
 
-    def _place(self, params: Any, rows: UnplacedRows) -> Array:
+    def _place(self, params: P, rows: UnplacedRows) -> Array:
         return rows.peaks(self._candidates(params))
 
-    def _posterior(self, params: MapParams, block: Block) -> Posterior:
+    def _posterior(self, params: P, block: Block) -> Posterior:
         """The peak of each row's density over places, and Laplace's covariance and evidence there."""
-        seen = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
+        seen = block.seen
         y = np.where(seen, block.x - params.mu, 0.0)
         rows = UnplacedRows(y, seen, params.decoder(), params.centre, _inverse(params.spread))
         Z = self._place(params, rows)
@@ -149,37 +135,37 @@ class GaussianProcessMap(LatentModel):
         Z[empty], packed[empty], value[empty] = params.centre, params.spread[i, j], 0.0
         return Posterior(Z, packed, value)
 
-    def _decode(self, params: MapParams, posterior: Posterior) -> Cells:
+    def _decode(self, params: P, rows: Posterior) -> Cells:
+        """The predictions at each row's place, and by their slopes what the doubt about it adds."""
         D = params.decoder()
-        mean, var, parts = D.at(posterior.mean)
-        if posterior.packed.any():
-            J = D.slopes(posterior.mean, parts)
-            var = var + np.einsum("mad,mab,mbd->md", J, posterior.cov, J)
-        empty = _is_prior(params, posterior)
-        w = np.where(empty, 1.0, params.inflation**2)[:, None]
-        if empty.any():  # the predictions at the places of the fit, mixed
+        mean, var, parts = D.at(rows.mean)
+        if rows.packed.any():
+            J = D.slopes(rows.mean, parts)
+            var = var + np.einsum("mad,mab,mbd->md", J, rows.cov, J)
+        # rows of which nothing is known, whose posterior is the prior: the predictions at the places of the fit, mixed
+        i, j = lower(len(params.centre))
+        empty = (rows.packed == params.spread[i, j]).all(axis=1) & (rows.mean == params.centre).all(axis=1)
+        if empty.any():
             m, v, _ = D.at(strided(params.X))
             mean[empty], var[empty] = m.mean(axis=0), v.mean(axis=0) + m.var(axis=0)
-        return Cells(mean + params.mu, w * var, w * np.full_like(mean, params.kernel.noise))
+        return Cells(mean + params.mu, var, np.full_like(mean, params.kernel.noise))
 
-    def _draw(self, params: MapParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
-        d, q = len(params.mu), posterior.mean.shape[1]
-        normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
-        root = np.linalg.cholesky(posterior.cov)
-        Z = posterior.mean + (root @ normal[:, :q, None])[:, :, 0]
-        cells = self._decode(params, Posterior(Z, np.zeros_like(posterior.packed), posterior.log_density))
-        # a draw from the prior is one of the model itself, without inflation
-        scale = np.where(_is_prior(params, posterior), 1.0 / params.inflation, 1.0)[:, None]
-        return np.asarray(cells.mean + scale * np.sqrt(cells.var + cells.noise) * normal[:, q:])
+    def _draw(self, params: P, rows: Posterior, rng: list[np.random.Generator]) -> Array:
+        """Places drawn from the posterior, then the cells there."""
+        q = rows.mean.shape[1]
+        normal = normals(rng, q + len(params.mu))
+        Z = rows.mean + (np.linalg.cholesky(rows.cov) @ normal[:, :q, None])[:, :, 0]
+        cells = self._decode(params, self._at(params, Z))
+        return cells.mean + np.sqrt(cells.var + cells.noise) * normal[:, q:]
 
-    def _redraw(self, params: Any, rng: np.random.Generator) -> Any:
+    def _redraw(self, params: P, rng: np.random.Generator) -> P:
         return params  # the functions are integrated out already
 
-    def _prior(self, params: MapParams, n: int) -> Posterior:
+    def _prior(self, params: P, n: int) -> Posterior:
         i, j = lower(len(params.centre))
         return Posterior(np.tile(params.centre, (n, 1)), np.tile(params.spread[i, j], (n, 1)), np.zeros(n))
 
-    def _axes(self, params: MapParams) -> Array:
+    def _axes(self, params: P) -> Array:
         return np.eye(params.X.shape[1])
 
     def inverse_transform(self, Z: Any, *, return_std: bool = False) -> Any:
@@ -216,13 +202,14 @@ class GaussianProcessMap(LatentModel):
         cells: Cells = self._of_places(self._decoded, Z, self._n_features_out)
         return cells.var + cells.noise
 
-    def _certificate(self, fit: Fit, notes: list[str], boundary: tuple[str, ...]) -> Certificate:
+    def _certificate(self, fit: Fit[P, Any], notes: list[str], boundary: tuple[str, ...]) -> Certificate:
         """Of a climb: its expected digits follow from what the last iterations gained."""
-        p: MapParams = fit.params
-        if p.jitter_level:
-            notes.append(f"{JITTER_LEVELS[p.jitter_level]:.0e} of the mean variance was added to the kernel's diagonal")
-        notes.append(inflation_note(p.inflation))
-        digits = em_digits(fit.remaining, len(p.X))
+        params = fit.params
+        if params.jitter_level:
+            jitter = JITTER_LEVELS[params.jitter_level]
+            notes.append(f"{jitter:.0e} of the mean variance was added to the kernel's diagonal")
+        notes.append(inflation_note(params.inflation))
+        digits = em_digits(fit.remaining, len(params.X))
         return certify(fit, self._objective_name, digits=digits, boundary=boundary, notes=tuple(notes))
 
 
@@ -235,13 +222,6 @@ def warn_jitter(params: MapParams) -> None:
 def strided(X: Array) -> Array:
     """Up to TRIED_PLACES of the places, evenly spread over the rows."""
     return X[:: -(-len(X) // TRIED_PLACES)]
-
-
-def _is_prior(params: MapParams, posterior: Posterior) -> Mask:
-    """Rows of which nothing is known: their posterior is the prior."""
-    i, j = lower(len(params.centre))
-    same = (posterior.packed == params.spread[i, j]).all(axis=1)
-    return np.asarray(same & (posterior.mean == params.centre).all(axis=1))
 
 
 def _inverse(A: Array) -> Array:

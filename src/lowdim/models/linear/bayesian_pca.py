@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import LIMIT, Fit
+from lowdim.engine.fit import LIMIT, Fit, em
 from lowdim.engine.fold import Run
+from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments
 from lowdim.maths import bayesian_gaussian as vb
 from lowdim.maths.gaussian import Sums, sums
@@ -24,7 +24,6 @@ from lowdim.models.linear.linear_gaussian import (
     first_axes,
     noise_floor,
     noise_on_bound,
-    warn_of_floor,
 )
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
@@ -181,8 +180,8 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior, Sums]):
         return Posterior(latent.mean, packed, vb.row_bounds(block.mask, params.beliefs, latent))
 
     # fitting ---------------------------------------------------------------------------------------
-    def _climbs(self, n: int, d: int) -> bool:
-        return True
+    def _cost(self, n: int, d: int) -> Cost:
+        return self._cost_of_gaps(n, d)
 
     def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
         if survey.moments is None:
@@ -248,7 +247,6 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior, Sums]):
         q, n_start = best.params.W.shape[1], best.params.n_start
         if self.n_components is None and n_start == MOST and 2 * q > n_start:
             warn("LD232", q=q, n_start=n_start)
-        warn_of_floor(best.params, q)
         return best._replace(params=best.params if self.is_sure else best.params.turned(), passes=passes)
 
     # what it says ----------------------------------------------------------------------------------
@@ -277,7 +275,7 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior, Sums]):
         second = params.W.T @ params.W + params.V[:, :q, :q].sum(axis=0) * (d / len(params.V))
         notes = (f"{q} of {params.n_start} axes kept, {params.n_start - q} switched off",)
         certificate = self._certify_em(
-            fit, np.linalg.cholesky(second).T, fit.stats.n, boundary=noise_on_bound(params), notes=notes
+            fit, np.linalg.cholesky(second).T, fit.stats.n, boundary=noise_on_bound(params, q), notes=notes
         )
         return Fitted(params, frame, certificate, attributes, fit.history)
 

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import STOPPED, Fit
+from lowdim.engine.fit import STOPPED, Fit, em
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import Cost
 from lowdim.maths.gaussian import Sums, design, posterior, sums
@@ -24,7 +23,6 @@ from lowdim.models.linear.linear_gaussian import (
     LinearGaussianParams,
     noise_on_bound,
     principal_start,
-    warn_of_floor,
 )
 from lowdim.models.linear.principal_axes import closed_noise, principal
 from lowdim.sources.arrays import ArraySource
@@ -117,7 +115,9 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior, DualSums]):
         # Eigenvalues of Y Y' / d are those of Y'Y / n times n / d, and s2 the mean of the n - q discarded ones.
         values, tail = spectrum.values * n / d, spectrum.tail * n / d
         s2, floor = (v * n / d for v in closed_noise(spectrum, spectrum.tail / max(n - q, 1)))
+        boundary: tuple[str, ...] = ()
         if s2 == floor:
+            boundary = ("noise_variance_",)
             warn("LD202", floor=s2, q=q, rank=spectrum.rank)
         top = np.maximum(values, s2)
         logs = n * np.log(2 * np.pi) + np.log(top).sum() + (n - q) * np.log(s2)
@@ -136,7 +136,7 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior, DualSums]):
         places = [z for _, z in walk(partial(self._places, params), survey.source, run)]
         params = params._replace(X=np.concatenate(places))
         fit = Fit(params, None, value, (value,), spectrum.passes + 1, True, "closed form", spectrum.solver)
-        certificate = self._certify_em(fit, params.X, float(d), boundary=noise_on_bound(params))
+        certificate = self._certify_em(fit, params.X, float(d), boundary=boundary)
         certificate = certificate._replace(residual=spectrum.residual, digits=spectrum.digits)
         return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), (value,))
 
@@ -166,11 +166,11 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior, DualSums]):
                 n=survey.source.n,
             )
         fit = self._positions(survey, run, survey.source)
-        warn_of_floor(fit.params, self.n_components)
         if fit.reason not in STOPPED:
             fit = held_out_fits(self, partial(self._positions, survey, run), survey, 0, run).calibrate(fit)
         params = fit.params
-        certificate = self._certify_em(fit, params.X, float(survey.source.d), boundary=noise_on_bound(params))
+        boundary = noise_on_bound(params, self.n_components)
+        certificate = self._certify_em(fit, params.X, float(survey.source.d), boundary=boundary)
         return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), fit.history)
 
     def _positions(self, survey: TableSurvey, run: Run, source: Source) -> Fit[DualPPCAParams, DualSums]:

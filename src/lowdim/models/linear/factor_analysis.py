@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run
+from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments
 from lowdim.maths.factor import degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
 from lowdim.maths.gaussian import LOG_TWO_PI, Sums
@@ -174,9 +175,9 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
             excess=excess(survey.columns.seen, self.n_components),
         )
 
-    def _noise(self, squares: Array, count: Array) -> Array:
+    def _noise(self, squares: Array, stats: Sums) -> Array:
         """A noise variance for every column."""
-        return squares / count
+        return squares / stats.seen
 
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
         fit = self.fit_from(self._start(survey), survey.source, run)
@@ -221,8 +222,8 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
             "scale_": frame.unit.copy(),
         }
 
-    def _climbs(self, n: int, d: int) -> bool:
-        return self.avoids_covariance(n, d)
+    def _cost(self, n: int, d: int) -> Cost:
+        return self._cost_with(n, d, climb=self.avoids_covariance(n, d))
 
 
 def on_bound(params: LinearGaussianParams, names: tuple[str, ...]) -> tuple[str, ...]:

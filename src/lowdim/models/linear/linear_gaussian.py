@@ -12,12 +12,10 @@ from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, Protocol, Self,
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import Fit
+from lowdim.engine.fit import Fit, em
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, plan, walking
-from lowdim.engine.sparse_statistics import stored_moments
-from lowdim.engine.statistics import Moments, moments
+from lowdim.engine.statistics import Moments, moments, stored_moments
 from lowdim.maths.eigen import PASSES
 from lowdim.maths.gaussian import LIGHT, Sums, expand, parameter_covariance, pattern_sums, posterior, regress, sums
 from lowdim.maths.linalg import Array, Mask, align, largest, lower, orthogonality, root_times, sign_rule
@@ -168,17 +166,9 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
     def _update(self, params: P, stats: S) -> P:
         """The M-step."""
         s = self._sums(stats)
-        return self._m_step(params, s, s.seen)
-
-    def _sums(self, stats: S) -> Sums:
-        """The sums of the linear-Gaussian model in what a pass leaves."""
-        found: Any = stats
-        return found
-
-    def _m_step(self, params: P, s: Sums, count: Array) -> P:
         # Each column's (w_j, mu_j) is regressed on E[(z, 1)]; what that leaves over is its noise.
         W, mu, squares = regress(s, params.W, params.mu)
-        psi = np.maximum(self._noise(squares, count), params.low)
+        psi = np.maximum(self._noise(squares, stats), params.low)
         if params.W.shape[1]:
             # Parameter expansion: z ~ N(nu, P) is fitted too and absorbed; then W is turned back towards the last one,
             # so that steps can be compared and extrapolated.
@@ -187,9 +177,14 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
         step: P = params._replace(W=W, mu=mu, psi=psi)
         return step
 
-    def _noise(self, squares: Array, count: Array) -> Array:
-        """Noise variances from the squares left over in each column and the count of its cells: one for all columns."""
-        return np.full(len(squares), squares.sum() / count.sum())
+    def _sums(self, stats: S) -> Sums:
+        """The sums of the linear-Gaussian model in what a pass leaves."""
+        found: Any = stats
+        return found
+
+    def _noise(self, squares: Array, stats: S) -> Array:
+        """Noise variances from the squares left over in each column: one for all columns."""
+        return np.full(len(squares), squares.sum() / self._sums(stats).seen.sum())
 
     def _canonical(self, params: P, stats: S) -> P:
         """Columns of W orthogonal in the metric, falling, signs fixed; the parameters' covariance turned along."""
@@ -334,13 +329,14 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
         return (params.W @ np.linalg.pinv(params.T).T) * frame.report[:, None]
 
     def _isotropic_attributes(self, params: P, frame: Frame) -> dict[str, Any]:
-        """What a model with one noise variance reports."""
-        W, squares = self._loadings(params, frame), params.W**2
+        """What a model with one noise variance reports: its axes as they are turned, by what they carry."""
+        turned = params.W @ np.linalg.pinv(params.T).T
+        squares = turned**2
         variance, total = squares.sum(axis=0) + params.psi[0], float(squares.sum() + params.psi.sum())
         reported = squared(np.append(variance, params.psi[0]), float(frame.report[0]))
         return {
-            "components_": np.ascontiguousarray(W.T),
-            "n_components_": W.shape[1],
+            "components_": np.ascontiguousarray((turned * frame.report[:, None]).T),
+            "n_components_": turned.shape[1],
             "explained_variance_": reported[:-1],
             "explained_variance_ratio_": variance / total,
             "mean_": frame.outward(params.mu),
@@ -390,20 +386,18 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
 
     # what it costs -----------------------------------------------------------------------------------
     def _cost(self, n: int, d: int) -> Cost:
-        return self._cost_with(n, d, self._most_axes(n, d), climb=self._climbs(n, d))
+        return self._cost_with(n, d, climb=False)
 
     def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        return self._cost_with(n, d, self._most_axes(n, d), climb=True)
+        return self._cost_with(n, d, climb=True)
 
-    def _climbs(self, n: int, d: int) -> bool:
-        """Whether a complete n x d table is fitted by EM too."""
-        return False
+    def _cost_with(self, n: int, d: int, *, climb: bool, most: int | None = None) -> Cost:
+        """What a fit takes: a survey and a solve, or (`climb`) a survey, a start and passes of EM.
 
-    def _most_axes(self, n: int, d: int) -> int:
-        return min(int(self.n_components), d) if isinstance(self.n_components, int | np.integer) else min(n, d)
-
-    def _cost_with(self, n: int, d: int, q: int, *, climb: bool) -> Cost:
-        """What a fit with q axes takes: a survey and a solve, or (`climb`) a survey, a start and passes of EM."""
+        There are `most` axes at most where the option does not say how many.
+        """
+        asked = isinstance(self.n_components, int | np.integer)
+        q = min(int(self.n_components), d) if asked else min(n, d) if most is None else min(n, d, most)
         wide = self.avoids_covariance(n, d)
         tile, p = min(tile_rows(d), n), q * (q + 1) // 2
         cells = tile * d
@@ -495,15 +489,12 @@ def on_floor(params: LinearParams) -> Mask:
     return params.psi <= params.low * (1 + 1e-6)
 
 
-def noise_on_bound(params: LinearParams) -> tuple[str, ...]:
-    """What a certificate says is on a bound, where the noise is."""
-    return ("noise_variance_",) if on_floor(params).any() else ()
-
-
-def warn_of_floor(params: LinearParams, q: int) -> None:
-    """A warning where nothing is left over for the noise."""
-    if on_floor(params).any():
-        warn("LD202", floor=float(params.psi[0]), q=q, rank=q)
+def noise_on_bound(params: LinearParams, q: int) -> tuple[str, ...]:
+    """What a certificate says is on a bound, with a warning, where nothing is left over for the noise."""
+    if not on_floor(params).any():
+        return ()
+    warn("LD202", floor=float(params.psi[0]), q=q, rank=q)
+    return ("noise_variance_",)
 
 
 def refuse_gap_in_batch(block: Block) -> NoReturn:

@@ -15,7 +15,7 @@ from lowdim.maths.gaussian import Sums, posterior
 from lowdim.maths.linalg import Array, lower
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.options import POSITIVE, SEED, TRUTH, WHOLE, Rule, one_of, option, seed_of
-from lowdim.models.base.results import Fitted, Posterior, in_range, squared
+from lowdim.models.base.results import Fitted, Posterior, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
@@ -36,7 +36,7 @@ from lowdim.models.linear.principal_axes import (
     spectrum_of,
 )
 from lowdim.sources.source import Block, Source
-from lowdim.sources.views import Frame
+from lowdim.sources.views import HUGE_SCALE, Frame
 from lowdim.text.messages import error, warn
 
 VANISHING = 1e-8  # the noise, as a share of the mean variance, that stands for sigma -> 0 with gaps
@@ -230,7 +230,7 @@ class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
         warn("LD218", count=count, d=min(n, d))
         return count
 
-    def _noise(self, squares: Array, count: Array) -> Array:
+    def _noise(self, squares: Array, stats: Sums) -> Array:
         return np.zeros(len(squares))  # the bound stands in its place, and stays
 
     def _objective(self, params: PCAParams, stats: Sums) -> float:
@@ -289,6 +289,13 @@ class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
             scores[part] = _least_squares(params, block.x[part], block.mask[part])
         return scores
 
+    def _placed(self, block: Block) -> Array:
+        """Complete rows take one subtraction and one product, in which the frame is included."""
+        frame, params = self.frame_, self.params_
+        if block.mask is not None or frame.scale.min(initial=1.0) <= HUGE_SCALE:
+            return super()._placed(block)
+        return product(block.x - frame.outward(params.mu), frame.scale[:, None] * params.W @ self._axes(params))
+
     def _posterior(self, params: PCAParams, block: Block) -> Posterior:
         """Covariance and density are probabilistic PCA's, so a row with gaps is less certain."""
         size = np.sqrt(np.maximum(params.variance - params.psi[0], 0.0))
@@ -316,13 +323,12 @@ class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
         return params.T if self.whiten else params.T * float(self.frame_.report[0])
 
     # what it says ----------------------------------------------------------------------------------
-    def _climbs(self, n: int, d: int) -> bool:
-        return self.solver == "em"
+    def _cost(self, n: int, d: int) -> Cost:
+        return self._cost_of_gaps(n, d) if self.solver == "em" else self._cost_with(n, d, climb=False)
 
     def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        most = n * d // (2 * (n + d)) + 1  # axes that the seen cells can tell, where no number of them is asked for
-        q = self._most_axes(n, d) if WHOLE.holds(self.n_components) else min(self._most_axes(n, d), most)
-        return cost_with_held_out_fits(self._cost_with(n, d, q, climb=True), n, d)
+        told_apart = n * d // (2 * (n + d)) + 1  # axes, where no number of them is asked for
+        return cost_with_held_out_fits(self._cost_with(n, d, climb=True, most=told_apart), n, d)
 
     def _attributes(self, params: PCAParams, frame: Frame, n: float, noise: float) -> dict[str, Any]:
         """What is reported of n rows whose discarded axes have the mean variance `noise`."""

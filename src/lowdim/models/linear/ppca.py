@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from lowdim.engine.fold import Run
@@ -20,7 +18,6 @@ from lowdim.models.linear.linear_gaussian import (
     excess,
     noise_on_bound,
     principal_start,
-    warn_of_floor,
 )
 from lowdim.models.linear.principal_axes import (
     Spectrum,
@@ -85,7 +82,9 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
         d, q = spectrum.vectors.shape
         # s2 is the mean of the discarded eigenvalues, and W the axes as long as the others exceed it.
         s2, floor = closed_noise(spectrum, spectrum.tail / max(d - q, 1))
+        boundary: tuple[str, ...] = ()
         if s2 == floor:
+            boundary = ("noise_variance_",)
             warn("LD202", floor=s2, q=q, rank=spectrum.rank)
         params = LinearGaussianParams(
             W=spectrum.vectors * np.sqrt(np.maximum(spectrum.values - s2, 0.0)),
@@ -97,9 +96,7 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
             excess=excess(np.full(d, spectrum.n), q),
         )
         value = spectrum_log_likelihood(spectrum, s2)
-        certificate = certify_spectrum(
-            spectrum, value, self._objective_name, spectrum.passes, boundary=noise_on_bound(params)
-        )
+        certificate = certify_spectrum(spectrum, value, self._objective_name, spectrum.passes, boundary)
         turned = self._turned(params)
         return Fitted(turned, frame, certificate, self._isotropic_attributes(turned, frame), (value,))
 
@@ -111,8 +108,8 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
             warn("LD212", seen=f"{cells:g}", free=free)
         fit = self.fit_from(principal_start(survey, q), survey.source, run)
         fit = fit._replace(passes=fit.passes + survey.gathered)
-        warn_of_floor(fit.params, q)
-        certificate = self._certify_em(fit, fit.params.W, fit.stats.n, boundary=noise_on_bound(fit.params))
+        boundary = noise_on_bound(fit.params, q)
+        certificate = self._certify_em(fit, fit.params.W, fit.stats.n, boundary)
         turned = self._turned(fit.params)
         return Fitted(turned, survey.frame, certificate, self._isotropic_attributes(turned, survey.frame), fit.history)
 
@@ -121,11 +118,6 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
         if self.rotation is None or params.W.shape[1] < 2:
             return params
         return params._replace(T=simple_axes(params.W, params.psi, self.rotation))
-
-    def _isotropic_attributes(self, params: LinearGaussianParams, frame: Frame) -> dict[str, Any]:
-        if self.rotation is not None:  # the axes that are reported, by what they carry
-            params = params._replace(W=params.W @ params.T, T=np.eye(len(params.T)))
-        return super()._isotropic_attributes(params, frame)
 
 
 PPCA = ProbabilisticPCA

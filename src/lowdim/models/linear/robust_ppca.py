@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
 from lowdim.engine.fold import Run
+from lowdim.engine.plan import Cost
 from lowdim.maths.gaussian import Latent, Sums, light, posterior, sums
 from lowdim.maths.linalg import Array, lower, root_times, unpack
 from lowdim.maths.seeds import normals
@@ -20,7 +21,6 @@ from lowdim.models.linear.linear_gaussian import (
     noise_on_bound,
     on_floor,
     principal_start,
-    warn_of_floor,
 )
 from lowdim.sources.source import Block
 
@@ -162,11 +162,15 @@ class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior, StudentSums]
         Noise on its bound cannot absorb it: then the mean is 1, as in plain EM.
         """
         mean_u, mean_log = stats.sums.n / stats.rows, stats.log_u / stats.rows
-        step = self._m_step(params, stats.sums, mean_u * stats.cells)
+        step = super()._update(params, stats)
         gap = float(np.log(mean_u)) - mean_log
         if on_floor(step).any():
             step, gap = step._replace(W=step.W * np.sqrt(mean_u)), mean_u - 1.0 - mean_log
         return step if self.dof is not None else step._replace(dof=_bounded(2.0 * gamma_shape(gap), params))
+
+    def _noise(self, squares: Array, stats: StudentSums) -> Array:
+        mean_u = stats.sums.n / stats.rows
+        return np.full(len(squares), squares.sum() / (mean_u * stats.cells).sum())
 
     def _pack(self, params: RobustPPCAParams) -> Array:
         return np.append(super()._pack(params), np.log(params.dof))
@@ -233,8 +237,8 @@ class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior, StudentSums]
         return self._each(weights, X, out, run)
 
     # fitting ---------------------------------------------------------------------------------------
-    def _climbs(self, n: int, d: int) -> bool:
-        return True
+    def _cost(self, n: int, d: int) -> Cost:
+        return self._cost_of_gaps(n, d)
 
     def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
         return self._with_gaps(survey, run)
@@ -247,8 +251,7 @@ class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior, StudentSums]
         fit = self.fit_from(start, survey.source, run)
         fit = fit._replace(passes=fit.passes + survey.gathered)
         params = fit.params
-        warn_of_floor(params, q)
-        boundary = noise_on_bound(params)
+        boundary = noise_on_bound(params, q)
         if self.dof is None and not params.low_dof < params.dof < MOST_DOF:
             boundary += ("dof_",)
         certificate = self._certify_em(fit, params.W, fit.stats.rows, boundary=boundary)

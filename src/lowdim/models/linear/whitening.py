@@ -9,7 +9,7 @@ import numpy as np
 from lowdim.maths.linalg import Array
 from lowdim.models.base.results import product
 from lowdim.models.linear.pca import PCA
-from lowdim.sources.matrices import complete_matrix, in_columns
+from lowdim.sources.arrays import complete_matrix, in_columns
 from lowdim.sources.source import Block
 from lowdim.text.messages import error
 

@@ -3,20 +3,23 @@
 A site has a weight vector w and an intercept b, and its number is eta = w'z + b. Real columns are Gaussian sites; all
 others are made of yes/no sites with gaps: a yes/no column is one; k labels are k - 1 sticks, of which stick t is seen
 only where the label is not among the first t; the level x of an ordinal column lies above one threshold and below the
-next, two sites that share w; a count is a negative binomial, x yeses and r noes.
+next, two sites that share w; a count is a negative binomial, x yeses and r noes. A positive column is a Gaussian site
+by its normal score: a monotone curve from log(x + a) to the score of its rank.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from lowdim.maths.distances import moderate_unit
-from lowdim.maths.linalg import Array, Mask
-from lowdim.models.mixed.normal_scores import scored
-from lowdim.sources.source import Block
+from lowdim.engine.fold import Run, fold
+from lowdim.engine.statistics import Sum
+from lowdim.maths.linalg import Array, Index, Mask
+from lowdim.maths.scale import moderate_factor
+from lowdim.sources.source import Block, Source
 from lowdim.text.format import all_digits, clip, listing
 from lowdim.text.labels import named_rows
 from lowdim.text.messages import error, warn
@@ -28,6 +31,9 @@ MOST_COUNT = 1000.0  # beyond it 1.6e-5 nats for each unit add up, and a logarit
 AUTO_LEVELS, ROWS_A_LEVEL = 10, 5  # whole numbers with so few values, each so often on average, are levels
 LISTED_VALUES = 3  # of each column that a message names
 ZERO_ADDED = 0.1  # of the mean, added before a logarithm where a column has zeros
+BINS = 256  # of a curve of normal scores
+PRIOR_ROWS = 1.0  # spread evenly over the bins
+LEAST_RANGE = 1e-9  # of logarithms: less is one value
 
 
 class ColumnLook(NamedTuple):
@@ -60,17 +66,14 @@ class ColumnLook(NamedTuple):
 
 def _joined(one: Array, one_counts: Array, two: Array, two_counts: Array) -> tuple[Array, Array]:
     levels, at = np.unique(np.concatenate([one, two]), return_inverse=True)
-    both: Array = np.bincount(at, np.concatenate([one_counts, two_counts]), minlength=len(levels)).astype(np.float64)
-    return levels, both
+    return levels, np.bincount(at, np.concatenate([one_counts, two_counts]), minlength=len(levels)).astype(np.float64)
 
 
 def look_at(block: Block) -> ColumnLook:
     """The look of one block; rows of weight zero are not there."""
-    weight = np.ones(block.rows) if block.weight is None else block.weight
-    parts = []
-    for j, x in enumerate(block.x.T):
-        seen = weight > 0 if block.mask is None else block.mask[:, j] & (weight > 0)
-        parts.append(_look_at_column(x[seen], weight[seen]))
+    weight = block.times
+    counts_for = block.seen & (weight > 0)[:, None]
+    parts = [_look_at_column(x[seen], weight[seen]) for x, seen in zip(block.x.T, counts_for.T, strict=True)]
     levels, counts, *numbers = zip(*parts, strict=True)
     return ColumnLook(tuple(levels), tuple(counts), *(np.array(part, dtype=np.float64) for part in numbers))
 
@@ -82,9 +85,9 @@ def _look_at_column(x: Array, weight: Array) -> tuple[Array, Array, bool, bool, 
     # numbers beyond 2^53 have no fraction to lose; an empty block has no end, and +-1e308 merge as if it had none
     whole = bool((levels == np.round(levels)).all())
     low, high = (float(levels[0]), float(levels[-1])) if len(levels) else (1e308, -1e308)
-    unit = float(moderate_unit(np.abs(levels).max(initial=0.0)))
+    scale = moderate_factor(levels)
     with np.errstate(over="ignore"):
-        total = float(np.clip((weight @ (x / unit)) * unit, -1e308, 1e308))
+        total = float(np.clip((weight @ (x * scale)) / scale, -1e308, 1e308))
     return levels if few else np.zeros(0), counts, few, whole, low, high, total, float(weight.sum())
 
 
@@ -99,12 +102,8 @@ class MixedColumns(NamedTuple):
     offset: Array  # d, added to a positive column before its logarithm
     centre: Array  # a number for each Gaussian site: its mean before it is standardised,
     spread: Array  # and its standard deviation
-    curves: tuple[Array, ...] = ()  # of each column; none of columns that are not positive, and of plain logarithms
-    whole: tuple[bool, ...] = ()  # of each column, whether its type holds whole numbers only; none where no type says
-
-    def curve(self, j: int) -> Array:
-        """What makes normal scores of the logarithms of column j (`skew.py`)."""
-        return self.curves[j] if self.curves else np.zeros((2, 0))
+    curves: tuple[Array, ...]  # what makes normal scores of the logarithms of a positive column, 2 x knots; else empty
+    whole: tuple[bool, ...]  # of each column, whether its type holds whole numbers only
 
     @property
     def gaussian(self) -> list[tuple[int, int]]:
@@ -137,15 +136,23 @@ class MixedColumns(NamedTuple):
         return [s for s, (j, _) in enumerate(self.single) if self.kinds[j] == "count"]
 
     @property
-    def first(self) -> NDArray[np.intp]:
+    def first(self) -> Index:
         """Where the thresholds of each ordinal column begin, and where the last one's end."""
         sizes = [len(self.levels[j]) - 1 for j in self.ordinal]
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 
     @property
-    def n_weights(self) -> int:
-        """How many weight vectors there are."""
-        return len(self.gaussian) + len(self.single) + len(self.ordinal)
+    def owners(self) -> list[int]:
+        """The column of each weight vector: those of Gaussian sites, then of single sites, then of ordinal columns."""
+        return [*(j for j, _ in self.gaussian), *(j for j, _ in self.single), *self.ordinal]
+
+    @property
+    def weights_of(self) -> list[list[int]]:
+        """The weight vectors of each column."""
+        places: list[list[int]] = [[] for _ in self.kinds]
+        for s, j in enumerate(self.owners):
+            places[j].append(s)
+        return places
 
     @property
     def answers(self) -> Array:
@@ -174,21 +181,20 @@ class Sites(NamedTuple):
     seen: Array  # n x R, 1 where seen
     y: Array  # n x M, yeses of the single sites
     c: Array  # n x M, 1 where seen
-    level: NDArray[np.intp]  # n x O, of the ordinal columns
+    level: Index  # n x O, of the ordinal columns
     known: Array  # n x O, 1 where seen
     log_unit: Array  # n: log density of the row's positive cells in the unit of the table less that of their sites
 
-    def of(self, rows: NDArray[np.intp]) -> Sites:
+    def of(self, rows: Index) -> Sites:
         """The same of some rows only."""
         parts: Any = (cells[rows] for cells in self)
         return Sites(*parts)
 
 
-def sites_of(columns: MixedColumns, block: Block) -> tuple[Sites, NDArray[np.intp]]:
+def sites_of(columns: MixedColumns, block: Block) -> tuple[Sites, Index]:
     """The sites of a block, and the columns in which it has values that were never seen before; these are gaps."""
-    mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
-    code, known = level_codes(columns, block.x, mask)
-    strange = np.flatnonzero((mask & ~known).any(axis=0))
+    code, known = level_codes(columns, block.x, block.seen)
+    strange = np.flatnonzero((block.seen & ~known).any(axis=0))
     x, seen, log_unit = _gaussian_sites(columns, block.x, code, known)
     single = columns.single
     y, c = np.zeros((block.rows, len(single))), np.zeros((block.rows, len(single)))
@@ -202,13 +208,12 @@ def sites_of(columns: MixedColumns, block: Block) -> tuple[Sites, NDArray[np.int
     return Sites(x, seen, y, c, code[:, ordinal], known[:, ordinal].astype(np.float64), log_unit), strange
 
 
-def strange_values(columns: MixedColumns, block: Block, strange: NDArray[np.intp]) -> str:
+def strange_values(columns: MixedColumns, block: Block, strange: Index) -> str:
     """The columns that have values never seen before; with values and rows in the first block only, for many blocks
     of a large table are not to say as many things."""
     if block.start:
         return listing([columns.names[j] for j in strange])
-    mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
-    unknown = mask & ~level_codes(columns, block.x, mask)[1]
+    unknown = block.seen & ~level_codes(columns, block.x, block.seen)[1]
     words = []
     for j in strange:
         values, labels = block.x[:, j], columns.labels[j]
@@ -219,7 +224,7 @@ def strange_values(columns: MixedColumns, block: Block, strange: NDArray[np.intp
     return listing(words, join="; ")
 
 
-def level_codes(columns: MixedColumns, x: Array, mask: Mask) -> tuple[NDArray[np.intp], Mask]:
+def level_codes(columns: MixedColumns, x: Array, mask: Mask) -> tuple[Index, Mask]:
     """The level of each cell in the order of its sites, and which cells say something."""
     code, known = np.zeros(x.shape, dtype=np.intp), mask.copy()
     for j, (kind, levels) in enumerate(zip(columns.kinds, columns.levels, strict=True)):
@@ -235,14 +240,14 @@ def level_codes(columns: MixedColumns, x: Array, mask: Mask) -> tuple[NDArray[np
     return code, known
 
 
-def _gaussian_sites(columns: MixedColumns, x: Array, code: NDArray[np.intp], known: Mask) -> tuple[Array, Array, Array]:
+def _gaussian_sites(columns: MixedColumns, x: Array, code: Index, known: Mask) -> tuple[Array, Array, Array]:
     sites = columns.gaussian
     value, seen, log_unit = np.zeros((len(x), len(sites))), np.zeros((len(x), len(sites))), np.zeros(len(x))
     for s, (j, t) in enumerate(sites):
         seen[:, s] = known[:, j]
         if columns.kinds[j] == "positive":
             logs = np.log(np.where(known[:, j], x[:, j] + columns.offset[j], 1.0))
-            value[:, s], slope = scored(columns.curve(j), logs)
+            value[:, s], slope = scored(columns.curves[j], logs)
             log_unit += known[:, j] * (slope - logs - np.log(columns.spread[s]))
         else:
             value[:, s] = code[:, j] == t if columns.kinds[j] == "marker" else x[:, j]
@@ -295,7 +300,11 @@ def _check_kind(name: str, kind: str, look: ColumnLook, j: int, has_labels: bool
 
 
 def describe(
-    names: tuple[str, ...], kinds: tuple[str, ...], look: ColumnLook, labels: tuple[tuple[Any, ...], ...]
+    names: tuple[str, ...],
+    kinds: tuple[str, ...],
+    look: ColumnLook,
+    labels: tuple[tuple[Any, ...], ...],
+    whole: tuple[bool, ...],
 ) -> MixedColumns:
     """The columns of a table that was looked at; labels by their frequency, other levels in their own order."""
     levels, counts = [], []
@@ -312,6 +321,93 @@ def describe(
     positive = np.array([kind == "positive" for kind in kinds])
     mean = look.total / np.maximum(look.seen, 1.0)
     offset = np.where(positive & (look.low == 0), ZERO_ADDED * mean, 0.0)
-    columns = MixedColumns(names, kinds, labels, tuple(levels), tuple(counts), offset, np.zeros(0), np.zeros(0))
+    columns = MixedColumns(
+        names,
+        kinds,
+        labels,
+        tuple(levels),
+        tuple(counts),
+        offset,
+        centre=np.zeros(0),
+        spread=np.zeros(0),
+        curves=(np.zeros((2, 0)),) * len(names),
+        whole=whole,
+    )
     sites = len(columns.gaussian)
     return columns._replace(centre=np.zeros(sites), spread=np.ones(sites))
+
+
+# positive columns by their normal scores ------------------------------------------------------------------------
+class LogRange(NamedTuple):
+    """A positive column: what is added before its logarithm, and the ends of that."""
+
+    column: int
+    offset: float
+    low: float
+    high: float
+
+
+def log_ranges(columns: MixedColumns, look: ColumnLook) -> list[LogRange]:
+    """The ends of the logarithms of positive columns that have more than one value."""
+    ranges = []
+    for j, kind in enumerate(columns.kinds):
+        if kind == "positive" and look.seen[j] > 0:
+            offset = float(columns.offset[j])
+            low, high = np.log(np.array([look.low[j], look.high[j]]) + offset).tolist()
+            if high - low > LEAST_RANGE:
+                ranges.append(LogRange(j, offset, low, high))
+    return ranges
+
+
+def score_curves(ranges: list[LogRange], source: Source, run: Run) -> list[Array]:
+    """The curve of each of these columns, 2 x knots: logarithms and their normal scores, both rising.
+
+    It comes from counts in fixed bins between the least and the largest logarithm, so that blocks merge by addition and
+    a weight of 2 is the row twice. Each bin counts a little more than it holds: the curve rises everywhere, and can be
+    followed back.
+    """
+    counts = fold(partial(_bin_counts, tuple(ranges)), source, run).value
+    return [_curve(own, many) for own, many in zip(ranges, counts, strict=True)]
+
+
+def _bin_counts(ranges: tuple[LogRange, ...], block: Block) -> Sum:
+    """How many rows, by weight, each bin of each column holds."""
+    counts = np.zeros((len(ranges), BINS))
+    for k, (j, offset, low, high) in enumerate(ranges):
+        seen = block.seen[:, j] & (block.x[:, j] + offset > 0)
+        share = (np.log(block.x[seen, j] + offset) - low) / (high - low)
+        at = np.clip((share * BINS).astype(np.intp), 0, BINS - 1)
+        counts[k] = np.bincount(at, block.times[seen], minlength=BINS)
+    return Sum(counts)
+
+
+def _curve(own: LogRange, counts: Array) -> Array:
+    """A knot in the middle of each bin, at the middle of its ranks: what is there many times has one score, nearly."""
+    many = counts + PRIOR_ROWS / BINS
+    middle = np.cumsum(many) - 0.5 * many
+    bins = own.low + (own.high - own.low) * (np.arange(BINS) + 0.5) / BINS
+    return np.array([bins, ndtri(middle / many.sum())])
+
+
+def scored(curve: Array, logs: Array) -> tuple[Array, Array]:
+    """The normal scores of logarithms, and the logarithms of the curve's slopes there; straight beyond its ends."""
+    if not curve.size:
+        return logs, np.zeros_like(logs)
+    x, y = curve
+    at = np.clip(np.searchsorted(x, logs, side="right") - 1, 0, len(x) - 2)
+    beyond = (y[-1] - y[0]) / (x[-1] - x[0])
+    outside = (logs < x[0]) | (logs > x[-1])
+    slope = np.where(outside, beyond, (np.diff(y) / np.diff(x))[at])
+    end = np.where(logs < x[0], 0, len(x) - 1)
+    value = np.where(outside, y[end] + beyond * (logs - x[end]), y[at] + slope * (logs - x[at]))
+    return value, np.log(slope)
+
+
+def unscored(curve: Array, scores: Array) -> Array:
+    """The logarithms that have these scores."""
+    if not curve.size:
+        return scores
+    x, y = curve
+    beyond = (x[-1] - x[0]) / (y[-1] - y[0])
+    inside = np.interp(scores, y, x)
+    return inside + beyond * (np.minimum(scores - y[0], 0.0) + np.maximum(scores - y[-1], 0.0))

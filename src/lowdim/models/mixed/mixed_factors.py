@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import STOPPED, Fit
+from lowdim.engine.fit import STOPPED, Fit, em
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
-from lowdim.maths.gaussian import design
-from lowdim.maths.linalg import Array, Mask, align, root_times, sign_rule
-from lowdim.maths.rotate import simple_axes
-from lowdim.models.base.estimator import COUNT, POSITIVE, TRUTH, TURN, WHOLE, Absent, Out, Rule, is_seed, seed_of
+from lowdim.maths.linalg import Array, align, root_times
+from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
+from lowdim.models.base.options import COUNT, ORTHOGONAL, POSITIVE, SEED, TRUTH, WHOLE, Rule, one_of, option, seed_of
 from lowdim.models.base.results import (
     Cells,
     Certificate,
+    Fitted,
     Posterior,
     certify,
     em_digits,
@@ -29,31 +28,37 @@ from lowdim.models.base.results import (
     standard,
 )
 from lowdim.models.mixed.column_kinds import KINDS, sites_of, strange_values
-from lowdim.models.mixed.first_look import LOGISTIC, LOWEST, MixedSurvey, asked_kinds, start, survey_mixed
-from lowdim.models.mixed.indicator_labels import marked_kinds
+from lowdim.models.mixed.first_look import (
+    LOWEST,
+    asked_kinds,
+    first_look,
+    found_kinds,
+    start,
+    survey_sites,
+    with_indicators,
+)
 from lowdim.models.mixed.predictions import draw, expected, fills, probabilities
 from lowdim.models.mixed.variational_em import (
-    INTERCEPT_PRECISION,
     LEAST_R,
     LONGEST,
     MOST_R,
     MixedParams,
     MixedSums,
     beliefs_of_rows,
+    canonical_axes,
     expanded,
     penalty,
+    relevance_step,
     sums_of_rows,
     updated,
-    with_prior,
 )
 from lowdim.sources.labelled_frames import coded_source, decoded, in_kind
-from lowdim.sources.source import Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 
 OUTER_ROUNDS, OUTER_PASSES = 20, 8  # of relevance: how often it is estimated, and passes of EM in between
 HALVINGS = 6  # of a Newton step that fell
-SWITCHED_OFF = 200.0  # precision from which an axis is dropped: its weights are below 0.07, in logits
 SETTLED = 0.02  # relative change of all precisions at which they are kept
 
 
@@ -62,7 +67,7 @@ def _are_kinds(value: Any) -> bool:
     return all(kind in (*KINDS, "auto") for kind in asked)
 
 
-class MixedFactorAnalysis(LatentModel):
+class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]):
     """Factor analysis with a likelihood for each column: real, yes/no, ordinal, count or label; gaps welcome.
 
     z ~ N(0, I_q), and every column is a noisy function of w'z + b: Gaussian for real ones, logistic for yes/no, with
@@ -72,34 +77,6 @@ class MixedFactorAnalysis(LatentModel):
 
     Frames may hold text, categories and truth values; they come back from `impute` and `reconstruct` as they were,
     labels as labels. From arrays and files numbers are read, and come back.
-
-    Parameters
-    ----------
-    n_components : int, default 2
-        Latent dimensions q; with `ard` the most there may be.
-    likelihoods : "auto", str, dict or sequence, default "auto"
-        The kind of all columns, of some by name, or one for each: "real", "positive" (real by its normal scores),
-        "yes/no", "ordinal", "count", "label", "marker" (labels as indicators with Gaussian noise: for labels that mark
-        clusters of real columns) or "auto". By itself it takes text and categories as labels, ordered categories as
-        ordinal, two values as yes/no, whole numbers of 3 to 10 values, each five times on average, as ordinal, and all
-        else as real. Labels between which the real columns differ much are markers where hidden cells of up to 1,000
-        rows are then predicted better, by two standard errors.
-    noise : {"columns", "one"}, default "columns"
-        A noise variance for each real column, or one for all (as in probabilistic PCA), in units of their spread.
-    ard : bool, default False
-        Find how many of the dimensions are needed (automatic relevance determination), as in Bayesian PCA.
-    rotation : {None, "varimax", "quartimax"}, default None
-        Turns the axes so that each column loads on few of them; positions stay N(0, I), and every fill, bound and
-        probability as it is.
-    alpha : float, default 0.1
-        Prior precision of the weights of columns that are not real. It keeps them finite where a column can be told
-        from others without error; with `ard` it is found.
-    tol : float, default 1e-5
-        EM ends when the bound can gain no more than this, in nats a row.
-    max_iter : int, default 500
-        The most passes of EM.
-    random_state : int, Generator or RandomState, default 0
-        Only for a start with more than 2,048 weight vectors.
 
     Attributes
     ----------
@@ -146,53 +123,67 @@ class MixedFactorAnalysis(LatentModel):
     [2.0, 2.0, 1.0, 2.0]
     """
 
+    n_components: int = option(
+        default=2, rule=WHOLE, words="Latent dimensions q; with `ard` the most there may be.", kw_only=False
+    )
+    likelihoods: Any = option(
+        default="auto",
+        rule=Rule(_are_kinds, f"one of {', '.join(KINDS)} or auto, a dict of them by column, or one for each"),
+        kind='"auto", str, dict or sequence',
+        words="""The kind of all columns, of some by name, or one for each: "real", "positive" (real by its normal
+        scores), "yes/no", "ordinal", "count", "label", "marker" (labels as indicators with Gaussian noise: for labels
+        that mark clusters of real columns) or "auto". By itself it takes text and categories as labels, ordered
+        categories as ordinal, two values as yes/no, whole numbers of 3 to 10 values, each five times on average, as
+        ordinal, and all else as real. Labels between which the real columns differ much are markers where hidden cells
+        of up to 1,000 rows are then predicted better, by two standard errors.""",
+    )
+    noise: str = option(
+        default="columns",
+        rule=one_of("columns", "one"),
+        kind='{"columns", "one"}',
+        words="A noise variance for each real column, or one for all (as in probabilistic PCA), in units of their "
+        "spread.",
+    )
+    ard: bool = option(
+        default=False,
+        rule=TRUTH,
+        words="Find how many of the dimensions are needed (automatic relevance determination), as in Bayesian PCA.",
+    )
+    rotation: str | None = option(
+        default=None,
+        rule=one_of(None, *ORTHOGONAL),
+        kind='{None, "varimax", "quartimax"}',
+        words="Turns the axes so that each column loads on few of them; positions stay N(0, I), and every fill, bound "
+        "and probability as it is.",
+    )
+    alpha: float = option(
+        default=0.1,
+        rule=POSITIVE,
+        words="Prior precision of the weights of columns that are not real. It keeps them finite where a column can be "
+        "told from others without error; with `ard` it is found.",
+    )
+    tol: float = option(
+        default=1e-5, rule=POSITIVE, words="EM ends when the bound can gain no more than this, in nats a row."
+    )
+    max_iter: int = option(default=500, rule=COUNT, words="The most passes of EM.")
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator or RandomState",
+        words="Only for a start with more than 2,048 weight vectors.",
+    )
     n_parameters_ = bic = aic = Absent(
         "its log density is a lower bound, no likelihood", "objective_, the penalised bound"
     )
     _objective_name: ClassVar[str] = "penalised lower bound"
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE,
-        "likelihoods": Rule(
-            _are_kinds, f"one of {', '.join(KINDS)} or auto, a dict of them by column, or one for each"
-        ),
-        "noise": Rule(lambda v: v in ("columns", "one"), "'columns' or 'one'"),
-        "ard": TRUTH,
-        "rotation": TURN,
-        "alpha": POSITIVE,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "random_state": Rule(is_seed, "None, a whole number >= 0, a numpy Generator or RandomState"),
-    }
     _laws_broken: ClassVar[dict[str, str]] = {
         "score_is_objective": "the objective counts the priors of the weights too",
         "sample_then_fit": "the rows' bounds are no log-likelihood, whose ratio the law bounds",
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        likelihoods: Any = "auto",
-        noise: str = "columns",
-        ard: bool = False,
-        rotation: str | None = None,
-        alpha: float = 0.1,
-        tol: float = 1e-5,
-        max_iter: int = 500,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.likelihoods = likelihoods
-        self.noise = noise
-        self.ard = ard
-        self.rotation = rotation
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-
     # the steps, in the frame -----------------------------------------------------------------------
     def _stats(self, params: MixedParams, block: Block) -> MixedSums:
+        """The E-step: each row's posterior at the top of its bound, and the sums that the M-step needs."""
         sites, _ = sites_of(params.columns, block)
         return sums_of_rows(params, sites, beliefs_of_rows(params, sites), block.weight)
 
@@ -200,6 +191,7 @@ class MixedFactorAnalysis(LatentModel):
         return stats.bound - penalty(params)
 
     def _update(self, params: MixedParams, stats: MixedSums) -> MixedParams:
+        """The M-step, the prior of z let free and absorbed; axes stay as near the last as a turn can bring them."""
         step = updated(params, stats, self.noise == "one")
         if not params.W.shape[1]:
             return step
@@ -240,16 +232,10 @@ class MixedFactorAnalysis(LatentModel):
 
     def _redraw(self, params: MixedParams, rng: np.random.Generator) -> MixedParams:
         """Weights and intercepts drawn from their curvature; the thresholds of a column move together."""
-        q, (R, M, _) = params.W.shape[1], params.sizes
+        q = params.W.shape[1]
         step = root_times(params.V, rng.standard_normal((len(params.W), q + 1)))
-        moved, sizes = step[:, q], np.diff(params.columns.first)
-        return params._replace(
-            W=params.W + step[:, :q],
-            mu=params.mu + moved[:R],
-            b=params.b + moved[R : R + M],
-            t=params.t - np.repeat(moved[R + M :], sizes),
-            psi=params.psi * params.excess,
-        )
+        moved = params.with_intercepts_moved(step[:, q])
+        return moved._replace(W=params.W + step[:, :q], psi=params.psi * params.excess)
 
     def _prior(self, params: MixedParams, n: int) -> Posterior:
         return standard(n, params.W.shape[1])
@@ -267,84 +253,52 @@ class MixedFactorAnalysis(LatentModel):
         columns = self.params_.columns
         return coded_source(X, weight, dict(zip(columns.names, columns.labels, strict=True)))
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Fit the model to a table.
+    def _open(self, X: Any, y: Any, weight: Any) -> Source:
+        """Frames in memory may hold labels, all else numbers."""
+        return coded_source(X, weight)
 
-        Parameters
-        ----------
-        X : array, data frame, path or Source, n x d
-            Missing cells are gaps; `y` is ignored. Frames in memory may hold labels, all else numbers.
-        sample_weight : array of shape (n,), optional
-            A weight of 2 counts a row twice.
-        run : Run, optional
-            How to run: executor, checkpoint, callback; see `Run`.
-        """
-        self._check_options()
-        return self._fit_source(coded_source(X, sample_weight), Run() if run is None else run)
-
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        survey = self._survey(source, run)
+    def _fit(self, source: Source, run: Run) -> Fitted:
+        # A first look: the scale of each column, and its values.
+        asked = asked_kinds(self.likelihoods, source.columns)
+        look = first_look(source, run)
+        # What each column is: as asked, or by its values and its type. Labels that mark clusters of the real columns
+        # become indicators, where cells hidden from two short fits say so.
+        kinds = found_kinds(look, asked)
+        kinds = with_indicators(self, source, kinds, asked)
+        # The columns as sites of one latent Gaussian model, and axes guessed from the correlations of these.
+        survey = survey_sites(source, run, look, kinds)
         rng = np.random.default_rng(seed_of(self.random_state))
         params = start(survey, self.n_components, self.alpha, self.noise == "one", rng)
         passes = survey.passes
+        # How many axes are needed, where that is asked for.
         if self.ard and self.n_components:
             params, used = self._relevant(params, survey.source, run)
             passes += used
+        # Variational EM: Newton's steps of every row's posterior, then of the parameters.
         fit = em(self, params, survey.source, run, halve=HALVINGS)
-        fit = fit._replace(params=self._canonical(fit.params, fit.stats))
-        for (j, _), low in zip(survey.columns.gaussian, at_bound(fit.params), strict=True):
-            if low and survey.columns.kinds[j] != "marker":
-                warn("LD204", column=survey.columns.names[j], bound=LOWEST)
-        return fit.restated(survey.log_stretch, passes), survey.frame
-
-    def _survey(self, source: Source, run: Run) -> MixedSurvey:
-        """What the columns are; where labels turn out to be markers, looked at again as such."""
-        survey = survey_mixed(source, run, self.likelihoods)
-        kinds = marked_kinds(self, source, survey.columns, asked_kinds(self.likelihoods, source.columns))
-        if kinds == survey.columns.kinds:
-            return survey
-        again = survey_mixed(source, run, kinds)
-        return again._replace(passes=survey.passes + again.passes)
+        # Axes that can be told apart, and the covariances of their weights.
+        params = canonical_axes(fit.params, fit.stats, self.ard, self.rotation)
+        for (j, _), low in zip(survey.columns.gaussian, params.on_bound, strict=True):
+            if low and kinds[j] != "marker":
+                warn("LD204", column=source.columns[j], bound=LOWEST)
+        attributes = self._reported(params, survey.frame)
+        fitted = Fitted(params, survey.frame, self._certified(fit, params), attributes, fit.history)
+        return fitted.restated(survey.log_stretch, passes)
 
     def _relevant(self, params: MixedParams, source: Source, run: Run) -> tuple[MixedParams, int]:
         """Precisions of the axes' weights, those that are switched off dropped; and the passes that took."""
         params = params._replace(alpha=np.ones_like(params.alpha))
-        passes, alpha = 0, params.alpha[0]
+        passes = 0
         for _ in range(min(OUTER_ROUNDS, self.max_iter)):
+            before = params.alpha[:1]
             fit = em(self, params, source, run, limit=min(OUTER_PASSES, self.max_iter), halve=HALVINGS)
             passes += fit.passes
-            before = alpha
             params = relevance_step(fit.params, fit.stats)
-            alpha = params.alpha[0] if len(params.alpha) else np.zeros(0)
-            if fit.reason in STOPPED:
-                break
-            if len(alpha) == len(before) and (np.abs(np.log(alpha / before)) < SETTLED).all():
+            alpha = params.alpha[:1]
+            settled = alpha.shape == before.shape and (np.abs(np.log(alpha / before)) < SETTLED).all()
+            if settled or fit.reason in STOPPED:
                 break
         return params, passes
-
-    def _canonical(self, params: MixedParams, stats: MixedSums) -> MixedParams:
-        """Axes orthogonal in units of the noise, falling, signs fixed; where axes have relevances, in their order.
-
-        Axes that are asked to be simple are turned further.
-        """
-        q, R = params.W.shape[1], len(params.mu)
-        V: Array = np.linalg.inv(with_prior(params, design(stats.A, q))).astype(np.float64)
-        if q == 0:
-            return params._replace(V=V)
-        noise = np.concatenate([np.sqrt(params.psi), np.full(len(params.W) - R, LOGISTIC)])
-        metric = params.W / noise[:, None]
-        if self.ard:
-            Q = np.eye(q)[:, np.argsort(-(metric**2).sum(axis=0), kind="stable")]
-        else:
-            Q = np.linalg.svd(metric, full_matrices=False)[2].T
-        Q = Q * sign_rule(metric @ Q)
-        alpha = params.alpha @ np.abs(Q) if self.ard else params.alpha
-        if self.rotation is not None and q > 1:
-            T = simple_axes(params.W @ Q, noise**2, self.rotation)
-            Q, alpha = Q @ T, 1.0 / ((1.0 / alpha) @ T**2) if self.ard else alpha  # prior variances along the new axes
-        turn = np.eye(q + 1)
-        turn[:q, :q] = Q
-        return params._replace(W=params.W @ Q, V=turn.T @ V @ turn, alpha=alpha)
 
     # verbs that give tables ------------------------------------------------------------------------
     def impute(
@@ -383,8 +337,7 @@ class MixedFactorAnalysis(LatentModel):
         table of the kind of X; with `return_std` or `return_proba` a tuple of it and those; with `draws` a list of
         tables from a frame, an array of shape (draws, n, d) from numbers
         """
-        how = {"return_std": return_std, "draws": draws, "random_state": random_state, "out": out, "run": run}
-        answer = super().impute(X, **how)
+        answer = super().impute(X, return_std=return_std, draws=draws, random_state=random_state, out=out, run=run)
         if draws is not None:
             tables = [self._as_table(X, drawn) for drawn in answer]
             return answer if isinstance(tables[0], np.ndarray) and tables[0].dtype.kind == "f" else tables
@@ -414,11 +367,11 @@ class MixedFactorAnalysis(LatentModel):
         return self._labelled(super().sample(n, random_state=random_state))
 
     def _labelled(self, values: Array) -> Any:
-        labels, whole = self.params_.columns.labels, self.params_.columns.whole
-        if not any(labels):
+        columns = self.params_.columns
+        if not any(columns.labels):
             return values
-        whole = whole or (False,) * len(labels)
-        return np.column_stack([decoded(*parts) for parts in zip(values.T, labels, whole, strict=True)])
+        parts = zip(values.T, columns.labels, columns.whole, strict=True)
+        return np.column_stack([decoded(*own) for own in parts])
 
     def probabilities(
         self, X: Any, *, columns: Collection[str] | None = None, run: Run | None = None
@@ -460,16 +413,13 @@ class MixedFactorAnalysis(LatentModel):
 
         return Cells(*self._rows_of(cells, X, run))
 
-    def score_samples(self, X: Any, *, run: Run | None = None) -> Array:
-        """A lower bound of the log density of each row's seen cells, in nats, in the table's units."""
-        return super().score_samples(X, run=run)
-
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
-        """Mean of these bounds, in nats a row, weighted by `sample_weight`."""
+        """Mean of the rows' lower bounds, in nats a row, weighted by `sample_weight`."""
         return super().score(self._coded(X, sample_weight), run=run)
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: MixedParams, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _reported(self, params: MixedParams, frame: Frame) -> dict[str, Any]:
+        """The fitted attributes, in the table's units."""
         columns, first = params.columns, params.columns.first
         places = [j for j, _ in columns.gaussian]
         unit = columns.spread / frame.scale[places]
@@ -492,12 +442,11 @@ class MixedFactorAnalysis(LatentModel):
             **({"relevance_": 1.0 / params.alpha[0]} if self.ard and len(params.alpha) else {}),
         }
 
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        params = fit.params
+    def _certified(self, fit: Fit[MixedParams, MixedSums], params: MixedParams) -> Certificate:
         sizes = np.linalg.norm(params.W, axis=0)
         kept = sizes[sizes > 0]
         condition = float(kept.max() / kept.min()) if len(kept) else 1.0
-        sites = zip(params.columns.gaussian, at_bound(params), strict=True)
+        sites = zip(params.columns.gaussian, params.on_bound, strict=True)
         names = tuple(params.columns.names[j] for (j, _), low in sites if low)
         digits = min(15.0 - np.log10(condition), em_digits(fit.remaining, fit.stats.n))
         return certify(fit, self._objective_name, condition=condition, digits=digits, boundary=names)
@@ -509,27 +458,3 @@ class MixedFactorAnalysis(LatentModel):
         peak = walking(n, d, (40 * d + 8 * p + 6 * q) * tile, d * (p + 2 * q + 6)) + 8 * 3 * d * d + kept_blocks(n, d)
         words = "fewer columns, fewer labels, fewer dimensions (n_components), or a sample of rows"
         return Cost(passes, 8 * n * d * passes, peak, words, min(3 * USUAL_PASSES, self.max_iter) + 4)
-
-
-def at_bound(params: MixedParams) -> Mask:
-    """Which noise variances sit on their bound."""
-    return np.asarray(params.psi <= params.low * (1 + 1e-6))
-
-
-def relevance_step(params: MixedParams, stats: MixedSums) -> MixedParams:
-    """Precisions G / sum E[w_k^2] where sum E[w w'] is diagonal; axes above SWITCHED_OFF are dropped."""
-    q = params.W.shape[1]
-    if q == 0:
-        return params
-    V = np.linalg.inv(with_prior(params, design(stats.A, q)))[:, :q, :q].sum(axis=0)
-    values, U = np.linalg.eigh(params.W.T @ params.W + V)
-    alpha = len(params.W) / values[::-1]
-    kept = alpha < SWITCHED_OFF
-    W = (params.W @ U[:, ::-1])[:, kept]
-    size = int(kept.sum())
-    return params._replace(
-        W=W,
-        T=np.eye(size),
-        V=np.zeros((len(W), size + 1, size + 1)),
-        alpha=np.tile(np.maximum(alpha[kept], INTERCEPT_PRECISION), (len(W), 1)),
-    )

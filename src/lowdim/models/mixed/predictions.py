@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import betainc, expit, ndtri
 from scipy.stats import nbinom, qmc
 
-from lowdim.maths.linalg import Array, lower, root_times
-from lowdim.models.base.results import LARGEST, Cells, Posterior
-from lowdim.models.mixed.column_kinds import MOST_COUNT, MixedColumns
-from lowdim.models.mixed.logistic import logistic_share
-from lowdim.models.mixed.normal_scores import unscored
-from lowdim.models.mixed.variational_em import MixedParams
+from lowdim.maths.linalg import Array, half_root, lower, quadratic_forms, root_times
+from lowdim.maths.scale import LARGEST
+from lowdim.maths.seeds import normals
+from lowdim.models.base.results import Cells, Posterior
+from lowdim.models.mixed.column_kinds import LEVELLED, MOST_COUNT, MixedColumns, unscored
+from lowdim.models.mixed.variational_em import MixedParams, logistic_share
 
 POINTS = 128  # positions over which the product of sticks is averaged
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
@@ -37,15 +37,12 @@ class SiteMeans(NamedTuple):
 
 def site_means(params: MixedParams, rows: Posterior) -> SiteMeans:
     """eta = w'z + b where z and (w, b) are uncertain, independently."""
-    q = params.W.shape[1]
+    q, V = params.W.shape[1], params.V
     i, j = lower(q)
-    twice = np.where(i == j, 1.0, 2.0)
     mean = rows.mean @ params.W.T + np.concatenate([params.mu, params.b, np.zeros(params.sizes[2])])
-    position = (rows.packed * twice) @ (params.W[:, i] * params.W[:, j]).T
-    second = rows.packed + rows.mean[:, i] * rows.mean[:, j]
-    V = params.V
-    own = (second * twice) @ V[:, i, j].T + 2.0 * rows.mean @ V[:, :q, q].T + V[:, q, q]
-    own = np.maximum(own, 0.0)
+    position = quadratic_forms(rows.packed, params.W)  # of w'z with z uncertain and w known
+    second = (rows.packed + rows.mean[:, i] * rows.mean[:, j]) * np.where(i == j, 1.0, 2.0)  # E zz', packed
+    own = np.maximum(second @ V[:, i, j].T + 2.0 * rows.mean @ V[:, :q, q].T + V[:, q, q], 0.0)
     return SiteMeans(mean, np.maximum(position, 0.0) + own, own)
 
 
@@ -56,34 +53,27 @@ def probabilities(
 
     `at` has the means of the sites, where they are not those of the rows (columns of one weight vector only).
     """
-    columns, at = params.columns, site_means(params, rows) if at is None else at
-    R, M, _ = params.sizes
+    columns = params.columns
+    at = site_means(params, rows) if at is None else at
     shares: dict[int, Array] = {}
-    for j, kind in enumerate(columns.kinds):
-        if among is not None and j not in among:
+    for j, (kind, sites) in enumerate(zip(columns.kinds, columns.weights_of, strict=True)):
+        if kind not in LEVELLED or (among is not None and j not in among):
             continue
-        if kind in ("yes/no", "label", "marker", "ordinal") and len(columns.levels[j]) == 1:
+        if not sites:  # a single level
             shares[j] = np.ones((len(rows.mean), 1))
         elif kind == "ordinal":
             o = columns.ordinal.index(j)
             t = params.t[columns.first[o] : columns.first[o + 1]]
-            mean, var = at.mean[:, R + M + o, None], at.var[:, R + M + o, None]
-            above = logistic_share(mean - t, np.broadcast_to(var, (len(mean), len(t))))
-            ends = np.ones((len(mean), 1)), np.zeros((len(mean), 1))
-            shares[j] = np.maximum(-np.diff(np.concatenate([ends[0], above, ends[1]], axis=1), axis=1), 0.0)
+            above = logistic_share(at.mean[:, sites] - t, at.var[:, sites])
+            edges = np.column_stack([np.ones(len(above)), above, np.zeros(len(above))])
+            shares[j] = np.maximum(-np.diff(edges, axis=1), 0.0)
         elif kind == "marker":
-            sites = [s for s, (k, _) in enumerate(columns.gaussian) if k == j]
-            shares[j] = _marker_shares(at.mean[:, sites] * columns.spread[sites] + columns.centre[sites])
-        elif kind in ("yes/no", "label"):
-            sites = [R + s for s, (k, _) in enumerate(columns.single) if k == j]
+            indicators = at.mean[:, sites] * columns.spread[sites] + columns.centre[sites]
+            rest = 1.0 - indicators.sum(axis=1, keepdims=True)  # of the last level, which has no weights
+            shares[j] = np.maximum(np.concatenate([indicators, rest], axis=1), LEAST_SHARE)
+        else:
             shares[j] = _stick_shares(params, rows, at, sites)
     return {j: share / share.sum(axis=1, keepdims=True) for j, share in shares.items()}
-
-
-def _marker_shares(indicators: Array) -> Array:
-    """Indicators of all levels but the last as shares."""
-    rest = 1.0 - indicators.sum(axis=1, keepdims=True)
-    return np.asarray(np.maximum(np.concatenate([indicators, rest], axis=1), LEAST_SHARE))
 
 
 def _stick_shares(params: MixedParams, rows: Posterior, at: SiteMeans, sites: list[int]) -> Array:
@@ -95,8 +85,8 @@ def _stick_shares(params: MixedParams, rows: Posterior, at: SiteMeans, sites: li
         first = logistic_share(at.mean[:, sites], at.var[:, sites])
         return np.concatenate([first, 1.0 - first], axis=1)
     W, b = params.W[sites], params.b[[s - len(params.mu) for s in sites]]
-    total, positions = np.zeros((len(rows.mean), len(sites) + 1)), spread_positions(rows)
-    for z in positions:
+    total = np.zeros((len(rows.mean), len(sites) + 1))
+    for z in spread_positions(rows):
         stick = logistic_share(z @ W.T + b, at.own[:, sites])
         left = np.cumprod(1.0 - stick, axis=1)
         total[:, 0] += stick[:, 0]
@@ -110,8 +100,7 @@ def spread_positions(rows: Posterior) -> Iterator[Array]:
     if not rows.packed.any():
         yield rows.mean
         return
-    values, U = np.linalg.eigh(rows.cov)
-    roots = U * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    roots = half_root(rows.cov)
     for point in normal_points(rows.mean.shape[1]):
         yield rows.mean + roots @ point
 
@@ -135,7 +124,7 @@ def fills(params: MixedParams, rows: Posterior) -> Cells:
     squared error of a label is 1 where it is wrong; `noise` is what would stay were the position known, for real
     columns; of the others `var` holds all.
     """
-    return _told(params, site_means(params, rows), probabilities(params, rows), _count_fill, _level_fill)
+    return _cells(params, site_means(params, rows), probabilities(params, rows), _count_fill, _level_fill)
 
 
 def expected(params: MixedParams, rows: Posterior) -> Cells:
@@ -145,18 +134,19 @@ def expected(params: MixedParams, rows: Posterior) -> Cells:
     """
     ordered = [j for j, kind in enumerate(params.columns.kinds) if kind in ("yes/no", "ordinal")]
     at = site_means(params, rows)
-    return _told(params, at, probabilities(params, rows, ordered, at), _count_mean, _level_mean)
+    return _cells(params, at, probabilities(params, rows, ordered, at), _count_mean, _level_mean)
 
 
 def expected_at(params: MixedParams, at: SiteMeans, shares: dict[int, Array]) -> Cells:
     """The same where the means of the sites and the probabilities of levels are known; those of labels are left out."""
     ordered = {j: share for j, share in shares.items() if params.columns.kinds[j] in ("yes/no", "ordinal")}
-    return _told(params, at, ordered, _count_mean, _level_mean)
+    return _cells(params, at, ordered, _count_mean, _level_mean)
 
 
-def _told(
+def _cells(
     params: MixedParams, at: SiteMeans, shares: dict[int, Array], of_count: CountRule, of_levels: LevelRule
 ) -> Cells:
+    """Every cell, column by column: real and positive ones by their Gaussian, counts and levels by the rules given."""
     columns = params.columns
     shape = (len(at.mean), len(columns.kinds))
     mean, var, noise = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -178,7 +168,7 @@ def _told(
 
 def _positive(columns: MixedColumns, j: int, m: Array, v: Array) -> tuple[Array, Array]:
     """Mean and variance of a positive column whose site is N(m, v), in its own units."""
-    curve, offset = columns.curve(j), columns.offset[j]
+    curve, offset = columns.curves[j], columns.offset[j]
     if not curve.size:
         return _log_normal(m, v, offset)
     logs = unscored(curve, m[:, None] + np.sqrt(v)[:, None] * SPREAD)
@@ -251,16 +241,18 @@ def _count_fill(m: Array, v: Array, r: float) -> tuple[Array, Array]:
 def draw(params: MixedParams, rows: Posterior, rng: Sequence[np.random.Generator]) -> Array:
     """The cells of each row drawn jointly, with the row's own generator, in the frame's units."""
     columns, q, R = params.columns, params.W.shape[1], len(params.mu)
-    normal = np.array([r.standard_normal(q + R) for r in rng]).reshape(len(rng), q + R)
+    normal = normals(rng, q + R)
     uniform = np.array([r.random(len(columns.kinds)) for r in rng]).reshape(len(rng), len(columns.kinds))
+    # a position is drawn, and from then on position and parameters are known: the cells are independent
     z = rows.mean + root_times(rows.cov, normal[:, :q])
     sure = Posterior(z, np.zeros_like(rows.packed), rows.log_density)
     exact = params._replace(V=np.zeros_like(params.V))
-    at, out = site_means(exact, sure), np.zeros((len(rng), len(columns.kinds)))
+    at = site_means(exact, sure)
+    out = np.zeros((len(rng), len(columns.kinds)))
     for s, (j, _) in enumerate(columns.gaussian):
         x = (at.mean[:, s] + normal[:, q + s] * np.sqrt(params.psi[s])) * columns.spread[s] + columns.centre[s]
         if columns.kinds[j] == "positive":  # what was added to zeros may not make them negative
-            logs = unscored(columns.curve(j), x)
+            logs = unscored(columns.curves[j], x)
             x = np.maximum(np.exp(np.minimum(logs, HIGHEST_LOG)) - columns.offset[j], 0.0)
         out[:, j] = x
     for k, s in enumerate(columns.count_sites):

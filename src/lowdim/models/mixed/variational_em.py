@@ -2,13 +2,15 @@
 
 z ~ N(0, I); every site has eta = w'z + b. The posterior of a row is N(m, V), so that eta ~ N(w'm + b, w'V w), and every
 cell gives f, its expected log density, g = df/d(mean) and h = -2 df/d(variance) = -d2f/d(mean)2, all in closed form
-(`logistic.py`). The bound of a row, sum f - KL(N(m, V) | N(0, I)), is climbed by V^-1 = I + sum h w w' and
+(`logistic_mean`). The bound of a row, sum f - KL(N(m, V) | N(0, I)), is climbed by V^-1 = I + sum h w w' and
 Newton's m + V (sum g w - m), half as far where that fell. One Newton step a pass of (w, b) is the M-step: it needs
 sums of h and g with the moments of z, which merge by addition.
 
 References: M. Opper and C. Archambeau (2009), "The variational Gaussian approximation revisited", Neural Comput. 21,
 786. M. E. Khan, B. Marlin, G. Bouchard and K. Murphy (2010), "Variational bounds for mixed-data factor analysis", NIPS
-23. The sites of ordinal columns and the closed form of E softplus are derived in docs/mixed.md.
+23. The sites of ordinal columns and the closed form of E softplus are derived in docs/mixed.md; the idea of the latter
+is that of J. F. Monahan and L. A. Stefanski (1992), "Normal scale mixture approximations to F*(z) and computation of
+the logistic-normal integral".
 """
 
 from __future__ import annotations
@@ -16,13 +18,23 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, gammaln, ndtr, polygamma
 
 from lowdim.maths.gaussian import LOG_TWO_PI, design
-from lowdim.maths.linalg import EPS, Array, inverse_packed, lower, times_packed, unpack
+from lowdim.maths.linalg import (
+    EPS,
+    Array,
+    Index,
+    Mask,
+    inverse_packed,
+    lower,
+    quadratic_forms,
+    sign_rule,
+    times_packed,
+    unpack,
+)
+from lowdim.maths.rotate import simple_axes
 from lowdim.models.mixed.column_kinds import MixedColumns, Sites
-from lowdim.models.mixed.logistic import logistic_mean
 
 ROUNDS = 5  # of every row's posterior
 STILL, MORE_ROUNDS = 1e-4, 40  # rows that would still move by more go on, for so many rounds at most
@@ -32,6 +44,13 @@ LONGEST = 8.0  # of a weight vector in logits: 5 % of what lies behind such an a
 BARRIER = 0.002  # strength of the prior that keeps it shorter, a seen cell
 NOISE_ROWS, NOISE_SHARE = 4.0, 0.5  # the prior of noise variances: so many rows, and their noise as a share of variance
 FALL = 1e-11  # a bound that falls by no more than this share is the same
+LOGISTIC = 1.7  # a logistic curve is a normal one of this standard deviation, nearly
+SWITCHED_OFF = 200.0  # precision from which an axis is dropped: its weights are below 0.07, in logits
+# s(x) ~ sum_k SHARES_k Phi(SLOPES_k x), within 5.4e-6; these four minimise the largest error
+SHARES = (0.05987694020126884, 0.3698345256494135, 0.4605285337345379, 0.10976000041477965)
+SLOPES = (0.3204803466257068, 0.47352652352304286, 0.6957939155942269, 1.0190919348224514)
+SLACK = 1.6e-5  # the mixture's softplus lies below the true one by at most 1.55e-5: with this it is an upper bound
+ROOT_TWO_PI = float(np.sqrt(2.0 * np.pi))
 
 
 class MixedParams(NamedTuple):
@@ -55,6 +74,22 @@ class MixedParams(NamedTuple):
         """Numbers of Gaussian sites, single sites and ordinal columns."""
         return len(self.mu), len(self.b), len(self.W) - len(self.mu) - len(self.b)
 
+    @property
+    def latent_noise(self) -> Array:
+        """The standard deviation of the noise of each weight vector's latent response."""
+        return np.concatenate([np.sqrt(self.psi), np.full(len(self.W) - len(self.psi), LOGISTIC)])
+
+    @property
+    def on_bound(self) -> Mask:
+        """Which noise variances sit on their bound."""
+        return self.psi <= self.low * (1 + 1e-6)
+
+    def with_intercepts_moved(self, step: Array) -> Self:
+        """The intercept of every weight vector moved; the thresholds of a column move together, the other way."""
+        R, M, _ = self.sizes
+        t = self.t - np.repeat(step[R + M :], np.diff(self.columns.first))
+        return self._replace(mu=self.mu + step[:R], b=self.b + step[R : R + M], t=t)
+
 
 class RowBeliefs(NamedTuple):
     """N(m, V) of each row, its bound, and g and h of every weight vector there."""
@@ -64,12 +99,12 @@ class RowBeliefs(NamedTuple):
     bound: Array  # n
     cells: SiteTerms
 
-    def of(self, rows: NDArray[np.intp]) -> RowBeliefs:
+    def of(self, rows: Index) -> RowBeliefs:
         """The same of some rows only."""
         cells = SiteTerms(*(part[rows] for part in self.cells))
         return RowBeliefs(self.mean[rows], self.cov[:, rows], self.bound[rows], cells)
 
-    def put(self, rows: NDArray[np.intp], part: RowBeliefs) -> RowBeliefs:
+    def put(self, rows: Index, part: RowBeliefs) -> RowBeliefs:
         """With some of the rows replaced."""
 
         def replaced(whole: Array, new: Array) -> Array:
@@ -112,41 +147,90 @@ class MixedSums(NamedTuple):
         return type(self)(*(a + b for a, b in parts))
 
 
-# the E-step -------------------------------------------------------------------------------------------------------
+# expected log densities of cells ----------------------------------------------------------------------------------
+class LogisticMean(NamedTuple):
+    """Expectations under N(m, v) of softplus log(1 + e^x), of its slope s(x) and of the slope of that."""
+
+    softplus: Array
+    slope: Array
+    curvature: Array
+
+
+def logistic_mean(m: Array, v: Array) -> LogisticMean:
+    """E softplus(x), E s(x) and E s'(x) for x ~ N(m, v), cell by cell; the first is never below the truth.
+
+    With s a mixture of normal distribution functions, E Phi(s x) = Phi(m / t) where t^2 = 1/s^2 + v, and its integral
+    and derivative in m are as simple.
+
+    >>> [round(float(part), 4) for part in logistic_mean(np.array(0.0), np.array(0.0))]
+    [0.6932, 0.5, 0.25]
+    """
+    softplus = np.full(np.shape(m), SLACK)
+    slope, curvature = np.zeros(np.shape(m)), np.zeros(np.shape(m))
+    for share, s in zip(SHARES, SLOPES, strict=True):
+        t = np.sqrt(v + s**-2)
+        u = m / t
+        below = ndtr(u)
+        below *= share
+        density = np.exp(-0.5 * u * u) * (share / ROOT_TWO_PI)
+        softplus += m * below + t * density
+        slope += below
+        curvature += density / t
+    return LogisticMean(softplus, slope, curvature)
+
+
+def logistic_share(m: Array, v: Array) -> Array:
+    """E s(x) alone: the probability of a yes."""
+    total = np.zeros(np.broadcast_shapes(np.shape(m), np.shape(v)))
+    for share, s in zip(SHARES, SLOPES, strict=True):
+        total += share * ndtr(m / np.sqrt(v + s**-2))
+    return total
+
+
 def site_terms(params: MixedParams, sites: Sites, eta: Array, var: Array) -> SiteTerms:
-    """f, g and h of all cells where eta has this mean and variance, n x G each, intercepts not yet added."""
+    """f, g and h of all cells where w'z has this mean and variance, n x G each, intercepts not yet added."""
     R, M, _ = params.sizes
-    real = _gaussian_terms(params, sites, eta[:, :R], var[:, :R])
-    single = _single_terms(params, sites, eta[:, R : R + M], var[:, R : R + M])
-    ordinal = _ordinal_terms(params, sites, eta[:, R + M :], var[:, R + M :])
-    f = real[0] + single[0] + ordinal[0]
-    g, h = (np.concatenate(parts, axis=1) for parts in zip(real[1:3], single[1:], ordinal[1:3], strict=True))
-    return SiteTerms(f, g, h, real[3], *ordinal[3])
-
-
-def _gaussian_terms(params: MixedParams, sites: Sites, eta: Array, var: Array) -> tuple[Array, Array, Array, Array]:
-    e = (sites.x - eta - params.mu) * sites.seen
-    squares = e * e + var * sites.seen
+    # Gaussian sites: E log N(x; eta, psi), in which the variance of eta counts as squared error.
+    e = (sites.x - eta[:, :R] - params.mu) * sites.seen
+    squares = e * e + var[:, :R] * sites.seen
     f = -0.5 * (sites.seen @ (LOG_TWO_PI + np.log(params.psi)) + squares @ (1.0 / params.psi)) + sites.log_unit
-    return f, e / params.psi, sites.seen / params.psi, squares
+    # Yes/no sites: y eta - E softplus(eta); a count has x yeses and r noes.
+    mean = eta[:, R : R + M] + params.b
+    E = logistic_mean(mean, var[:, R : R + M])
+    trials, counts = sites.c, params.columns.count_sites
+    if counts:
+        trials = trials.copy()
+        trials[:, counts] *= sites.y[:, counts] + params.r
+    f = f + (sites.y * mean - trials * E.softplus).sum(axis=1)
+    # Ordinal columns: a yes at the threshold below the level and a no at the one above.
+    of_levels = _ordinal_terms(params, sites, eta[:, R + M :], var[:, R + M :])
+    g = np.concatenate([e / params.psi, sites.y - trials * E.slope, of_levels.g], axis=1)
+    h = np.concatenate([sites.seen / params.psi, trials * E.curvature, of_levels.h], axis=1)
+    return SiteTerms(f + of_levels.f, g, h, squares, of_levels.g_below, of_levels.h_below)
 
 
-def _single_terms(params: MixedParams, sites: Sites, eta: Array, var: Array) -> tuple[Array, Array, Array]:
-    mean = eta + params.b
-    E = logistic_mean(mean, var)
-    at, c = params.columns.count_sites, sites.c
-    if at:  # x yeses and r noes
-        c = c.copy()
-        c[:, at] *= sites.y[:, at] + params.r
-    f = (sites.y * mean - c * E.softplus).sum(axis=1)
-    return f, sites.y - c * E.slope, c * E.curvature
+def _ordinal_terms(params: MixedParams, sites: Sites, eta: Array, var: Array) -> SiteTerms:
+    """Level x: above threshold x - 1 and below threshold x, and log(1 - exp(-gap)) between the two."""
+    if not eta.shape[1]:
+        return SiteTerms(np.zeros(len(eta)), eta, eta, eta, eta, eta)
+    under, over, has_under, has_over = thresholds_around(params, sites)
+    yes = logistic_mean(eta - under, var)
+    no = logistic_mean(eta - over, var)
+    both = has_under * has_over
+    gap = np.where(both > 0, over - under, 1.0)
+    f = has_under * (eta - under - yes.softplus) - has_over * no.softplus + both * np.log(-np.expm1(-gap))
+    g_below = has_under * (1.0 - yes.slope)
+    h_below = has_under * yes.curvature
+    g = g_below - has_over * no.slope
+    h = h_below + has_over * no.curvature
+    return SiteTerms(f.sum(axis=1), g, h, np.zeros((len(eta), 0)), g_below, h_below)
 
 
 def count_constants(params: MixedParams, sites: Sites) -> Array:
     """What the log density of each row's counts holds beside eta."""
     at = params.columns.count_sites
     x, r = sites.y[:, at], params.r
-    return np.asarray(((gammaln(x + r) - gammaln(r) - gammaln(x + 1.0)) * sites.c[:, at]).sum(axis=1))
+    return ((gammaln(x + r) - gammaln(r) - gammaln(x + 1.0)) * sites.c[:, at]).sum(axis=1)
 
 
 def dispersion_slopes(params: MixedParams, sites: Sites, rows: RowBeliefs, weight: Array) -> Array:
@@ -154,36 +238,19 @@ def dispersion_slopes(params: MixedParams, sites: Sites, rows: RowBeliefs, weigh
 
     So held, the two hardly depend on each other.
     """
-    at, r, q = params.columns.count_sites, params.r, params.W.shape[1]
+    at, r = params.columns.count_sites, params.r
     if not at:
         return np.zeros((2, 0))
-    W, b = params.W[[len(params.mu) + s for s in at]], params.b[at]
-    i, j = lower(q)
-    var = (rows.cov * np.where(i == j, 1.0, 2.0)[:, None]).T @ (W[:, i] * W[:, j]).T
-    E, x = logistic_mean(rows.mean @ W.T + b, var), sites.y[:, at]
+    W = params.W[[len(params.mu) + s for s in at]]
+    E = logistic_mean(rows.mean @ W.T + params.b[at], quadratic_forms(rows.cov.T, W))
+    x = sites.y[:, at]
     gap = r * (digamma(x + r) - digamma(r)) - r * E.softplus
     first = gap - x + (x + r) * E.slope
     second = gap + 2.0 * r * E.slope - (x + r) * E.curvature + r**2 * (polygamma(1, x + r) - polygamma(1, r))
     return np.array([weight @ (part * sites.c[:, at]) for part in (first, second)])
 
 
-def _ordinal_terms(
-    params: MixedParams, sites: Sites, eta: Array, var: Array
-) -> tuple[Array, Array, Array, tuple[Array, Array]]:
-    """Level x: above threshold x - 1 and below threshold x, and log(1 - exp(-gap)) between the two."""
-    if not eta.shape[1]:
-        return np.zeros(len(eta)), eta, eta, (eta, eta)
-    under, over, has_under, has_over = thresholds_around(params, sites)
-    yes = logistic_mean(eta - under, var)
-    no = logistic_mean(eta - over, var)
-    both = has_under * has_over
-    gap = np.where(both > 0, over - under, 1.0)
-    f = has_under * (eta - under - yes.softplus) - has_over * no.softplus + both * np.log(-np.expm1(-gap))
-    g, h = has_under * (1.0 - yes.slope), has_under * yes.curvature
-    return f.sum(axis=1), g - has_over * no.slope, h + has_over * no.curvature, (g, h)
-
-
-def threshold_places(columns: MixedColumns, level: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def threshold_places(columns: MixedColumns, level: Index) -> tuple[Index, Index]:
     """Where the thresholds below and above each level stand in `t`; beyond the ends, at the nearest."""
     first, last = columns.first[:-1], columns.first[1:] - 1
     place = first + level
@@ -198,6 +265,7 @@ def thresholds_around(params: MixedParams, sites: Sites) -> tuple[Array, Array, 
     return params.t[under], params.t[over], sites.known * ~lowest, sites.known * ~highest
 
 
+# the E-step -------------------------------------------------------------------------------------------------------
 class RowClimb(NamedTuple):
     """Where the posteriors of some rows are on their way up: the best so far, and the next to try."""
 
@@ -211,7 +279,7 @@ class RowClimb(NamedTuple):
     turn: Array  # p x n, likewise of the precision
     rho: Array  # n, the share of it that is tried
 
-    def of(self, rows: NDArray[np.intp]) -> RowClimb:
+    def of(self, rows: Index) -> RowClimb:
         """The same of some rows only."""
         return RowClimb(self.best.of(rows), *(part[..., rows] for part in self[1:]))
 
@@ -220,15 +288,18 @@ def beliefs_of_rows(params: MixedParams, sites: Sites) -> RowBeliefs:
     """The E-step: each row's posterior climbs its bound from N(0, I / 2), always the same; a few rows take longer."""
     (G, q), n = params.W.shape, len(sites.x)
     i, j = lower(q)
-    m, A = np.zeros((q, n)), np.tile(np.where(i == j, 2.0, 0.0)[:, None], (1, n))
+    m = np.zeros((q, n))
+    A = np.tile(np.where(i == j, 2.0, 0.0)[:, None], (1, n))
     cov, logdet = inverse_packed(A, q)
     climb = _next(params, _tried(params, sites, m, cov, logdet), A)
-    if not G - len(params.mu):
-        return _round(params, sites, climb).best  # Gaussian sites alone need no second step
+    if len(params.mu) == G:  # the bound of Gaussian sites is quadratic: one Newton step is at its top
+        return _round(params, sites, climb).best
     for _ in range(ROUNDS - 1):
         climb = _round(params, sites, climb)
-    best, rows, part, few = climb.best, np.arange(n), climb, sites
-    for _ in range(MORE_ROUNDS):  # only rows that still move: how far one goes is no matter of the others
+    # From here on only rows that still move: how far one goes is no matter of the others.
+    best, part, few = climb.best, climb, sites
+    rows = np.arange(n)
+    for _ in range(MORE_ROUNDS):
         slow = np.flatnonzero((part.rho < 1.0) | (np.abs(part.step) > STILL).any(axis=0))
         if not len(slow):
             break
@@ -242,8 +313,7 @@ def _tried(params: MixedParams, sites: Sites, m: Array, cov: Array, logdet: Arra
     """N(m, V) of each row with its bound; `logdet` is that of the precision."""
     q = len(m)
     i, j = lower(q)
-    twice = np.where(i == j, 1.0, 2.0)[:, None]
-    cells = site_terms(params, sites, m.T @ params.W.T, (cov * twice).T @ (params.W[:, i] * params.W[:, j]).T)
+    cells = site_terms(params, sites, m.T @ params.W.T, quadratic_forms(cov.T, params.W))
     kl = 0.5 * (cov[i == j].sum(axis=0) + (m * m).sum(axis=0) - q + logdet)
     return RowBeliefs(m.T, cov, cells.f - kl, cells)
 
@@ -251,26 +321,30 @@ def _tried(params: MixedParams, sites: Sites, m: Array, cov: Array, logdet: Arra
 def _round(params: MixedParams, sites: Sites, climb: RowClimb) -> RowClimb:
     """What was to be tried is tried; rows whose bound fell stay where they were and go half as far next."""
     trial = _tried(params, sites, climb.m, climb.cov, climb.logdet)
-    fell = ~(trial.bound >= climb.best.bound - FALL * (1.0 + np.abs(climb.best.bound)))
+    fell = ~(trial.bound >= climb.best.bound - FALL * (1.0 + np.abs(climb.best.bound)))  # NaN counts as a fall
     if not fell.any():
         return _next(params, trial, climb.A)
     back = np.flatnonzero(fell)
     best = trial.put(back, climb.best.of(back))
-    best_A, rho = np.where(fell, climb.best_A, climb.A), np.where(fell, 0.5 * climb.rho, 1.0)
+    best_A = np.where(fell, climb.best_A, climb.A)
+    rho = np.where(fell, 0.5 * climb.rho, 1.0)
     ahead = _next(params, best, best_A)
-    step, turn = np.where(fell, climb.step, ahead.step), np.where(fell, climb.turn, ahead.turn)
+    step = np.where(fell, climb.step, ahead.step)
+    turn = np.where(fell, climb.turn, ahead.turn)
     A = best_A + rho * turn
     cov, logdet = inverse_packed(A, len(step))
     return RowClimb(best, best_A, best.mean.T + rho * step, A, cov, logdet, step, turn, rho)
 
 
 def _next(params: MixedParams, best: RowBeliefs, best_A: Array) -> RowClimb:
-    """A full step from the best: V^-1 = I + sum h w w', and Newton's step of m with that V."""
+    """A full step from the best, as in Opper and Archambeau (2009)."""
     q = params.W.shape[1]
     i, j = lower(q)
+    # V^-1 = I + sum h w w', at which the bound's slope in V is zero, were h to stay as it is
     A = (params.W[:, i] * params.W[:, j]).T @ best.cells.h.T
     A[i == j] += 1.0
     cov, logdet = inverse_packed(A, q)
+    # Newton's step of m with that V: V (sum g w - m)
     step = times_packed(cov, np.ascontiguousarray((best.cells.g @ params.W - best.mean).T))
     return RowClimb(best, best_A, best.mean.T + step, A, cov, logdet, step, A - best_A, np.ones(A.shape[1]))
 
@@ -289,10 +363,12 @@ def sums_of_rows(params: MixedParams, sites: Sites, rows: RowBeliefs, weight: Ar
     z = rows.mean.T
     tall = np.concatenate([rows.cov, z[i] * z[j], z, np.ones((1, n))]) * w
     whole = tall.sum(axis=1)
+    # of each weight vector: sums of h Cov[z], h m m', h m and h, and so A = sum h E[(z,1)(z,1)']
     per = (tall @ rows.cells.h).T
     Cw = times_packed(np.ascontiguousarray(per[:, : len(i)].T), np.ascontiguousarray(params.W.T)).T
     A = per[:, len(i) :].copy()
     A[:, : len(i)] += per[:, : len(i)]
+    # and the gradient of the bound by (w, b); the posteriors are at their top, so that they add nothing to it
     weighted = rows.cells.g * w[:, None]
     B = np.column_stack([weighted.T @ rows.mean - Cw, weighted.sum(axis=0)])
     zz = whole[: len(i)] + whole[len(i) : 2 * len(i)]
@@ -332,7 +408,8 @@ def _threshold_sums(params: MixedParams, sites: Sites, rows: RowBeliefs, w: Arra
 # the M-step -------------------------------------------------------------------------------------------------------
 def penalty(params: MixedParams) -> float:
     """What the priors of weights, intercepts, thresholds and noise take from the bound."""
-    weights, level = float((params.alpha * params.W**2).sum()), levels_at_zero(params)
+    level = levels_at_zero(params)
+    weights = float((params.alpha * params.W**2).sum())
     quadratic = weights + INTERCEPT_PRECISION * float(level @ level + params.t @ params.t)
     rows = noise_rows(params)
     noise = float(rows @ (np.log(params.psi) + NOISE_SHARE / params.psi))
@@ -354,7 +431,7 @@ def noise_rows(params: MixedParams) -> Array:
 def weight_precisions(params: MixedParams) -> Array:
     """Of the weights' priors, G x q: alpha, and the slope of the barrier at their length."""
     room = np.maximum(LONGEST**2 - (params.W**2).sum(axis=1), 1e-6)
-    return np.asarray(params.alpha + (2.0 * BARRIER * params.columns.answers / room)[:, None])
+    return params.alpha + (2.0 * BARRIER * params.columns.answers / room)[:, None]
 
 
 def levels_at_zero(params: MixedParams) -> Array:
@@ -381,6 +458,7 @@ def updated(params: MixedParams, stats: MixedSums, one_noise: bool = False) -> M
     R, M, n_ordinal = params.sizes
     q = params.W.shape[1]
     A = design(stats.A, q)
+    # Newton's step of (w, b) of Gaussian and single sites: the curvature of the sites and of the priors
     level = np.concatenate([np.zeros(R), levels_at_zero(params), np.zeros(n_ordinal)])
     B = stats.B - np.column_stack([weight_precisions(params) * params.W, INTERCEPT_PRECISION * level])
     free = slice(0, R + M)
@@ -388,14 +466,18 @@ def updated(params: MixedParams, stats: MixedSums, one_noise: bool = False) -> M
     step[free] = np.linalg.solve(with_prior(params, A)[free], B[free][:, :, None])[:, :, 0]
     step = _held_back(params, stats, A, step)
     W = params.W + step[:, :q]
-    gain = 2.0 * (step * stats.B).sum(axis=1) - np.einsum("gi,gij,gj->g", step, A, step)
-    squares = np.maximum(stats.squares - params.psi * gain[:R], 0.0)
+    # ordinal columns: weights and thresholds together, these kept in order
     W[R + M :], t = _ordinal_steps(params, stats, A[R + M :])
+    # counts: the dispersion, with their mean held
     r, shift = _dispersion_step(params, stats.dispersion)
     b = params.b + step[R : R + M, q]
     b[params.columns.count_sites] -= shift
-    parts = squares, stats.seen, noise_rows(params)
-    squares, seen, rows = (np.full(R, part.sum()) for part in parts) if one_noise else parts
+    # noise: the squares that the new weights leave, exact since these sites are quadratic, and the prior's
+    gain = 2.0 * (step * stats.B).sum(axis=1) - np.einsum("gi,gij,gj->g", step, A, step)
+    squares = np.maximum(stats.squares - params.psi * gain[:R], 0.0)
+    seen, rows = stats.seen, noise_rows(params)
+    if one_noise:
+        squares, seen, rows = (np.full(R, part.sum()) for part in (squares, seen, rows))
     psi = np.maximum((squares + rows * NOISE_SHARE) / (seen + rows), params.low)
     return params._replace(W=W, mu=params.mu + step[:R, q], b=b, t=t, psi=psi, r=r)
 
@@ -491,16 +573,62 @@ def ordered_newton(start: Array, slope: Array, H: Array, prior: Array, inner: Ar
 def expanded(params: MixedParams, stats: MixedSums) -> MixedParams:
     """Parameter expansion: let z ~ N(nu, P), fit both and absorb them, where that gains more than the priors take."""
     q, n = params.W.shape[1], stats.n
-    nu, second = stats.z / n, unpack(stats.zz[:, None], q)[0] / n
+    nu = stats.z / n
+    second = unpack(stats.zz[:, None], q)[0] / n
     values, U = np.linalg.eigh(second - np.outer(nu, nu))
     if q == 0 or values[0] <= EPS:
         return params
     gain = 0.5 * n * (np.trace(second) - q - np.log(values).sum())
     W = params.W @ ((U * np.sqrt(values)) @ U.T)
-    moved = params.W @ nu
-    R, M, _ = params.sizes
-    sizes = np.diff(params.columns.first)
-    wider = params._replace(
-        W=W, mu=params.mu + moved[:R], b=params.b + moved[R : R + M], t=params.t - np.repeat(moved[R + M :], sizes)
-    )
+    wider = params.with_intercepts_moved(params.W @ nu)._replace(W=W)
     return wider if gain > penalty(wider) - penalty(params) else params
+
+
+# the axes ---------------------------------------------------------------------------------------------------------
+def relevance_step(params: MixedParams, stats: MixedSums) -> MixedParams:
+    """Precisions G / sum E[w_k^2] where sum E[w w'] is diagonal; axes above SWITCHED_OFF are dropped."""
+    q = params.W.shape[1]
+    if q == 0:
+        return params
+    V = weight_covariances(params, stats)[:, :q, :q].sum(axis=0)
+    values, U = np.linalg.eigh(params.W.T @ params.W + V)
+    alpha = len(params.W) / values[::-1]
+    kept = alpha < SWITCHED_OFF
+    W = (params.W @ U[:, ::-1])[:, kept]
+    size = W.shape[1]
+    return params._replace(
+        W=W,
+        T=np.eye(size),
+        V=np.zeros((len(W), size + 1, size + 1)),
+        alpha=np.tile(np.maximum(alpha[kept], INTERCEPT_PRECISION), (len(W), 1)),
+    )
+
+
+def weight_covariances(params: MixedParams, stats: MixedSums) -> Array:
+    """The covariance of (w, b) of each weight vector, by the curvature of the bound there."""
+    return np.asarray(np.linalg.inv(with_prior(params, design(stats.A, params.W.shape[1]))), dtype=np.float64)
+
+
+def canonical_axes(params: MixedParams, stats: MixedSums, ard: bool, rotation: str | None) -> MixedParams:
+    """Axes orthogonal in units of the noise, falling, signs fixed; where axes have relevances (`ard`), in their order.
+
+    Axes that are asked to be simple are turned further. The covariances of the weights are turned along.
+    """
+    q = params.W.shape[1]
+    V = weight_covariances(params, stats)
+    if q == 0:
+        return params._replace(V=V)
+    metric = params.W / params.latent_noise[:, None]
+    if ard:
+        Q = np.eye(q)[:, np.argsort(-(metric**2).sum(axis=0), kind="stable")]
+    else:
+        Q = np.linalg.svd(metric, full_matrices=False)[2].T
+    Q = Q * sign_rule(metric @ Q)
+    alpha = params.alpha @ np.abs(Q) if ard else params.alpha
+    if rotation is not None and q > 1:
+        T = simple_axes(params.W @ Q, params.latent_noise**2, rotation)
+        Q = Q @ T
+        alpha = 1.0 / ((1.0 / alpha) @ T**2) if ard else alpha  # prior variances along the new axes
+    turn = np.eye(q + 1)
+    turn[:q, :q] = Q
+    return params._replace(W=params.W @ Q, V=turn.T @ V @ turn, alpha=alpha)

@@ -10,7 +10,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fit import STOPPED, Fit, Monitor
-from lowdim.engine.fold import Run, Serial, executor, fold, one_blas_thread, walk
+from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.plan import Cost, walking
 from lowdim.maths.kmeans import (
     SAFE_SQUARES,
@@ -18,26 +18,32 @@ from lowdim.maths.kmeans import (
     Labels,
     center_distances,
     cluster_sums,
+    lloyd_steps,
     move_centers,
     nearest_labels,
     plus_plus,
 )
 from lowdim.maths.linalg import EPS, Array
-from lowdim.maths.seeds import KMEANS_SAMPLE
-from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
-from lowdim.models.base.estimator import COUNT, SEED_WORDS, Absent, Out, Rule, is_fitted, is_seed, seed_of
+from lowdim.maths.scale import LARGEST, MODERATE_SIZE
+from lowdim.maths.seeds import KMEANS_SAMPLE, normals
+from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits, inflation_note
+from lowdim.models.base.estimator import Absent, Out, WeightedEstimator, is_fitted
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import LARGEST, Cells, Certificate, Posterior, certify, draw_labels, squared
+from lowdim.models.base.options import COUNT, SEED, Rule, option, seed_of
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, squared
 from lowdim.models.base.survey import TableSurvey, survey_table
-from lowdim.models.mixtures.known_nearest import KnownNearest
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block, Header, Source, tile_rows
-from lowdim.sources.views import FRAME_ROWS, MODERATE_SIZE, Frame, Framed, frame_of
+from lowdim.sources.source import Block, Source, tile_rows
+from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of
 from lowdim.text.messages import error, warn
 
-PRODUCT_COLUMNS = 256  # columns up to which products of all of them are the quickest way to their variances
-SEEDING_ROWS = 2**14  # rows that k-means++ draws its centres from
+SEEDING_ROWS = 2**14  # rows that k-means++ draws its centres from: all of a table that has no more
 SEEDING_CELLS = 2**22  # and the most cells of them
+SAMPLE_SHARE, SAMPLE_ROWS, SAMPLE_ROWS_EACH = 8, 2048, 64  # of others an eighth, but so many, and so many a cluster
+SAMPLE_TRIES, SAMPLE_STEPS = (
+    4,
+    5,
+)  # starts on a sample, and steps there, of which the best goes on (docs/measurements.md)
 LABELLED_ROWS = 2**22  # labels are kept of tables of up to so many rows
 SHORT_PASS = 2**24  # rows x columns x centres of a pass in which threads wait for each other longer than they work
 USUAL_STEPS = 20  # passes that Lloyd's iteration usually takes
@@ -62,8 +68,7 @@ class KMeansParams(NamedTuple):
     def psi(self) -> Array:
         """Mean square of each column about the centres; K numbers a column were fitted."""
         n = self.seen.sum(axis=0)
-        variance: Array = self.squares / np.maximum(np.maximum(n - len(self.mu), n / 4.0), np.finfo(float).tiny)
-        return variance
+        return self.squares / np.maximum(np.maximum(n - len(self.mu), n / 4.0), np.finfo(float).tiny)
 
     @property
     def shares(self) -> Array:
@@ -75,14 +80,14 @@ class KMeansParams(NamedTuple):
         return 8 * SAFE_SQUARES * EPS * inertia + 1e6 * EPS**2 * float((self.seen * self.mu**2).sum())
 
 
-class LloydResult(NamedTuple):
-    """Labels, where the table is small enough to keep them, and how many steps were taken."""
+class LloydSteps(NamedTuple):
+    """How a start went: its steps, and how many empty clusters were put on a far row."""
 
-    labels: Labels | None
-    steps: int
+    taken: int
+    reseeded: int
 
 
-class KMeans(ClusterMixin, LatentModel):
+class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterior]):
     """K-means: centres m_k and hard labels c_i that make sum_i |x_i - m_(c_i)|^2 small, by Lloyd's iteration.
 
     It is the limit s -> 0 of a mixture of K spherical Gaussians N(m_k, s^2 I): responsibilities become 0 or 1 and
@@ -90,22 +95,6 @@ class KMeans(ClusterMixin, LatentModel):
     of what its rows show, which is the same limit. A row without any cell belongs to every cluster by its share:
     `predict` names the largest, `reconstruct` gives the mean. A cluster that loses all its rows is put on the
     row farthest from its centre.
-
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        The number K of clusters.
-    init : "k-means++" or array of shape (n_clusters, n_features), default="k-means++"
-        Centres to start from.
-    n_init : "auto" or int, default="auto"
-        Starts, carried through the same passes; the best is kept. "auto" is 10 for small tables, and fewer, at last 1,
-        as rows, columns and clusters grow.
-    max_iter : int, default=300
-        The most steps.
-    tol : float, default=1e-4
-        A start ends when the squared steps of its centres add up to less than this share of a column's mean variance.
-    random_state : int, Generator, RandomState or None, default=0
-        The seed of the starts; None is 0.
 
     Attributes
     ----------
@@ -137,14 +126,6 @@ class KMeans(ClusterMixin, LatentModel):
     (True, 9.1)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_clusters": COUNT,
-        "init": KMEANS_INIT,
-        "n_init": N_INIT,
-        "max_iter": COUNT,
-        "tol": NOT_NEGATIVE,
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
     _objective_name = "minus the inertia"
     _why = "in the limit of K-means the clusters have no width, so rows have no density"
     score_samples = Absent(
@@ -160,61 +141,91 @@ class KMeans(ClusterMixin, LatentModel):
     )
     _laws_broken: ClassVar[dict[str, str]] = {"score_is_objective": _why, "sample_then_fit": "it cannot sample rows"}
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        n_init: Any = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    n_clusters: int = option(default=8, rule=COUNT, words="The number K of clusters.", kw_only=False)
+    init: Any = option(
+        default="k-means++",
+        rule=KMEANS_INIT,
+        kind='"k-means++" or array of shape (n_clusters, n_features)',
+        words="Centres to start from.",
+    )
+    n_init: Any = option(
+        default="auto",
+        rule=N_INIT,
+        kind='"auto" or int',
+        words='Starts, carried through the same passes; the best is kept. "auto" is 10 for small tables, and fewer, at '
+        "last 1, as rows, columns and clusters grow. A start of a large table is itself the best of a few on a sample.",
+    )
+    max_iter: int = option(default=300, rule=COUNT, words="The most steps.")
+    tol: float = option(
+        default=1e-4,
+        rule=NOT_NEGATIVE,
+        words="A start ends when the squared steps of its centres add up to less than this share of a column's mean "
+        "variance.",
+    )
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator, RandomState or None",
+        words="The seed of the starts; None is 0.",
+    )
 
     # fitting -------------------------------------------------------------------------------------
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
-        self._check_rows(source)
-        survey = _plain(survey_table(source, run, standardize=False, wide=source.d > PRODUCT_COLUMNS), source)
-        mu = self._starts(survey.source, survey.frame, survey.columns.mean)
-        run = _undivided(run, survey.source, mu)
+    def _check_source(self, source: Source) -> None:
+        super()._check_source(source)
+        check_clusters(source, self.n_clusters)
+
+    def _fit(self, source: Source, run: Run) -> Fitted:
+        survey = _plain(survey_table(source, run, standardize=False, wide=True), source)
+        frame, table = survey.frame, survey.source
+        # Starts by k-means++, then Lloyd's two steps in turns until the centres stay where they are.
+        mu = self._starts(table, frame, survey.columns.mean)
+        run = _undivided(run, table, mu)
         small = self.tol * float(survey.columns.variance.mean())
-        fit, steps, reseeded = self._lloyd(mu, small, survey, run)
-        if reseeded:
-            warn("LD262", count=reseeded)
-        params = fit.params
-        empty = int((params.rows == 0).sum())
+        fit = self._lloyd(mu, small, table, run)
+        empty = int((fit.params.rows == 0).sum())
+        if fit.stats.reseeded:
+            warn("LD262", count=fit.stats.reseeded)
         if empty:
             warn("LD261", used=self.n_clusters - empty, n_clusters=self.n_clusters)
-        params, labels = _with_squares(params, survey.source, run)
-        refit = partial(self._refit, params.mu, small, survey, run)
-        fit = fit._replace(params=params)
+        # A last pass: the labels, and how far the rows of each column lie from their centres.
+        params, labels = _with_squares(fit.params, table, run)
+        fit = fit._replace(params=params, passes=fit.passes + survey.passes + 1)
         if fit.reason not in STOPPED:
+            refit = partial(self._refit, params.mu, small, run)
             fit = held_out_fits(self, refit, survey, seed_of(self.random_state), run).calibrate(fit)
-        values = -squared(-np.array([fit.objective, *fit.history]), float(survey.frame.report[0]))
-        fit = fit._replace(
-            stats=LloydResult(labels, steps),
-            objective=float(values[0]),
-            history=tuple(values[1:]),
-            passes=fit.passes + survey.passes + 1,
-            remaining=0.0,
-        )
-        return fit, survey.frame
+        values = -squared(-np.array([fit.objective, *fit.history]), float(frame.report[0]))
+        fit = fit._replace(objective=float(values[0]), history=tuple(values[1:]), remaining=0.0)
+        return self._fitted(fit, frame, labels)
 
-    def _refit(self, mu: Array, small: float, survey: TableSurvey, run: Run, source: Source) -> Fit:
+    def _refit(self, mu: Array, small: float, run: Run, source: Source) -> Fit[KMeansParams, LloydSteps]:
         """Centres that go on from these in another source."""
-        fit, _, _ = self._lloyd(mu[None], small, survey._replace(source=source), run)
+        fit = self._lloyd(mu[None], small, source, run)
         return fit._replace(params=_with_squares(fit.params, source, run)[0], passes=fit.passes + 1)
 
-    def _check_rows(self, source: Source) -> None:
-        n = source.n if source.weight is None else int((source.weight > 0).sum())
-        if n < self.n_clusters:
-            raise error("LD260", n=n, n_clusters=self.n_clusters)
+    def _fitted(self, fit: Fit[KMeansParams, LloydSteps], frame: Frame, labels: Labels | None) -> Fitted:
+        """Certificate and attributes of a fit in the table's units."""
+        params = fit.params
+        size, width = float(np.abs(params.mu).max(initial=0.0)), float(np.sqrt(params.psi.mean()))
+        condition = float(np.clip(size / width, 1.0, 1e15)) if width > 0 else 1.0
+        notes = [] if fit.solver == "online" else ["a local optimum: more starts (n_init) may find a better one"]
+        notes += [] if params.inflation == 1.0 else [inflation_note(params.inflation)]
+        certificate = certify(
+            fit,
+            self._objective_name,
+            digits=15.0 - np.log10(condition),
+            condition=condition,
+            boundary=("empty clusters",) if (params.rows == 0).any() else (),
+            notes=tuple(notes),
+        )
+        attributes = {
+            "cluster_centers_": frame.outward(params.mu),
+            "counts_": params.rows.copy(),
+            "inertia_": -fit.objective,
+            "n_iter_": fit.stats.taken,
+        }
+        if labels is not None:
+            attributes["labels_"] = labels
+        return Fitted(params, frame, certificate, attributes, fit.history)
 
     def _starts(self, framed: Source, frame: Frame, fill: Array) -> Array:
         """R x K x d centres to start from, in the frame."""
@@ -231,15 +242,12 @@ class KMeans(ClusterMixin, LatentModel):
                     allowed=f"'k-means++' or {K} x {d} finite numbers of the table's order of size",
                 )
             return frame.inward(Block(centers)).x[None]
-        seed, starts = seed_of(self.random_state), self._n_starts(framed.total, d)
-        rows = min(SEEDING_ROWS, max(SEEDING_CELLS // max(d, 1), 4 * K))
-        block = framed.sample(rows, None if rows >= framed.n else np.random.default_rng([seed, KMEANS_SAMPLE]))
+        seed, rows = seed_of(self.random_state), _seeding_rows(framed.n, d, K)
+        whole = rows == framed.n
+        block = framed.sample(rows) if whole else _sample(framed, rows, np.random.default_rng([seed, KMEANS_SAMPLE]))
         with one_blas_thread():
             return np.stack(
-                [
-                    plus_plus(block.x, block.mask, block.weight, K, fill, np.random.default_rng([seed, r]))
-                    for r in range(1, starts + 1)
-                ]
+                [_start(block, K, fill, [seed, r], whole) for r in range(1, 1 + self._n_starts(framed.total, d))]
             )
 
     def _n_starts(self, n: float, d: int) -> int:
@@ -248,17 +256,13 @@ class KMeans(ClusterMixin, LatentModel):
             return int(self.n_init)
         return int(np.clip(CHEAP_NUMBERS // max(n * d * self.n_clusters, 1.0), 1, MOST_STARTS))
 
-    def _lloyd(self, mu: Array, small: float, survey: TableSurvey, run: Run) -> tuple[Fit, int, int]:
+    def _lloyd(self, mu: Array, small: float, source: Source, run: Run) -> Fit[KMeansParams, LloydSteps]:
         """Every start moves until none of its centres does; a pass carries all that still move."""
-        moving = [_Start(centers) for centers in mu]
-        arrived: list[_Start] = []
-        known = _known(mu, survey.source, run)
+        moving, arrived = [_Start(centers) for centers in mu], list[_Start]()
         with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, self.max_iter + 1) as watch:
             while True:
-                centers = np.stack([start.mu for start in moving])
-                if known is not None:
-                    known.move(centers[0])
-                sums = fold(partial(_sums, centers, known=known), survey.source, run)
+                # Lloyd's first step: each row to its nearest centre, for all starts in one pass.
+                sums = fold(partial(_sums, np.stack([start.mu for start in moving])), source, run)
                 for r, start in enumerate(moving):
                     start.see(sums.of_start(r), small)
                 arrived += [start for start in moving if start.arrived]
@@ -268,7 +272,9 @@ class KMeans(ClusterMixin, LatentModel):
                 if not moving:
                     watch.reason = "converged"
                 if watch.reason:
-                    return watch.fit("Lloyd's iteration"), min(best.steps, self.max_iter), best.reseeded
+                    steps = LloydSteps(min(best.steps, self.max_iter), best.reseeded)
+                    return watch.fit("Lloyd's iteration")._replace(stats=steps)
+                # Lloyd's second step: each centre to the mean of its rows.
                 for start in moving:
                     start.step()
 
@@ -286,7 +292,7 @@ class KMeans(ClusterMixin, LatentModel):
             return self
         params = self.params_ if is_fitted(self) else None
         if params is None:
-            self._check_rows(source)
+            check_clusters(source, self.n_clusters)
             frame = frame_of(source.sample(FRAME_ROWS), origin=not source.is_sparse)
             framed = Framed(source, frame)
             mu = self._starts(framed, frame, np.zeros(source.d))[0]
@@ -300,8 +306,8 @@ class KMeans(ClusterMixin, LatentModel):
         if not np.isfinite(params.squares).all():
             raise error("LD156")
         value = -float(squared(params.squares.sum(), float(frame.report[0])))
-        fit = Fit(params, LloydResult(None, before + 1), value, (value,), before + 1, True, "online", "online")
-        return self._keep(self._from_hooks(fit, frame, source.header), source.header)
+        fit = Fit(params, LloydSteps(before + 1, 0), value, (value,), before + 1, True, "online", "online")
+        return self._keep(self._fitted(fit, frame, None), source.header)
 
     # rows ------------------------------------------------------------------------------------------
     def predict(self, X: Any, *, run: Run | None = None) -> Labels:
@@ -324,8 +330,7 @@ class KMeans(ClusterMixin, LatentModel):
         z = self.frame_.inward(b)
         with np.errstate(over="ignore"):
             distances = center_distances(z.x, z.mask, self.params_.mu) * self.frame_.report[0]
-        shown: Array = np.minimum(distances, LARGEST)
-        return shown
+        return np.minimum(distances, LARGEST)
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the inertia: the negative sum of squared distances from the nearest centres."""
@@ -368,46 +373,58 @@ class KMeans(ClusterMixin, LatentModel):
         """Around the centre with the spread of the rows: the mixture with a width, for fills only."""
         d = params.mu.shape[1]
         labels = draw_labels(posterior.mean, rng)
-        normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
-        cells: Array = params.mu[labels] + normal * np.sqrt(params.psi)
-        return cells
+        return params.mu[labels] + normals(rng, d) * np.sqrt(params.psi)
 
     def _redraw(self, params: KMeansParams, rng: np.random.Generator) -> KMeansParams:
         normal = rng.standard_normal(params.mu.shape)
         return params._replace(mu=params.mu + normal * np.sqrt(params.psi / np.maximum(params.seen, 1.0)))
 
-    # reports ----------------------------------------------------------------------------------
-    def _attributes(self, params: KMeansParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        labels = {} if fit.stats.labels is None else {"labels_": fit.stats.labels}
-        return {
-            "cluster_centers_": frame.outward(params.mu),
-            "counts_": params.rows.copy(),
-            **labels,
-            "inertia_": -fit.objective,
-            "n_iter_": fit.stats.steps,
-        }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        from lowdim.models.base.calibration import inflation_note
-
-        params = fit.params
-        size = float(np.abs(params.mu).max(initial=0.0))
-        width = float(np.sqrt(params.psi.mean()))
-        condition = float(np.clip(size / width, 1.0, 1e15)) if width > 0 else 1.0
-        notes = [] if fit.solver == "online" else ["a local optimum: more starts (n_init) may find a better one"]
-        notes += [] if params.inflation == 1.0 else [inflation_note(params.inflation)]
-        empty = ("empty clusters",) if (params.rows == 0).any() else ()
-        figures = {"condition": condition, "digits": 15.0 - np.log10(condition)}
-        return certify(fit, self._objective_name, **figures, boundary=empty, notes=tuple(notes))
-
     def _cost(self, n: int, d: int) -> Cost:
         R, K = self._n_starts(n, d) if isinstance(self.init, str) else 1, self.n_clusters
-        # the look (three at worst), the labels, one to judge; with gaps so many fits more, each with two of them
-        tile, passes = min(tile_rows(d), n), self.max_iter + 5 + MOST_ROUNDS * (self.max_iter + 3)
+        tile, passes = min(tile_rows(d), n), self.max_iter + 5  # the survey (three at worst), the labels, one to judge
         peak = walking(n, d, (4 * d + 2 * R * K) * tile, R * K * (2 * d + 2)) + 32 * min(n, LABELLED_ROWS)
-        peak += 8 * 4 * min(n * d, max(SEEDING_CELLS, 4 * K * d))
+        peak += 8 * _seeding_rows(n, d, K) * (6 * d + 2 * SAMPLE_TRIES * (2 + int(np.log(K))))
         words = "fewer columns, fewer clusters, or partial_fit"
         return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL_STEPS, self.max_iter) + 2)
+
+    def _cost_of_gaps(self, n: int, d: int) -> Cost:
+        return cost_with_held_out_fits(self._cost(n, d), n, d)
+
+
+def check_clusters(source: Source, n_clusters: int) -> None:
+    """Refuse more clusters than there are rows that count."""
+    n = source.n if source.weight is None else int((source.weight > 0).sum())
+    if n < n_clusters:
+        raise error("LD260", n=n, n_clusters=n_clusters)
+
+
+def _seeding_rows(n: int, d: int, K: int) -> int:
+    """How many rows k-means++ draws from: all, or a share of them, within bounds."""
+    most = max(min(SEEDING_ROWS, SEEDING_CELLS // max(d, 1)), 4 * K)
+    return n if n <= most else min(most, max(n // SAMPLE_SHARE, SAMPLE_ROWS, SAMPLE_ROWS_EACH * K))
+
+
+def _sample(source: Source, k: int, rng: np.random.Generator) -> Block:
+    """k rows drawn by their weights, each weighing as often as it was drawn."""
+    if source.weight is None:
+        return source.sample(k, rng)
+    drawn = rng.choice(source.n, k, p=source.weight / source.weight.sum())
+    rows, times = np.unique(drawn, return_counts=True)
+    return source.block_of(rows)._replace(weight=times.astype(np.float64))
+
+
+def _start(block: Block, K: int, fill: Array, seed: list[int], whole: bool) -> Array:
+    """K x d centres by k-means++ on all rows of a table; on a sample the best of a few, each moved by a few steps.
+
+    Steps over a sample cost little, and most of what passes over all rows would do is then done.
+    """
+    x, mask, weight = block.x, block.mask, block.weight
+    generators = [np.random.default_rng([*seed, t]) for t in range(1 if whole else SAMPLE_TRIES)]
+    centers = plus_plus(x, mask, weight, K, fill, generators)
+    if whole:
+        return centers[0]
+    centers, inertia = lloyd_steps(x, mask, weight, centers, SAMPLE_STEPS)
+    return centers[inertia.argmin()]
 
 
 class _Start:
@@ -461,20 +478,12 @@ def _with_squares(params: KMeansParams, source: Source, run: Run) -> tuple[KMean
 
 
 # what walks the table: functions of arrays, so that any engine can send them elsewhere
-def _sums(mu: Array, block: Block, known: KnownNearest | None = None) -> ClusterSums:
-    nearest = None if known is None or block.mask is not None else known.tile(block.x, block.weight, block.start)
-    return cluster_sums(block.x, block.mask, block.weight, block.start, mu, nearest)
-
-
-def _known(mu: Array, source: Source, run: Run) -> KnownNearest | None:
-    """What passes may tell each other of the rows: of one start, in this process, with every pass walked."""
-    here = run.checkpoint is None and isinstance(executor(run, source), Serial)
-    alone = len(mu) == 1 and mu.shape[1] > 1
-    return KnownNearest(mu[0]) if here and alone and source.n <= LABELLED_ROWS else None
+def _sums(mu: Array, block: Block) -> ClusterSums:
+    return cluster_sums(block.x, block.mask, block.weight, block.start, mu)
 
 
 def _labels(params: KMeansParams, block: Block) -> Labels:
-    """The nearesidual centre of each row; the largest cluster for a row without any cell."""
+    """The nearest centre of each row; the largest cluster for a row without any cell."""
     return _labels_and_residuals(params, block)[0]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,17 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost, plan
-from lowdim.maths.linalg import Array, Mask
-from lowdim.models.base.estimator import COUNT, Absent, Estimator, Rule
-from lowdim.models.base.results import Certificate
+from lowdim.engine.plan import Cost
+from lowdim.maths.linalg import Array, Index, Mask
+from lowdim.models.base.estimator import Absent, WeightedEstimator
+from lowdim.models.base.options import COUNT, Rule, option
+from lowdim.models.base.results import Certificate, Fitted
+from lowdim.models.mixtures.kmeans import check_clusters
+from lowdim.models.spectral.completion import Completion, complete_rows, completion_of
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Header, Source
+from lowdim.sources.source import Source
 from lowdim.sources.views import Frame, gather
-from lowdim.text.messages import error, warn
+from lowdim.text.messages import error
 
 EXPECTED = ("euclidean", "sqeuclidean")  # metrics whose expectation is known where cells are not
 SWAP_ROUNDING = 1e-12  # a swap must gain more than this share of the cost, or rounding could swap for ever
@@ -37,23 +40,13 @@ class KMedoidsParams(NamedTuple):
     cells: Array
 
 
-class KMedoids(ClusterMixin, Estimator):
+class KMedoids(ClusterMixin, WeightedEstimator):
     """K-medoids: K rows m_k that make sum_i min_k V(x_i, m_k) small, for any dissimilarity V.
 
     Partitioning around medoids: greedy build, then swaps of a medoid with any other row while one lowers the
     sum; the end is a local optimum under all K (n - K) swaps. All swaps of a row are weighed at once from each
     row's nearest and second nearest medoid. The table of n x n dissimilarities is held in memory. It is no latent
     variable model: rows have labels, but neither positions nor densities.
-
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        The number K of medoids.
-    metric : str or callable, default="euclidean"
-        The name of a scipy.spatial.distance metric, a function of two rows, or "precomputed": X then holds the n x n
-        dissimilarities. With gaps Euclidean dissimilarities are the expected ones, others those of the expected cells.
-    max_iter : int, default=300
-        The most swaps.
 
     Attributes
     ----------
@@ -91,7 +84,6 @@ class KMedoids(ClusterMixin, Estimator):
     impute = Absent("a medoid is a row, and says nothing of the cells of others", "KMeans, which fills gaps")
     reconstruct = Absent(NO_MEAN, "cluster_centers_, or KMeans")
     inverse_transform = Absent(NO_MEAN, "cluster_centers_, or KMeans")
-    _rules: ClassVar[dict[str, Rule]] = {"n_clusters": COUNT, "metric": DISSIMILARITY, "max_iter": COUNT}
     _laws_broken: ClassVar[dict[str, str]] = {
         "merge_any_order": "nothing is folded: the dissimilarities of all pairs are held in memory",
         "mask_of_ones_is_no_mask": "no row is reconstructed",
@@ -99,65 +91,58 @@ class KMedoids(ClusterMixin, Estimator):
         **dict.fromkeys(("score_is_objective", "sample_then_fit"), NO_ROW_DENSITY),
     }
 
-    def __init__(
-        self, n_clusters: int = 8, *, metric: str | Callable[..., float] = "euclidean", max_iter: int = 300
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.max_iter = max_iter
+    n_clusters: int = option(default=8, rule=COUNT, words="The number K of medoids.", kw_only=False)
+    metric: str | Callable[..., float] = option(
+        default="euclidean",
+        rule=DISSIMILARITY,
+        kind="str or callable",
+        words='The name of a scipy.spatial.distance metric, a function of two rows, or "precomputed": X then holds the '
+        "n x n dissimilarities. With gaps Euclidean dissimilarities are the expected ones, others those of expected "
+        "cells.",
+    )
+    max_iter: int = option(default=300, rule=COUNT, words="The most swaps.")
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Find the medoids; a weight of 2 counts a row twice."""
-        self._check_options()
-        source = as_source(X, weight=sample_weight)
-        n, w = source.n, source.weight
-        counted = n if w is None else int((w > 0).sum())
-        if counted < self.n_clusters:
-            raise error("LD260", n=counted, n_clusters=self.n_clusters)
-        plan(type(self).__name__, self._cost(n, source.d), run or Run(), source.leaf)
+    def _check_source(self, source: Source) -> None:
+        check_clusters(source, self.n_clusters)
+
+    def _fit(self, source: Source, run: Run) -> Fitted:
         completion, rows, var = self._rows(source, None)
         D = self._dissimilarity(rows, rows, var, var)
         if D.shape[0] != D.shape[1]:
             raise error("LD263", problem=f"it is {D.shape[0]} x {D.shape[1]}, not square")
-        w = np.ones(n) if w is None else w
-        medoids = build(D, w, self.n_clusters)
-        medoids, swaps, converged = swap(D, w, medoids, self.max_iter)
-        if not converged:
-            warn("LD201", model=type(self).__name__, passes=self.max_iter, reason="the limit of swaps was reached")
-        inferred = {} if completion is None else {"completion_": completion, "medoid_variances_": var[medoids]}
-        return self._keep(medoids, swaps, converged, D, w, rows, source.header, inferred)
-
-    def _keep(
-        self,
-        medoids: NDArray[np.intp],
-        swaps: int,
-        converged: bool,
-        D: Array,
-        w: Array,
-        rows: Array,
-        header: Header,
-        inferred: dict[str, Any],
-    ) -> Self:
-        near = D[:, medoids]
-        inertia, d = float(w @ near.min(axis=1)), header.d
-        notes = (f"unseen cells were inferred, by {inferred['completion_'].words}",) if inferred else ()
+        w = np.ones(source.n) if source.weight is None else source.weight
+        # Partitioning around medoids: a greedy choice of K rows, then swaps of a medoid and another row that gain.
+        medoids, swaps, converged = swap(D, w, build(D, w, self.n_clusters), self.max_iter)
+        near, d = D[:, medoids], source.d
+        inertia = float(w @ near.min(axis=1))
+        params = KMedoidsParams(medoids.astype(np.int64), rows[medoids])
         attributes: dict[str, Any] = {
-            "params_": KMedoidsParams(medoids.astype(np.int64), rows[medoids]),
-            "certificate_": _certificate(inertia, swaps, converged, notes),
-            "frame_": Frame(np.zeros(d), np.ones(d), np.ones(d)),
-            "medoid_indices_": medoids.astype(np.int64),
+            "medoid_indices_": params.row,
             "labels_": near.argmin(axis=1),
             "inertia_": inertia,
-            "objective_": -inertia,
-            "history_": np.array([-inertia]),
             "n_iter_": swaps,
-            "converged_": converged,
-            **inferred,
         }
+        notes: tuple[str, ...] = ()
+        if completion is not None:
+            attributes |= {"completion_": completion, "medoid_variances_": var[medoids]}
+            notes = (f"unseen cells were inferred, by {completion.words}",)
         if not self._of_pairs():
-            attributes["cluster_centers_"] = rows[medoids]
-        self._assign(attributes, header)
-        return self
+            attributes["cluster_centers_"] = params.cells
+        certificate = Certificate(
+            solver=f"partitioning around medoids, {swaps} swaps",
+            passes=1,
+            objective=-inertia,
+            objective_name="minus the inertia",
+            converged=converged,
+            reason="no swap is left that gains" if converged else f"the limit of {self.max_iter} swaps was reached",
+            residual=0.0,
+            orthogonality=0.0,
+            condition=1.0,
+            digits=15.0,
+            notes=notes,
+        )
+        frame = Frame(np.zeros(d), np.ones(d), np.ones(d))
+        return Fitted(params, frame, certificate, attributes, (-inertia,))
 
     def _cost(self, n: int, d: int) -> Cost:
         return Cost(1, 8 * n * d, 8 * (3 * n * n + n * d), "a sample of rows, or KMeans, which streams")
@@ -165,10 +150,8 @@ class KMedoids(ClusterMixin, Estimator):
     def _of_pairs(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
-    def _rows(self, source: Source, completion: Any) -> tuple[Any, Array, Array]:
+    def _rows(self, source: Source, completion: Completion | None) -> tuple[Completion | None, Array, Array]:
         """Rows with their expected cells and the variance that gaps leave each, 0 of a complete one."""
-        from lowdim.models.spectral.completion import complete_rows, completion_of
-
         x, mask = gather(source)
         if mask is None:
             return None, x, np.zeros(len(x))
@@ -241,11 +224,15 @@ def _unknown_pair(mask: Mask) -> Exception:
     )
 
 
-def build(D: Array, w: Array, K: int) -> NDArray[np.intp]:
-    """K medoids one after the other, each the row that lowers the sum most; rows that count for nothing are none."""
+def build(D: Array, w: Array, K: int) -> Index:
+    """K medoids one after the other, each the row that lowers the sum most; rows that count for nothing are none.
+
+    BUILD of Kaufman and Rousseeuw (1990), section 2.4.1.
+    """
     near = np.full(len(D), np.inf)
     chosen: list[int] = []
     for _ in range(K):
+        # What the sum of dissimilarities would be if this row were the next medoid.
         cost = w @ np.minimum(near[:, None], D) if chosen else w @ D
         cost[(w == 0) | np.isin(np.arange(len(D)), chosen)] = np.inf
         chosen.append(int(cost.argmin()))
@@ -253,14 +240,18 @@ def build(D: Array, w: Array, K: int) -> NDArray[np.intp]:
     return np.array(chosen, dtype=np.intp)
 
 
-def swap(D: Array, w: Array, medoids: NDArray[np.intp], most: int) -> tuple[NDArray[np.intp], int, bool]:
-    """Swaps while one lowers the sum; the medoids, how many there were, and whether none is left."""
+def swap(D: Array, w: Array, medoids: Index, most: int) -> tuple[Index, int, bool]:
+    """Swaps while one lowers the sum; the medoids, how many there were, and whether none is left.
+
+    SWAP of the same section, all swaps weighed at once as Schubert and Rousseeuw (2021) do.
+    """
     medoids = medoids.copy()
     for swaps in range(most):
         near = D[:, medoids]
         gain = _gains(D, w, near)
-        gain[:, medoids] = -np.inf
+        gain[:, medoids] = -np.inf  # a row cannot be a medoid twice, and one that counts for nothing not at all
         gain[:, w == 0] = -np.inf
+        # The best of all K (n - K) swaps, until none gains more than rounding.
         k, row = np.unravel_index(int(gain.argmax()), gain.shape)
         if gain[k, row] <= SWAP_ROUNDING * float(w @ near.min(axis=1)):
             return medoids, swaps, True
@@ -286,19 +277,3 @@ def _gains(D: Array, w: Array, near: Array) -> Array:
     for k in range(K):
         out[k] += lost[label == k].sum(axis=0)
     return out
-
-
-def _certificate(inertia: float, swaps: int, converged: bool, notes: tuple[str, ...]) -> Certificate:
-    return Certificate(
-        solver=f"partitioning around medoids, {swaps} swaps",
-        passes=1,
-        objective=-inertia,
-        objective_name="minus the inertia",
-        converged=converged,
-        reason="no swap is left that gains" if converged else "the limit of swaps was reached",
-        residual=0.0,
-        orthogonality=0.0,
-        condition=1.0,
-        digits=15.0,
-        notes=notes,
-    )

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.distances import moderate_unit
+from lowdim.maths.kmeans import nearest_labels
 from lowdim.maths.linalg import Array
+from lowdim.maths.scale import moderate_factor
+from lowdim.models.mixtures.kmeans import KMeans
 from lowdim.text.messages import LowdimWarning, error
 
 Picture = NDArray[Any]
@@ -109,7 +111,7 @@ def _pixels(image: Any) -> tuple[Picture, Picture]:
         raise error("LD264", problem=f"it holds {picture.dtype} and not numbers")
     if picture.dtype.kind == "f" and not np.isfinite(picture).all():
         raise error("LD264", problem="it holds NaN or infinite numbers")
-    if moderate_unit(np.abs(picture.astype(np.longdouble)).max()) != 1.0:
+    if moderate_factor(picture.astype(np.longdouble)) != 1.0:
         raise error("LD264", problem="its numbers are so large or small that their squares cannot be stored")
     return picture, np.ascontiguousarray(picture).reshape(picture.shape[0] * picture.shape[1], -1)
 
@@ -132,9 +134,6 @@ def _palette(
     colours: Picture, pixels: Array, K: int, seed: Any, starts: int, steps: int
 ) -> tuple[Picture, NDArray[np.int64]]:
     """Centres of the colours in the image's own type, and the nearest of them for each colour."""
-    from lowdim.maths.kmeans import nearest_labels
-    from lowdim.models.mixtures.kmeans import KMeans
-
     model = KMeans(K, n_init=starts, max_iter=steps, random_state=seed)
     table = colours.astype(np.float64)
     with warnings.catch_warnings():

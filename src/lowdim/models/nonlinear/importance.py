@@ -12,10 +12,10 @@ from scipy.special import ndtri
 from lowdim.engine.fit import Fit, Monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.statistics import Sum
-from lowdim.maths.distances import squared_distances
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array, lower
 from lowdim.maths.optimise import climb
+from lowdim.maths.pairs import squared_distances
 from lowdim.maths.seeds import DENSITY_NETWORK_ROUND
 from lowdim.models.nonlinear.density_network_em import (
     HIDDEN_PRIOR,

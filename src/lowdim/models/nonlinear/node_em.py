@@ -6,10 +6,11 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from lowdim.maths.distances import squared_distances
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array, Mask, lower
-from lowdim.models.base.results import LARGEST, Posterior
+from lowdim.maths.pairs import squared_distances
+from lowdim.maths.scale import LARGEST
+from lowdim.models.base.results import Posterior
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import first_axes
 

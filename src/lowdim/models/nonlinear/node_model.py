@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import LIMIT, Fit, Monitor
+from lowdim.engine.fit import LIMIT, Fit, Monitor, em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.maths.linalg import Array

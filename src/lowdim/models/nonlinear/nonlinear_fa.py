@@ -8,8 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.climb import notify_monitor
-from lowdim.engine.fit import Fit, Monitor
+from lowdim.engine.fit import Fit, Monitor, notify_monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread, recalled
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum

@@ -2,47 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from os import PathLike
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.em import em
-from lowdim.engine.fit import Fit
+from lowdim.engine.fit import Fit, em
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.engine.statistics import triangle
+from lowdim.maths.gaps import Scatter
 from lowdim.maths.gaussian import LOG_TWO_PI
-from lowdim.maths.linalg import Array, lower, orthogonality
-from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Out, Rule, in_kind, seed_of
+from lowdim.maths.linalg import Array, Index, floored, half_root, lower, orthogonality, quadratic_forms, root_times
+from lowdim.maths.seeds import normals
+from lowdim.models.base.estimator import Absent, Out, WeightedEstimator, in_kind
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, in_range
+from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, option, seed_of
+from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, certify, em_digits, in_range, standard
 from lowdim.models.base.scores import count_shared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.principal_axes import SQUARED
-from lowdim.models.projections.cca_algebra import (
+from lowdim.models.projections.covariance import (
+    GAP_NUMBERS,
+    LEAST_VARIANCE,
+    deviations,
+    from_log_cholesky,
+    given_in_pieces,
+    log_cholesky,
+    whitening,
+)
+from lowdim.models.projections.two_views import (
     CLOSE_TO_ONE,
-    LEAST_VIEW_NOISE,
-    PATTERN_NUMBERS,
     Canonical,
-    SeenSums,
     bounded,
     canonical_analysis,
     canonical_tests,
-    drawn_gaps,
-    given_seen,
     model_canonical,
-    patterns,
     regress_views,
-    scatter_factor,
-    seen_sums,
     shared_factors,
 )
 from lowdim.sources.arrays import as_source
-from lowdim.sources.joined import Joined
-from lowdim.sources.source import Block, Header, Source, tile_rows
-from lowdim.sources.views import Chosen, Frame
+from lowdim.sources.source import Block, Source, tile_rows
+from lowdim.sources.views import Chosen, Frame, Joined
 from lowdim.text.messages import error, warn
 
 START_EIGENVALUE = 0.05  # the least of the pairwise correlations that start EM, which need not be those of any table
@@ -72,15 +76,24 @@ class ViewPosteriors(NamedTuple):
 
 
 class TwoTables(Joined):
-    """Two views as one table; what it says of its columns is said of the first."""
+    """Two views as one table, the second as it was given; what it says of its columns is said of the first."""
+
+    def __init__(self, first: Source, y: Any) -> None:
+        table, self.y_ndim = second_table(y)
+        second = as_source(table)
+        super().__init__(first, second, (first.d, second.d))
 
     @property
-    def header(self) -> Header:
-        assert self.first is not None
-        return self.first.header
+    def second_attributes(self) -> dict[str, Any]:
+        """What a fit keeps of the second table."""
+        assert self.second is not None
+        about: dict[str, Any] = {"n_y_features_in_": self.second.d, "y_ndim_": self.y_ndim}
+        if self.second.named:
+            about["y_feature_names_in_"] = np.array(self.second.columns, dtype=object)
+        return about
 
 
-class CCA(LatentModel):
+class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
     """Probabilistic canonical correlation analysis of two views of the same rows, gaps welcome.
 
     x = mu_x + W_x z + e_x,  y = mu_y + W_y z + e_y,  z ~ N(0, I_q), with e_x and e_y independent of each other and
@@ -88,17 +101,6 @@ class CCA(LatentModel):
     correlations P (W_x and W_y share P evenly); tables with gaps by EM of this very model, every row exact. In a view
     of lower rank, directions without variance are left out of the correlations, and the density gives them a
     millionth of a column's variance (LD281).
-
-    Parameters
-    ----------
-    n_components : int, default=1
-        The number q of shared positions.
-    views : int, default=None
-        With `fit(table)`: the first so many columns are the view X. None: `fit(X, y)` takes the views as two tables.
-    tol : float, default=1e-7
-        With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.
-    max_iter : int, default=1000
-        The most passes over the table.
 
     Attributes
     ----------
@@ -139,37 +141,27 @@ class CCA(LatentModel):
     ((200, 1), (200, 2), True)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "views": Rule(lambda v: v is None or COUNT.holds(v), "None, or how many columns the first view has"),
-    }
+    n_components: int = option(default=1, rule=WHOLE, words="The number q of shared positions.", kw_only=False)
+    views: int | None = option(
+        default=None,
+        rule=Rule(lambda v: v is None or COUNT.holds(v), "None, or how many columns the first view has"),
+        words="With `fit(table)`: the first so many columns are the view X. None: `fit(X, y)` takes the views as two "
+        "tables.",
+    )
+    tol: float = option(
+        default=1e-7,
+        rule=POSITIVE,
+        words="With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.",
+    )
+    max_iter: int = option(default=1000, rule=COUNT, words="The most passes over the table.")
     predict_cells = Absent(TWO_TABLES, "impute or reconstruct, which give both")
     decode = Absent(TWO_TABLES, "inverse_transform, which gives both")
-    n_y_features_in_: int
-
-    def __init__(
-        self, n_components: int = 1, *, views: int | None = None, tol: float = 1e-7, max_iter: int = 1000
-    ) -> None:
-        self.n_components = n_components
-        self.views = views
-        self.tol = tol
-        self.max_iter = max_iter
 
     # fitting -------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Fit to two views of the same rows, X and `y`; or to one table, its first `views` columns being X."""
-        if y is None:
-            return super().fit(X, sample_weight=sample_weight, run=run)
-        self._check_options()
-        table, ndim = second_table(y)
-        first, second = as_source(X, weight=sample_weight), as_source(table)
-        self._fit_source(TwoTables(first, second, (first.d, second.d)), run or Run())
-        self.n_y_features_in_, self.y_ndim_ = second.d, ndim
-        if second.named:
-            self.y_feature_names_in_ = np.array(second.columns, dtype=object)
-        return self
+    def _open(self, X: Any, y: Any, weight: Any) -> Source:
+        """Two views of the same rows, X and `y`; or one table, its first `views` columns being X."""
+        first = as_source(X, weight=weight)
+        return first if y is None else TwoTables(first, y)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """`fit` and then `transform` of the same rows, given all that was seen of them: both views."""
@@ -182,116 +174,129 @@ class CCA(LatentModel):
         if self.views is None:
             raise error("LD280", problem="CCA requires y to be passed, but the target y is None")
         if self.views >= source.d:
-            raise error(
-                "LD280",
-                problem=f"views={self.views} leaves none of the {source.d} columns, n_features = "
-                f"{source.d}, for the second view",
-            )
+            left = f"views={self.views} leaves none of the {source.d} columns, n_features = {source.d},"
+            raise error("LD280", problem=f"{left} for the second view")
         return int(self.views)
 
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+    def _fit(self, source: Source, run: Run) -> Fitted:
         k = self._first(source)
         most = min(k, source.d - k)
         if self.n_components > most:
-            raise error(
-                "LD200",
-                n_components=self.n_components,
-                most=most,
-                why=f"the views have {k} and {source.d - k} columns (n_features = {k})",
-            )
+            why = f"the views have {k} and {source.d - k} columns (n_features = {k})"
+            raise error("LD200", n_components=self.n_components, most=most, why=why)
         survey = survey_for_fit(source, run, standardize=True, wide=False)
-        fit = self._with_gaps(survey, k, run) if survey.gaps else self._complete(survey, k, run)
+        climb = self._with_gaps if survey.gaps else self._complete
+        fit, analysis = climb(survey, k, run)
+        warn_of_rank(analysis, k, source.d - k, survey.columns.n)
         frame = survey.frame._replace(unit=np.ones(source.d))  # everything is reported in the table's units
-        return fit.restated(survey.log_stretch, survey.passes), frame
+        attributes = reported(fit.params, analysis, frame)
+        if not survey.gaps:
+            attributes["tests_"] = canonical_tests(analysis.rho, analysis.ranks, survey.columns.n)
+        if isinstance(source, TwoTables):
+            attributes |= source.second_attributes
+        fitted = Fitted(fit.params, frame, self._certified(fit, analysis), attributes, fit.history)
+        return fitted.restated(survey.log_stretch, survey.passes)
 
-    def _complete(self, survey: TableSurvey, k: int, run: Run) -> Fit:
+    def _complete(self, survey: TableSurvey, k: int, run: Run) -> tuple[Fit[CCAParams, None], Canonical]:
+        """Closed form: Bach and Jordan's theorem 2."""
         m = survey.moments
         assert m is not None
-        d, views = len(m.mean), (slice(k), slice(k, None))
-        passes = int(m.n <= d or any(is_ill_conditioned(m.covariance[at, at]) for at in views))
+        d = len(m.mean)
+        # A factor F of the scatter, F'F = n S: of the covariance, or of the rows where squaring them costs digits.
+        passes = int(m.n <= d or any(is_ill_conditioned(m.covariance[at, at]) for at in (slice(k), slice(k, None))))
         if passes:
             R = fold(triangle, survey.source, run).R[1:, 1:]  # the first row is the mean's
             F = np.concatenate([R, np.zeros((max(0, k - len(R), d - k - len(R)), d))])  # all directions of each view
         else:
-            F = scatter_factor(m.covariance, m.n)
+            F = np.sqrt(m.n) * half_root(m.covariance).T
+        # Canonical directions and correlations, and the model that shares q of them.
         analysis = canonical_analysis(F[:, :k], F[:, k:], m.n)
-        warn_of_rank(analysis, k, len(m.mean) - k, m.n)
         W, noise = shared_factors(analysis, self.n_components)
         params = CCAParams(W, m.mean, noise, survey.columns.seen, k)
-        part = next(patterns(None, 1, params.covariance))
-        squares = float(((F @ part.N[0].T) ** 2).sum())
-        value = -0.5 * (m.n * (len(m.mean) * LOG_TWO_PI + float(part.logdet[0])) + squares)
-        return Fit(params, analysis, value, (value,), passes, True, "closed form", "svd of the whitened views")
+        whole = whitening(params.covariance)
+        value = -0.5 * (m.n * (d * LOG_TWO_PI + whole.logdet) + float(((F @ whole.P) ** 2).sum()))
+        return Fit(params, None, value, (value,), passes, True, "closed form", "svd of the whitened views"), analysis
 
-    # gaps ----------------------------------------------------------------------------------------
-    def _with_gaps(self, survey: TableSurvey, k: int, run: Run) -> Fit:
+    def _with_gaps(self, survey: TableSurvey, k: int, run: Run) -> tuple[Fit[CCAParams, Scatter], Canonical]:
+        """EM of the same model, from the pairwise correlations on."""
         assert survey.pairs is not None
-        values, U = np.linalg.eigh(survey.pairs.covariance())
-        W, noise = shared_factors(
-            model_canonical((U * np.maximum(values, START_EIGENVALUE)) @ U.T, k), self.n_components
-        )
-        count = survey.columns.seen * (
-            survey.columns.seen.mean() / survey.columns.n
-        )  # a row counts by the cells it shows
-        start = CCAParams(W, survey.columns.mean, bounded(noise, k), count, k)
-        fit = em(self, start, survey.source, run)
-        params = fit.params
-        low = int((np.linalg.eigvalsh(params.noise) < LEAST_VIEW_NOISE * (1.0 + 1e-6)).sum())
+        correlations = floored(survey.pairs.covariance(), START_EIGENVALUE)
+        W, noise = shared_factors(model_canonical(correlations, k), self.n_components)
+        cols = survey.columns
+        count = cols.seen * (cols.seen.mean() / cols.n)  # a row counts by the cells it shows
+        fit = em(self, CCAParams(W, cols.mean, bounded(noise, k), count, k), survey.source, run)
+        low = int((np.linalg.eigvalsh(fit.params.noise) < LEAST_VARIANCE * (1.0 + 1e-6)).sum())
         if low:
             warn("LD288", count=low)
-        analysis = model_canonical(params.covariance, k)
+        # The same covariance along its canonical directions.
+        analysis = model_canonical(fit.params.covariance, k)
         W, noise = shared_factors(analysis, self.n_components)
-        warn_of_rank(analysis, k, len(W) - k, fit.stats.n)
-        return fit._replace(params=params._replace(W=W, noise=noise), stats=analysis)
+        return fit._replace(params=fit.params._replace(W=W, noise=noise)), analysis
 
-    def _stats(self, params: CCAParams, block: Block) -> SeenSums:
-        return seen_sums(deviations(params, block), block.mask, block.weight, params.covariance)
+    def _certified(self, fit: Fit[CCAParams, Any], analysis: Canonical) -> Certificate:
+        digits = 15.0 - float(np.log10(analysis.condition))
+        notes: tuple[str, ...] = ()
+        if fit.solver == "em":
+            digits = min(digits, em_digits(fit.remaining, max(float(fit.params.seen.max()), 1.0)))
+            notes = ("no tests: their F needs complete rows",)
+        on_bound = (analysis.rho[: self.n_components] > 1.0 - CLOSE_TO_ONE).any()
+        return certify(
+            fit,
+            self._objective_name,
+            digits=digits,
+            orthogonality=max(orthogonality(A) for A in analysis.variates),
+            condition=analysis.condition,
+            boundary=("canonical_correlations_",) if on_bound else (),
+            notes=notes,
+        )
 
-    def _objective(self, params: CCAParams, stats: SeenSums) -> float:
+    def _stats(self, params: CCAParams, block: Block) -> Scatter:
+        """The E-step: each row's gaps given its seen cells."""
+        rows = given_in_pieces(deviations(params.mu, block), block.mask, whitening(params.covariance))
+        return reduce(Scatter.merge, (given.scatter(block.times[at]) for at, given in rows))
+
+    def _objective(self, params: CCAParams, stats: Scatter) -> float:
         return stats.log_density
 
-    def _update(self, params: CCAParams, stats: SeenSums) -> CCAParams:
+    def _update(self, params: CCAParams, stats: Scatter) -> CCAParams:
         W, mu, noise = regress_views(stats, params.W, params.mu, params.noise, params.first)
         return params._replace(W=W, mu=mu, noise=noise)
 
     def _pack(self, params: CCAParams) -> Array:
-        L = np.linalg.cholesky(params.noise)
-        at = np.arange(len(L))
-        L[at, at] = np.log(L[at, at])
-        i, j = within_views(params)
-        return np.concatenate([params.W.ravel(), params.mu, L[i, j]])
+        return np.concatenate([params.W.ravel(), params.mu, log_cholesky(params.noise)[within_views(params)]])
 
     def _unpack(self, vector: Array, like: CCAParams) -> CCAParams:
         d, q = like.W.shape
         W, mu, low = np.split(vector, [d * q, d * q + d])
-        L, at = np.zeros((d, d)), np.arange(d)
+        L = np.zeros((d, d))
         L[within_views(like)] = low
-        L[at, at] = np.exp(np.clip(L[at, at], 0.5 * np.log(LEAST_VIEW_NOISE), 3.0))  # an extrapolation may not run away
-        return like._replace(W=W.reshape(d, q), mu=mu, noise=bounded(L @ L.T, like.first))
+        return like._replace(W=W.reshape(d, q), mu=mu, noise=bounded(from_log_cholesky(L), like.first))
 
     # hooks ---------------------------------------------------------------------------------------
     def _posterior(self, params: CCAParams, block: Block) -> Posterior:
         q = params.W.shape[1]
-        conditional = given_seen(
-            deviations(params, block), block.mask, params.covariance, params.W, np.eye(q), lower(q)
-        )
-        return Posterior(conditional.y @ params.W, conditional.covariance, conditional.log_density)
+        whole = whitening(params.covariance)
+        B = whole.P @ (whole.P.T @ params.W)  # E[z | x] = B'(x - mu), and what is open of x adds B' Cov B
+        complete = (np.eye(q) - params.W.T @ B)[lower(q)]
+        rows = standard(block.rows, q)
+        for at, given in given_in_pieces(deviations(params.mu, block), block.mask, whole):
+            rows.mean[at] = given.deviations @ B
+            rows.packed[at] = complete + given.open_products(B, lower(q))
+            rows.log_density[at] = given.log_density
+        if block.mask is not None:
+            rows.log_density[~block.mask.any(axis=1)] = 0.0  # nothing is seen, and nothing is left to rounding
+        return rows
 
     def _decode(self, params: CCAParams, posterior: Posterior) -> Cells:
         """What the shared positions say of the cells; a view's own noise is not decoded."""
-        i, j = lower(params.W.shape[1])
-        table = params.W[:, i] * params.W[:, j] * np.where(i == j, 1.0, 2.0)
-        var = np.maximum(posterior.packed @ table.T, 0.0)
+        var = np.maximum(quadratic_forms(posterior.packed, params.W), 0.0)
         return Cells(posterior.mean @ params.W.T + params.mu, var, np.broadcast_to(np.diag(params.noise), var.shape))
 
     def _draw(self, params: CCAParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
         d, q = params.W.shape
-        normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
-        values, U = np.linalg.eigh(posterior.cov) if q else (np.zeros((len(rng), 0)), np.zeros((len(rng), 0, 0)))
-        z = posterior.mean + (U @ (np.sqrt(np.maximum(values, 0)) * normal[:, :q])[:, :, None])[:, :, 0]
-        values, V = np.linalg.eigh(params.noise)
-        cells: Array = z @ params.W.T + params.mu + normal[:, q:] @ (V * np.sqrt(np.maximum(values, 0.0))).T
-        return cells
+        normal = normals(rng, q + d)
+        z = posterior.mean + root_times(posterior.cov, normal[:, :q])
+        return z @ params.W.T + params.mu + normal[:, q:] @ half_root(params.noise).T
 
     def _redraw(self, params: CCAParams, rng: np.random.Generator) -> CCAParams:
         """Parameters of another table drawn from the model, as many rows as the least seen column has."""
@@ -304,49 +309,38 @@ class CCA(LatentModel):
         return params._replace(W=W, mu=mu, noise=noise)
 
     def _prior(self, params: CCAParams, n: int) -> Posterior:
-        i, j = lower(params.W.shape[1])
-        return Posterior(np.zeros((n, params.W.shape[1])), np.tile((i == j).astype(float), (n, 1)), np.zeros(n))
+        return standard(n, params.W.shape[1])
 
     def _axes(self, params: CCAParams) -> Array:
         return np.eye(params.W.shape[1])
 
     # fills, from all other cells of the row, those of the same view included -------------------------
-    def _expected(self, b: Block) -> tuple[Array, Array]:
-        """Each cell given the seen ones: mean and standard deviation, the parameters' doubt included."""
-        params, inner = self.params_, self.frame_.inward(b)
-        C, r = params.covariance, deviations(params, inner)
-        every = np.arange(len(C))
-        conditional = given_seen(r, inner.mask, C, C, C, (every, every))
-        assert b.mask is not None  # a complete block has nothing to fill
-        cells = b.mask.sum(axis=1)[:, None]
-        leverage = 1.0 + (conditional.y * r).sum(axis=1)[:, None]
-        # as a regression on the seen cells has it: n / (n - 1 - cells), at most 4, and 1 + leverage / n
-        inflation = (
-            params.seen / np.maximum(params.seen - 1.0 - cells, params.seen / 4.0) * (1.0 + leverage / params.seen)
-        )
-        std = np.sqrt(np.maximum(conditional.covariance, 0.0) * inflation)
-        return self.frame_.outward(params.mu + conditional.y @ C), self.frame_.lengths(std)
+    def _cells_given(self, params: CCAParams, block: Block) -> Cells:
+        """Each cell given the seen ones, the parameters' doubt included."""
+        whole, seen = whitening(params.covariance), params.seen
+        mean, var = np.empty_like(block.x), np.empty_like(block.x)
+        for at, given in given_in_pieces(deviations(params.mu, block), block.mask, whole):
+            # as a regression on the seen cells has it: n / (n - 1 - cells), at most 4, and 1 + leverage / n
+            cells = block.seen[at].sum(axis=1)[:, None]
+            leverage = 1.0 + ((given.deviations @ whole.P) ** 2).sum(axis=1)[:, None]
+            inflation = seen / np.maximum(seen - 1.0 - cells, seen / 4.0) * (1.0 + leverage / seen)
+            mean[at] = params.mu + given.deviations
+            var[at] = np.maximum(given.variance(), 0.0) * inflation
+        return Cells(mean, var, np.zeros_like(var))
 
     def _fill(self, b: Block) -> Array:
-        return b.x if b.mask is None else np.where(b.mask, b.x, self._expected(b)[0])
+        return self._fill_and_std(b)[0]
 
-    def _fill_std(self, b: Block) -> Array:
-        return np.zeros_like(b.x) if b.mask is None else np.where(b.mask, 0.0, self._expected(b)[1])
+    def _cells(self, block: Block) -> Array:
+        """What the shared positions say of the cells: not a fill, which also looks at the cell's own view."""
+        return self.frame_.outward(self._decode(self.params_, self._latent(block)).mean)
 
-    def _impute_draw(self, X: Any, number: int, seed: int) -> Array:
-        params = self._redraw(self.params_, np.random.default_rng([seed, number]))
-
-        def fill(b: Block) -> Array:
-            if b.mask is None:
-                return b.x
-            inner, d = self.frame_.inward(b), len(params.mu)
-            normal = np.array(
-                [np.random.default_rng([seed, number, b.start + i]).standard_normal(d) for i in range(b.rows)]
-            )
-            drawn = drawn_gaps(deviations(params, inner), inner.mask, params.covariance, normal)
-            return np.where(b.mask, b.x, self.frame_.outward(params.mu + drawn))
-
-        return self._each(fill, X)
+    def _drawn_given(self, params: CCAParams, block: Block, rng: list[np.random.Generator]) -> Array:
+        whole = whitening(params.covariance)
+        drawn = normals(rng, len(params.mu)) @ half_root(whole.C).T
+        for at, given in given_in_pieces(deviations(params.mu, block), block.mask, whole):
+            drawn[at] = given.drawn(whole.P, drawn[at])
+        return params.mu + drawn
 
     # verbs ---------------------------------------------------------------------------------------
     @property
@@ -374,12 +368,10 @@ class CCA(LatentModel):
         return Joined(first, second, (self.n_features_in_, self.n_y_features_in_))
 
     def _y_arranged(self, source: Source) -> Source:
-        names = [str(name) for name in getattr(self, "y_feature_names_in_", ())]
-        if source.named and names and set(names) <= set(source.columns):
-            return Chosen(source, [source.columns.index(name) for name in names])
-        if source.d != self.n_y_features_in_:
+        chosen = chosen_by_name(source, getattr(self, "y_feature_names_in_", ()))
+        if chosen is None and source.d != self.n_y_features_in_:
             raise error("LD220", got=source.d, want=self.n_y_features_in_, model="the second view of CCA", missing="")
-        return source
+        return chosen or source
 
     def _as_given(self, cells: Array) -> Any:
         """Cells of both views as they were fitted: two tables, or one."""
@@ -411,11 +403,10 @@ class CCA(LatentModel):
         widths = (k, len(self.params_.mu) - k)
         if self._of_two_tables:
             return Joined(self._arranged(as_source(X)), None, widths)
-        first, names = as_source(X), [str(name) for name in getattr(self, "feature_names_in_", ())[:k]]
-        if first.named and names and set(names) <= set(first.columns):
-            first = Chosen(first, [first.columns.index(name) for name in names])
-        elif first.d != k:
-            first = Chosen(self._arranged(first), list(range(k)))
+        table = as_source(X)
+        first = chosen_by_name(table, getattr(self, "feature_names_in_", ())[:k])
+        if first is None:
+            first = table if table.d == k else Chosen(self._arranged(table), list(range(k)))
         return Joined(first, None, widths)
 
     def reconstruct(self, X: Any, y: Any = None, *, out: Out = None, run: Run | None = None) -> Any:
@@ -452,9 +443,7 @@ class CCA(LatentModel):
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Mean log density of the rows."""
-        rows = as_source(self._views(X, y))
-        weight = rows.weight if sample_weight is None else as_source(rows, weight=sample_weight).weight
-        return float(np.average(super().score_samples(rows, run=run), weights=weight))
+        return super().score(self._views(X, y), sample_weight=sample_weight, run=run)
 
     @property
     def n_parameters_(self) -> int:
@@ -470,53 +459,10 @@ class CCA(LatentModel):
         """Akaike's criterion of both views, the smaller the better."""
         return super().aic(self._views(X, y), sample_weight=sample_weight)
 
-    # reports ----------------------------------------------------------------------------------
-    def _attributes(self, params: CCAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        k, q, analysis = params.first, params.W.shape[1], fit.stats
-        assert isinstance(analysis, Canonical)
-        m = min(q, len(analysis.rho))
-        rho, weights = np.zeros(q), np.zeros((len(params.mu), q))
-        rho[:m], weights[:k, :m], weights[k:, :m] = analysis.rho[:m], analysis.first[:, :m], analysis.second[:, :m]
-        size = float(frame.lengths(np.ones_like(frame.scale)).max())
-        with np.errstate(over="ignore"):
-            noise = in_range(params.noise / frame.scale / frame.scale[:, None], "Noise covariances", size)
-            weights = in_range(weights * frame.scale[:, None], "Weights", 1.0 / size)
-        W, mean = params.W / frame.scale[:, None], frame.outward(params.mu)
-        tests = () if fit.solver == "em" else canonical_tests(analysis.rho, analysis.ranks, float(params.seen[0]))
-        return {
-            "canonical_correlations_": rho,
-            "n_components_": q,
-            "x_loadings_": W[:k],
-            "y_loadings_": W[k:],
-            "x_weights_": weights[:k],
-            "y_weights_": weights[k:],
-            "x_mean_": mean[:k],
-            "y_mean_": mean[k:],
-            "x_noise_covariance_": noise[:k, :k],
-            "y_noise_covariance_": noise[k:, k:],
-            "tests_": tests,
-        }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        analysis = fit.stats
-        orthogonal = max((orthogonality(A) for A in analysis.variates), default=0.0)
-        boundary = (
-            ("canonical_correlations_",) if (analysis.rho[: self.n_components] > 1.0 - CLOSE_TO_ONE).any() else ()
-        )
-        digits = 15.0 - float(np.log10(analysis.condition))
-        notes: tuple[str, ...] = ()
-        if fit.solver == "em":
-            n = max(float(fit.params.seen.max()), 1.0)
-            digits = min(digits, em_digits(fit.remaining, n))
-            notes = ("no tests: their F needs complete rows",)
-        residual = fit.remaining if fit.solver == "em" else 0.0
-        accuracy = {"residual": residual, "orthogonality": orthogonal, "condition": analysis.condition}
-        return certify(fit, self._objective_name, **accuracy, digits=digits, boundary=boundary, notes=notes)
-
     def _cost(self, n: int, d: int) -> Cost:
         passes = 6 + self.max_iter
         cells = min(tile_rows(d), n) * d
-        peak = walking(n, d, 8 * cells + 4 * PATTERN_NUMBERS, 3 * d * d) + 8 * 12 * d * d
+        peak = walking(n, d, 8 * cells + 4 * GAP_NUMBERS, 3 * d * d) + 8 * 12 * d * d
         words = "fewer columns: reduce each view first, for example by PCA(k)"
         return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL_PASSES, self.max_iter) + 2)
 
@@ -527,13 +473,42 @@ class CCA(LatentModel):
         return tags
 
 
-def deviations(params: CCAParams, block: Block) -> Array:
-    """The seen cells minus their mean, zero at gaps."""
-    r = block.x - params.mu
-    return r if block.mask is None else r * block.mask
+def reported(params: CCAParams, analysis: Canonical, frame: Frame) -> dict[str, Any]:
+    """The fitted attributes, in the table's units; no tests."""
+    k, q = params.first, params.W.shape[1]
+    m = min(q, len(analysis.rho))
+    rho, weights = np.zeros(q), np.zeros((len(params.mu), q))
+    rho[:m] = analysis.rho[:m]
+    weights[:, :m] = np.concatenate([analysis.first[:, :m], analysis.second[:, :m]])
+    size = float(frame.lengths(np.ones_like(frame.scale)).max())
+    with np.errstate(over="ignore"):
+        noise = in_range(params.noise / frame.scale / frame.scale[:, None], "Noise covariances", size)
+        weights = in_range(weights * frame.scale[:, None], "Weights", 1.0 / size)
+    W, mean = params.W / frame.scale[:, None], frame.outward(params.mu)
+    return {
+        "canonical_correlations_": rho,
+        "n_components_": q,
+        "x_loadings_": W[:k],
+        "y_loadings_": W[k:],
+        "x_weights_": weights[:k],
+        "y_weights_": weights[k:],
+        "x_mean_": mean[:k],
+        "y_mean_": mean[k:],
+        "x_noise_covariance_": noise[:k, :k],
+        "y_noise_covariance_": noise[k:, k:],
+        "tests_": (),
+    }
 
 
-def within_views(params: CCAParams) -> tuple[Any, Any]:
+def chosen_by_name(source: Source, names: Sequence[str]) -> Source | None:
+    """The columns of a source that have these names; None where it has none, or not these."""
+    wanted = [str(name) for name in names]
+    if not source.named or not wanted or not set(wanted) <= set(source.columns):
+        return None
+    return Chosen(source, [source.columns.index(name) for name in wanted])
+
+
+def within_views(params: CCAParams) -> tuple[Index, Index]:
     """Row and column of each entry of the two views' lower triangles."""
     i, j = lower(len(params.mu))
     within = (i < params.first) == (j < params.first)

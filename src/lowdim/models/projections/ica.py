@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from sklearn.decomposition import fastica
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import Fit
 from lowdim.engine.fold import Run, one_blas_thread, walk
 from lowdim.engine.plan import Cost, walking
 from lowdim.maths.linalg import Array, orthogonality, sign_rule
 from lowdim.maths.seeds import ICA_TURN
-from lowdim.models.base.estimator import COUNT, FILL_FIRST, POSITIVE, SEED_WORDS, Absent, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import FILL_FIRST, Absent
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, in_range
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, none_or, one_of, option, seed_of
+from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, in_range
+from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table
 from lowdim.models.linear.principal_axes import Spectrum, principal
-from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Frame
+from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
 
 NORMAL_LOG_COSH = 0.374567  # E log cosh of a standard normal, by quadrature: what negentropy is measured from
@@ -38,16 +39,7 @@ class ICAParams(NamedTuple):
     U: Array  # q x d, unmixing
 
 
-class ICAResult(NamedTuple):
-    """What a fit found beside its parameters."""
-
-    sources: Array
-    negentropy: Array
-    turn: Array
-    spectrum: Spectrum
-
-
-class ICA(LatentModel):
+class ICA(LatentModel[ICAParams, Posterior]):
     """Independent component analysis by FastICA: the table as a mixture of independent, non-Gaussian sources.
 
     x = mu + W s, the s_i independent with mean 0 and variance 1. The rows are whitened along their q principal
@@ -55,21 +47,6 @@ class ICA(LatentModel):
     come in the order of that distance and with the largest entry of their column of `mixing_` positive, so equal
     tables give equal answers. Complete tables only: what a gap hides changes the shape of every source, which is all
     that ICA goes by.
-
-    Parameters
-    ----------
-    n_components : int, default=None
-        The number q of sources; None for all the table can have.
-    fun : {"logcosh", "exp", "cube"}, default="logcosh"
-        FastICA's measure of the distance from a Gaussian.
-    algorithm : {"parallel", "deflation"}, default="parallel"
-        All sources at once, or one after the other.
-    tol : float, default=1e-4
-        FastICA ends when no entry of its turn changes by more than this.
-    max_iter : int, default=1000
-        The most turns.
-    random_state : int, Generator, RandomState or None, default=0
-        The seed of the first turn; None is 0.
 
     Attributes
     ----------
@@ -102,15 +79,35 @@ class ICA(LatentModel):
     [1.0, 1.0]
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": Rule(lambda v: v is None or COUNT.holds(v), "None for all, or a whole number >= 1"),
-        "fun": Rule(lambda v: v in ("logcosh", "exp", "cube"), "'logcosh', 'exp' or 'cube'"),
-        "algorithm": Rule(lambda v: v in ("parallel", "deflation"), "'parallel' or 'deflation'"),
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
-    _objective_name = "negentropy of the sources (by log cosh)"
+    n_components: int | None = option(
+        default=None,
+        rule=none_or(COUNT, "all"),
+        words="The number q of sources; None for all the table can have.",
+        kw_only=False,
+    )
+    fun: str = option(
+        default="logcosh",
+        rule=one_of("logcosh", "exp", "cube"),
+        kind='{"logcosh", "exp", "cube"}',
+        words="FastICA's measure of the distance from a Gaussian.",
+    )
+    algorithm: str = option(
+        default="parallel",
+        rule=one_of("parallel", "deflation"),
+        kind='{"parallel", "deflation"}',
+        words="All sources at once, or one after the other.",
+    )
+    tol: float = option(
+        default=1e-4, rule=POSITIVE, words="FastICA ends when no entry of its turn changes by more than this."
+    )
+    max_iter: int = option(default=1000, rule=COUNT, words="The most turns.")
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator, RandomState or None",
+        words="The seed of the first turn; None is 0.",
+    )
+    _objective_name: ClassVar[str] = "negentropy of the sources (by log cosh)"
     _why = "sources without noise: rows off their plane have no density, and the sources' own shapes are not fitted"
     n_parameters_ = bic = aic = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
     score_samples = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
@@ -126,58 +123,57 @@ class ICA(LatentModel):
         "impute_keeps_seen": "gaps are refused",
     }
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        fun: str = "logcosh",
-        algorithm: str = "parallel",
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.fun = fun
-        self.algorithm = algorithm
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:  # type: ignore[override]
-        """Fit to a complete table without weights; `y` is ignored."""
-        source = as_source(X)
+    def _check_source(self, source: Source) -> None:
+        super()._check_source(source)
         if source.weight is not None:
             raise error("LD283", model="ICA")
-        return super().fit(source, run=run)
 
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+    def _fit(self, source: Source, run: Run) -> Fitted:
         survey = survey_table(source, run, standardize=False, wide=is_wide(source.n, source.d))
         if survey.gaps:
             why = "sources are told by the shape of their law, which what a gap hides would change, as any fill does"
             raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=WHOLE_ROWS)
+        # Whiten: along the principal axes, in units of their spreads, rows have covariance I, and only a turn is left
+        # to find (Hyvarinen and Oja 2000, section 5.2).
         axes, spread, spectrum = self._whitening(survey, run)
         whitening = axes / spread
         Z = np.empty((source.n, whitening.shape[1]))
         for start, rows in walk(partial(whitened, spectrum.mean, whitening), survey.source, run):
             Z[start : start + len(rows)] = rows
+        # Turn: FastICA's fixed point (section 6).
         turn, turns, reason = self._turned(Z)
+        # Order and sign: the least Gaussian source first, the largest entry of each column of the mixing positive.
         distance = negentropy(Z, turn)
         order = np.argsort(-distance, kind="stable")
         turn = turn[order]
         turn *= sign_rule((axes * spread) @ turn.T)[:, None]
-        params = ICAParams((axes * spread) @ turn.T, spectrum.mean, turn @ whitening.T)
-        value = float(distance.sum())
-        fit = Fit(
-            params,
-            ICAResult(Z @ turn.T, distance[order], turn, spectrum),
-            value,
-            (value,),
-            spectrum.passes + survey.passes + 1,
-            reason == "converged",
-            reason,
-            f"FastICA ({self.algorithm}, {turns} turns)",
+        params = ICAParams(W=(axes * spread) @ turn.T, mu=spectrum.mean, U=turn @ whitening.T)
+        value, frame = float(distance.sum()), survey.frame
+        certificate = Certificate(
+            solver=f"FastICA ({self.algorithm}, {turns} turns)",
+            passes=spectrum.passes + survey.passes + 1,
+            objective=value,
+            objective_name=self._objective_name,
+            converged=reason == "converged",
+            reason=reason,
+            residual=spectrum.residual,
+            orthogonality=orthogonality(turn),
+            condition=spectrum.condition,
+            digits=float(np.clip(min(spectrum.digits, -np.log10(self.tol)), 0.0, 15.0)),
+            notes=("digits are those of the turn, by tol",),
         )
-        return fit, survey.frame
+        with np.errstate(over="ignore"):
+            unmixing = in_range(params.U * frame.scale, "Components", float(frame.scale.max()))
+            mixing = in_range(params.W / frame.scale[:, None], "The mixing matrix", float(1.0 / frame.scale.min()))
+        attributes = {
+            "components_": unmixing,
+            "mixing_": mixing,
+            "mean_": frame.outward(params.mu),
+            "n_components_": len(params.U),
+            "sources_": Z @ turn.T,
+            "negentropy_": distance[order],
+        }
+        return Fitted(params, frame, certificate, attributes, (value,))
 
     def _whitening(self, survey: TableSurvey, run: Run) -> tuple[Array, Array, Spectrum]:
         """The principal axes along which the rows vary, their spreads, and all of the spectrum."""
@@ -194,9 +190,6 @@ class ICA(LatentModel):
 
     def _turned(self, Z: Array) -> tuple[Array, int, str]:
         """scikit-learn's FastICA on whitened rows, from a start of our own seed."""
-        from sklearn.decomposition import fastica
-        from sklearn.exceptions import ConvergenceWarning
-
         q = Z.shape[1]
         start = np.random.default_rng([seed_of(self.random_state), ICA_TURN]).standard_normal((q, q))
         with one_blas_thread(), warnings.catch_warnings(record=True) as raised:
@@ -222,11 +215,8 @@ class ICA(LatentModel):
     def _posterior(self, params: ICAParams, block: Block) -> Posterior:
         if block.mask is not None and not block.mask.all():
             row, j = np.argwhere(~block.mask)[0]
-            where, why = (
-                f"row {block.start + row + 1}, column {j + 1} (NaN)",
-                "a gap leaves the sources of its row open",
-            )
-            raise error("LD163", where, job="ICA", why=why, fix=WHOLE_ROWS)
+            where = f"row {block.start + row + 1}, column {j + 1} (NaN)"
+            raise error("LD163", where, job="ICA", why="a gap leaves the sources of its row open", fix=WHOLE_ROWS)
         q = len(params.U)
         mean = (block.x - params.mu) @ params.U.T
         return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
@@ -240,35 +230,8 @@ class ICA(LatentModel):
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the mean squared error of the seen cells as `reconstruct` makes them; never worse with more axes."""
-        from lowdim.models.base.scores import minus_squared_error
-
         check_is_fitted(self)
         return minus_squared_error(self, X, sample_weight)
-
-    def _attributes(self, params: ICAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        with np.errstate(over="ignore"):
-            unmixing = in_range(params.U * frame.scale, "Components", float(frame.scale.max()))
-            mixing = in_range(params.W / frame.scale[:, None], "The mixing matrix", float(1.0 / frame.scale.min()))
-        return {
-            "components_": unmixing,
-            "mixing_": mixing,
-            "mean_": frame.outward(params.mu),
-            "n_components_": len(params.U),
-            "sources_": fit.stats.sources,
-            "negentropy_": fit.stats.negentropy,
-        }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        turn, spectrum = fit.stats.turn, fit.stats.spectrum
-        return certify(
-            fit,
-            self._objective_name,
-            residual=spectrum.residual,
-            orthogonality=orthogonality(turn),
-            condition=spectrum.condition,
-            digits=min(spectrum.digits, -np.log10(self.tol)),
-            notes=("digits are those of the turn, by tol",),
-        )
 
     def _cost(self, n: int, d: int) -> Cost:
         q = min(n, d, d if self.n_components is None else self.n_components)
@@ -295,4 +258,4 @@ def negentropy(Z: Array, turn: Array) -> Array:
         log_cosh = np.abs(Z[begin : begin + CACHED_ROWS] @ turn.T)
         log_cosh += np.log(0.5 + 0.5 * np.exp(-2.0 * log_cosh))
         total += np.ones(len(log_cosh)) @ log_cosh
-    return np.asarray((total / len(Z) - NORMAL_LOG_COSH) ** 2)
+    return (total / len(Z) - NORMAL_LOG_COSH) ** 2

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost, plan, walking
+from lowdim.engine.plan import Cost, walking
 from lowdim.maths.linalg import Array, Mask
-from lowdim.models.base.estimator import COUNT, Absent, Estimator, Out, Rule
+from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
 from lowdim.models.base.latent import given_places
-from lowdim.models.base.results import Certificate, squared
-from lowdim.models.base.survey import TableSurvey, survey_for_fit
-from lowdim.models.linear.parameters import check_q
-from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Block
+from lowdim.models.base.options import COUNT, option
+from lowdim.models.base.results import Certificate, Fitted, squared
+from lowdim.models.base.scores import minus_squared_error
+from lowdim.models.base.survey import survey_for_fit
+from lowdim.models.linear.linear_gaussian import check_q
+from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
 
 
@@ -29,7 +30,7 @@ class VarianceSelectorParams(NamedTuple):
     variance: Array  # d, divisor n - 1
 
 
-class VarianceSelector(Estimator):
+class VarianceSelector(WeightedEstimator):
     """The n_components columns with the largest variance.
 
     Let d_ij be the squared distance of rows i, j over all p columns, and e_ij that over the q kept ones, each
@@ -41,11 +42,6 @@ class VarianceSelector(Estimator):
     their gaps; `inverse_transform` puts the others at their mean. With gaps a column's variance is that of its
     seen cells, and the identity holds for columns, no longer for pairs of rows. It is no latent variable model: it
     chooses columns, and rows have no density.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        The number q of columns to keep.
 
     Attributes
     ----------
@@ -75,8 +71,8 @@ class VarianceSelector(Estimator):
     ([False, True], 1.0)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {"n_components": COUNT}
-    _objective_name = "minus the error of squared distances"
+    n_components: int = option(default=2, rule=COUNT, words="The number q of columns to keep.", kw_only=False)
+    _objective_name: ClassVar[str] = "minus the error of squared distances"
     _why = "it chooses columns and models no rows"
     n_parameters_ = bic = aic = Absent(_why, "ProbabilisticPCA, or error_ for the distances lost")
     score_samples = Absent(_why, "ProbabilisticPCA")
@@ -94,55 +90,40 @@ class VarianceSelector(Estimator):
         "mask_of_ones_is_no_mask": "there is no posterior of a row to compare",
     }
 
-    def __init__(self, n_components: int = 2) -> None:
-        self.n_components = n_components
-
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Self:
-        """Choose the columns; `y` is ignored, a weight of 2 counts a row twice."""
-        from lowdim.engine.checkpoint.store import remembered
-
-        run = Run() if run is None else run
-        self._check_options()
-        source = as_source(X, weight=sample_weight)
-        if source.n < 2:
-            raise error("LD160", n=source.n, least=2)
+    def _fit(self, source: Source, run: Run) -> Fitted:
         check_q(self.n_components, source.d)
-        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
-        with remembered(self, source, run) as run:
-            survey = survey_for_fit(source, run, wide=True)
-        self._assign(self._attributes(survey), source.header)
-        return self
-
-    def _attributes(self, survey: TableSurvey) -> dict[str, Any]:
-        cols, frame, q, d = survey.columns, survey.frame, self.n_components, survey.source.d
+        survey = survey_for_fit(source, run, wide=True)
+        cols, frame, q, d = survey.columns, survey.frame, self.n_components, source.d
+        # The largest variances; of equal ones the first.
         variance = cols.scatter / np.maximum(cols.seen - 1.0, np.finfo(float).tiny) * (cols.seen > 1.0)
         support = np.zeros(d, dtype=bool)
-        support[np.argsort(-variance, kind="stable")[:q]] = True  # ties: the first
+        support[np.argsort(-variance, kind="stable")[:q]] = True
+        # What squared distances lose, in the table's units.
         unit = float(frame.report[0])
         lost = float(squared(np.array([2.0 / d * float(variance[~support].sum())]), unit)[0])
         certificate = Certificate(
-            "variances", survey.passes, -lost, self._objective_name, True, "closed form", 0.0, 0.0, 1.0, 15.0
+            solver="variances",
+            passes=survey.passes,
+            objective=-lost,
+            objective_name=self._objective_name,
+            converged=True,
+            reason="closed form",
+            residual=0.0,
+            orthogonality=0.0,
+            condition=1.0,
+            digits=15.0,
         )
-        return {
-            "params_": VarianceSelectorParams(support, cols.mean, variance),
-            "frame_": frame,
-            "certificate_": certificate,
+        attributes = {
             "variances_": squared(variance, unit),
             "mean_": frame.outward(cols.mean),
             "error_": lost,
             "scale_": float(np.sqrt(q / d)),
             "n_components_": q,
-            "objective_": -lost,
-            "history_": np.array([-lost]),
-            "n_iter_": survey.passes,
-            "converged_": True,
         }
+        params = VarianceSelectorParams(support, cols.mean, variance)
+        return Fitted(params, frame, certificate, attributes, (-lost,))
 
     # verbs ---------------------------------------------------------------------------------------
-    def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
-        """`fit` and then `transform` of the same rows."""
-        return self.fit(X, y, **fit_options).transform(X)
-
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """The kept columns, as they are."""
         check_is_fitted(self)
@@ -163,8 +144,6 @@ class VarianceSelector(Estimator):
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the mean squared error of the seen cells as `reconstruct` makes them; never worse with more axes."""
-        from lowdim.models.base.scores import minus_squared_error
-
         check_is_fitted(self)
         return minus_squared_error(self, X, sample_weight)
 
@@ -196,7 +175,7 @@ class VarianceSelector(Estimator):
             names = names_in
         if names is None:
             names = np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
-        return np.asarray(names[self.params_.support])
+        return names[self.params_.support]
 
     @property
     def _n_features_out(self) -> int:

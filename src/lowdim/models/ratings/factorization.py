@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,21 +14,22 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fit import Fit, Monitor
 from lowdim.engine.fold import Run, one_blas_thread, tree, walk
 from lowdim.engine.plan import Cost
-from lowdim.maths.linalg import Array, lower, unpack
-from lowdim.models.base.estimator import COUNT, POSITIVE, WHOLE, Absent, Rule
+from lowdim.maths.linalg import Array, Index, Mask, lower, unpack
+from lowdim.maths.scale import MODERATE_SIZE, moderate_scale
+from lowdim.models.base.estimator import Absent
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
-from lowdim.models.ratings.beliefs import Gamma, Sweep, VectorBeliefs, grid_means
+from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, none_or, one_of, option
+from lowdim.models.base.results import Cells, Certificate, Fitted, certify, em_digits, squared
 from lowdim.models.ratings.predictions import (
     Evaluation,
     PlacedUsers,
-    Places,
     RatingFactors,
     RatingLaw,
     Recommended,
     User,
     dimension_strength,
     evaluate,
+    grid_means,
     in_frame,
     place_users,
     predict_pairs,
@@ -37,13 +38,13 @@ from lowdim.models.ratings.sweep import (
     START_FACTOR_VARIANCE,
     START_NOISE,
     FitKind,
+    Gamma,
+    Sweep,
     SweepState,
-    canonical_change,
-    change_beliefs,
-    change_prior,
+    VectorBeliefs,
+    canonical_state,
     item_tables,
     map_spread,
-    principal_change,
     start_state,
     sweep,
     sweep_objective,
@@ -51,54 +52,44 @@ from lowdim.models.ratings.sweep import (
     without_faded,
 )
 from lowdim.sources.arrays import SparseSource, as_source
-from lowdim.sources.ratings import DUPLICATE_RULES, MANY_RATINGS, RatingBlock, Ratings, as_ratings, is_triples, triples
-from lowdim.sources.source import Block, Header, Source, cores
-from lowdim.sources.views import MODERATE_SIZE, Frame
+from lowdim.sources.ratings import (
+    DUPLICATE_RULES,
+    MANY_RATINGS,
+    RatingBlock,
+    Ratings,
+    as_ratings,
+    is_triples,
+    stored_cells,
+    triples,
+)
+from lowdim.sources.source import Block, Source, cores
+from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
 RATING_NOISE_FLOOR = 1e-6  # least noise variance, a share of the ratings' own; below, solves lose what it weighs up
-KNOWN_SHAPE = 5e5  # the shape of a precision that all users share: as good as known
 RATING_SPREADS = (1e-300, 1e307)  # of ratings: beyond, their reciprocal is no number
 NEGLIGIBLE_NATS = 0.1  # nats that change no answer, however few the ratings
 JUMP_SWEEPS = (30, 60, 120, 240, 480)  # sweeps after which fading dimensions are tried without
 
 
-def _is_bound(v: Any) -> bool:
-    number = isinstance(v, int | float | np.number) and not isinstance(v, bool)
-    return v is None or (number and bool(np.isfinite(v)))
+def _is_finite(v: Any) -> bool:
+    return isinstance(v, int | float | np.number) and not isinstance(v, bool) and bool(np.isfinite(v))
 
 
-BOUND = Rule(_is_bound, "None or a finite number, min_rating < max_rating")
+BOUND = none_or(Rule(_is_finite, "a finite number, min_rating < max_rating"))
+THREE_NAMES = Rule(
+    lambda v: isinstance(v, tuple | list) and len(v) == 3, "the names of three columns: user, item, rating"
+)
+WITHIN = "Predictions stay within min_rating and max_rating; ratings beyond them are refused."
 
 
-class MatrixFactorization(LatentModel):
+class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
     """Probabilistic matrix factorisation: x_ui = b + b_u + b_i + w_i'z_u + e, e ~ N(0, 1/t_u).
 
     Users (z_u, b_u) and items (w_i, b_i) are Gaussian with full covariances a priori, learnt from all ratings. In the
     answer z is white, w has uncorrelated dimensions by falling variance, and a new user or item is at the prior.
     Ratings are a table of (user, item, rating) with any ids; a sparse matrix, in which a stored zero is a rating; or
     an array with NaN where nothing was rated.
-
-    Parameters
-    ----------
-    n_components : int, default=10
-        The number k of dimensions.
-    method : {"variational", "map"}, default="variational"
-        "variational" keeps Gaussian beliefs about every user and item and switches off dimensions that the ratings do
-        not need. "map" fits points, with one noise precision for all: the best points for a user's own precision
-        follow that user's noise.
-    noise : {"user", "shared"}, default="user"
-        A noise precision t_u for each user, gamma distributed, or one for all.
-    columns : sequence of three names, default=None
-        The columns of user, item and rating, where a table has more than three.
-    duplicates : {"error", "mean", "last"}, default="error"
-        What several ratings of one pair mean.
-    min_rating, max_rating : float, default=None
-        Predictions stay within these; ratings beyond them are refused.
-    tol : float, default=3e-4
-        Sweeps end when the objective can gain no more than this, in nats a rating (or 0.1 nats in all).
-    max_iter : int, default=200
-        The most sweeps over the ratings.
 
     Attributes
     ----------
@@ -139,20 +130,6 @@ class MatrixFactorization(LatentModel):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": WHOLE,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "method": Rule(lambda v: v in ("variational", "map"), "'variational' or 'map'"),
-        "noise": Rule(lambda v: v in ("user", "shared"), "'user' or 'shared'"),
-        "duplicates": Rule(lambda v: v in DUPLICATE_RULES, "'error', 'mean' or 'last'"),
-        "columns": Rule(
-            lambda v: v is None or (isinstance(v, tuple | list) and len(v) == 3),
-            "None or the names of three columns: user, item, rating",
-        ),
-        "min_rating": BOUND,
-        "max_rating": BOUND,
-    }
     _least_rows: ClassVar[int] = 1
     _objective_name = "lower bound on the log evidence (variational) or log posterior (map)"
     _laws_broken: ClassVar[dict[str, str]] = {
@@ -167,119 +144,153 @@ class MatrixFactorization(LatentModel):
     partial_fit = Absent(
         "every rating of a user bears on all they rated before", "fit again with all ratings; a new user alone: fold_in"
     )
-    params_: RatingFactors
-
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        method: str = "variational",
-        noise: str = "user",
-        columns: Any = None,
-        duplicates: str = "error",
-        min_rating: float | None = None,
-        max_rating: float | None = None,
-        tol: float = 3e-4,
-        max_iter: int = 200,
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.noise = noise
-        self.columns = columns
-        self.duplicates = duplicates
-        self.min_rating = min_rating
-        self.max_rating = max_rating
-        self.tol = tol
-        self.max_iter = max_iter
+    n_components: int = option(default=10, rule=WHOLE, words="The number k of dimensions.", kw_only=False)
+    method: str = option(
+        default="variational",
+        rule=one_of("variational", "map"),
+        kind='{"variational", "map"}',
+        words='"variational" keeps Gaussian beliefs about every user and item and switches off dimensions that the '
+        'ratings do not need. "map" fits points, with one noise precision for all: the best points for a user\'s own '
+        "precision follow that user's noise.",
+    )
+    noise: str = option(
+        default="user",
+        rule=one_of("user", "shared"),
+        kind='{"user", "shared"}',
+        words="A noise precision t_u for each user, gamma distributed, or one for all.",
+    )
+    columns: Any = option(
+        default=None,
+        rule=none_or(
+            Rule(
+                lambda v: isinstance(v, tuple | list) and len(v) == 3, "the names of three columns: user, item, rating"
+            )
+        ),
+        kind="sequence of three names",
+        words="The columns of user, item and rating, where a table has more than three.",
+    )
+    duplicates: str = option(
+        default="error",
+        rule=one_of(*DUPLICATE_RULES),
+        kind='{"error", "mean", "last"}',
+        words="What several ratings of one pair mean.",
+    )
+    min_rating: float | None = option(default=None, rule=BOUND, words=WITHIN)
+    max_rating: float | None = option(default=None, rule=BOUND, words=WITHIN)
+    tol: float = option(
+        default=3e-4,
+        rule=POSITIVE,
+        words="Sweeps end when the objective can gain no more than this, in nats a rating (or 0.1 nats in all).",
+    )
+    max_iter: int = option(default=200, rule=COUNT, words="The most sweeps over the ratings.")
 
     # fitting -------------------------------------------------------------------------------------
-    def fit(self, X: Any, y: Any = None, *, run: Run | None = None) -> Self:  # type: ignore[override]
-        """Fit users and items to ratings; `y` is ignored."""
-        run = Run() if run is None else run
-        self._check_options()
+    def _check_options(self) -> None:
+        super()._check_options()
+        if not np.less(*self._range()):
+            raise error("LD210", option="min_rating", value=self.min_rating, allowed=BOUND.words)
+
+    def _fit_table(self, X: Any, y: Any, weight: Any, run: Run | None) -> Any:
+        """Ratings are held in memory: there is nothing to fold elsewhere, or to keep on disk."""
         words = "no checkpoint, and 'threads' or 'serial': ratings are held in memory"
-        if run.checkpoint is not None:
+        if run is not None and run.checkpoint is not None:
             raise error("LD210", option="checkpoint", value=run.checkpoint, allowed=words)
-        if run.engine not in ("threads", "serial"):
+        if run is not None and run.engine not in ("threads", "serial"):
             raise error("LD210", option="engine", value=run.engine, allowed=words)
-        ratings = as_ratings(X, columns=self.columns, duplicates=self.duplicates)
-        if ratings.matrix.nnz == 0:
+        return super()._fit_table(X, y, weight, run)
+
+    def _open(self, X: Any, y: Any, weight: Any) -> Source:
+        return as_ratings(X, columns=self.columns, duplicates=self.duplicates)
+
+    def _check_source(self, source: Source) -> None:
+        super()._check_source(source)
+        assert isinstance(source, Ratings)
+        low, high = self._range()
+        if source.matrix.nnz == 0:
             raise error("LD276")
-        self._check_range(ratings)
-        return self._fit_source(ratings, run)
+        bad = (source.matrix.data < low) | (source.matrix.data > high)
+        if bad.any():
+            u, i, values = (part[np.argmax(bad)] for part in source.places())
+            ids = [at if names is None else names[at] for at, names in ((u, source.users), (i, source.items))]
+            raise error("LD274", f"user {ids[0]}, item {ids[1]}", value=values, low=low, high=high)
 
     def _range(self) -> tuple[float, float]:
         low, high = self.min_rating, self.max_rating
         return -np.inf if low is None else float(low), np.inf if high is None else float(high)
 
-    def _check_range(self, ratings: Ratings) -> None:
-        low, high = self._range()
-        if not low < high:
-            raise error("LD210", option="min_rating", value=self.min_rating, allowed=BOUND.words)
-        bad = (ratings.matrix.data < low) | (ratings.matrix.data > high)
-        if bad.any():
-            u, i, values = (part[np.argmax(bad)] for part in ratings.places())
-            ids = [at if names is None else names[at] for at, names in ((u, ratings.users), (i, ratings.items))]
-            raise error("LD274", f"user {ids[0]}, item {ids[1]}", value=values, low=low, high=high)
-
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+    def _fit(self, source: Source, run: Run) -> Fitted:
         assert isinstance(source, Ratings)
-        X, k = source.matrix, self.n_components
-        middle, spread = center_and_spread(X.data)
-        point = self.method == "map"
+        X, d, point = source.matrix, source.d, self.method == "map"
         kind = FitKind(point, point or self.noise == "shared", "float32" if X.nnz >= MANY_RATINGS else "float64")
-        counts = np.bincount(X.indices, minlength=source.d).astype(np.float64)
+        middle, spread = center_and_spread(X.data)
+        counts = np.bincount(X.indices, minlength=d).astype(np.float64)
         variance = map_spread(np.diff(X.indptr).astype(np.float64), counts) if point else START_FACTOR_VARIANCE
-        noise = START_NOISE
+        noise, rated = START_NOISE, counts > 0
         if X.data.min() == X.data.max():  # all alike: nothing to explain, no noise
             variance, noise = RATING_NOISE_FLOOR, Gamma(START_NOISE.shape, START_NOISE.shape * RATING_NOISE_FLOOR)
-        state = start_state(source.n, source.d, k, kind, variance, noise)
         with one_blas_thread():
-            fit = self._sweeps(source, run, state, kind, counts > 0, (middle, 1.0 / spread))
-            return self._place_all(source, run, fit, kind, counts > 0, (middle, spread))
+            state = start_state(source.n, d, self.n_components, kind, variance, noise)
+            fit = self._sweeps(source, run, state, kind, rated, (middle, 1.0 / spread))
+            state, shift = canonical_state(fit.params, kind)
+            middle += shift * spread
+            params = self._place_all(source, run, state, kind, rated, (middle, 1.0 / spread))
+        frame = Frame(np.full(d, middle), np.full(d, 1.0 / spread), np.ones(d))
+        fit = fit._replace(passes=fit.passes + 1)
+        certificate = self._certificate(fit, params, spread)
+        return Fitted(params, frame, certificate, self._attributes(params, frame), fit.history)
 
     def _sweeps(
-        self, source: Ratings, run: Run, state: SweepState, kind: FitKind, rated: Any, unit: tuple[float, float]
-    ) -> Fit:
+        self, source: Ratings, run: Run, state: SweepState, kind: FitKind, rated: Mask, unit: tuple[float, float]
+    ) -> Fit[SweepState, Sweep]:
         """Sweeps over users until the objective has nothing left to gain."""
-        nnz, untried, spent = source.matrix.nnz, None, 0
+        nnz, spent = source.matrix.nnz, 0
+        whole: SweepState | None = None  # the state before dimensions were left out that may not be needed
         with Monitor(run, type(self).__name__, max(self.tol * nnz, NEGLIGIBLE_NATS), self.max_iter) as watch:
             while True:
+                # users given items, a tile at a time: their precisions, and the sums that all the rest needs
                 tau = np.empty(source.n)
                 leaves = walk(partial(_sweep_tile, state, item_tables(state.items, kind), kind, unit), source, run)
                 stats: Sweep = tree(_noting(leaves, tau))
                 value = sweep_objective(state, stats, rated, kind) + nnz * np.log(unit[1])
-                if untried is not None and not value >= watch.history[-1]:
-                    state, untried, spent = untried, None, spent + 1  # the dimensions were needed: as if never tried
+                if whole is not None and not value >= watch.history[-1]:
+                    state, whole, spent = whole, None, spent + 1  # the dimensions were needed: as if never tried
                     continue
                 watch.see(state, stats, value, False)
                 if watch.reason:
-                    fit = watch.fit(f"{self.method}, sweeps")
+                    fit: Fit[SweepState, Sweep] = watch.fit(f"{self.method}, sweeps")
                     return fit._replace(passes=fit.passes + spent)
-                if untried is not None:
+                if whole is not None:
                     watch.gains.clear()  # what a jump gained says nothing about the pace
-                state, untried = update_state(state, stats, tau, rated, kind, RATING_NOISE_FLOOR), None
+                # items given users, then the priors; now and then without the dimensions that fade
+                state, whole = update_state(state, stats, tau, rated, kind, RATING_NOISE_FLOOR), None
                 jumps = len(watch.history) in JUMP_SWEEPS and not kind.point
                 fewer = without_faded(state, rated) if jumps else None
                 if fewer is not None:
-                    state, untried = fewer, state
+                    state, whole = fewer, state
 
     def _place_all(
-        self, source: Ratings, run: Run, fit: Fit, kind: FitKind, rated: Any, unit: tuple[float, float]
-    ) -> tuple[Fit, Frame]:
-        """The answer in its own coordinates, and every user placed in them."""
-        middle, spread = unit
-        params, shift = canonical_factors(fit.params, source, kind, rated)
-        middle = middle + shift * spread
-        tables = item_tables(params.items, params.kind)
-        tile = partial(_place_tile, params.state, tables, params.kind, (middle, 1.0 / spread))
-        for begin, users in walk(tile, source, run):
-            rows = slice(begin, begin + len(users.mean))
-            params.user_mean[rows], params.user_cov[rows] = users.mean, users.packed
-            params.shape[rows], params.rate[rows] = users.shape, users.rate
-        d = source.d
-        frame = Frame(np.full(d, middle), np.full(d, 1.0 / spread), np.ones(d))
-        return fit._replace(params=params, stats=None, passes=fit.passes + 1), frame
+        self, source: Ratings, run: Run, state: SweepState, kind: FitKind, rated: Mask, unit: tuple[float, float]
+    ) -> RatingFactors:
+        """Every user placed in the coordinates of the answer, and all that is kept of a fit."""
+        kind = kind._replace(dtype="float64")
+        tile = partial(_place_tile, state, item_tables(state.items, kind), kind, unit)
+        tiles = zip(*(placed for _, placed in walk(tile, source, run)), strict=True)
+        mean, cov, _, shape, rate = (np.concatenate(parts) for parts in tiles)
+        return RatingFactors(
+            items=state.items,
+            users=VectorBeliefs(mean, cov),
+            precisions=Gamma(shape, rate),
+            user_prior=state.user_prior,
+            item_prior=state.item_prior,
+            noise=Gamma(float(state.noise.shape), float(state.noise.rate)),
+            known=dimension_strength(state.items.rows(rated), state.item_prior, kind),
+            point=kind.point,
+            shared=kind.shared,
+            user_ids=source.users,
+            item_ids=source.items,
+            ptr=source.matrix.indptr.astype(np.int64),
+            seen=source.matrix.indices.astype(np.int64),
+        )
 
     def _cost(self, n: int, d: int) -> Cost:
         q = self.n_components + 1
@@ -287,21 +298,21 @@ class MatrixFactorization(LatentModel):
         waiting = 2 * cores() + 1 + max(n // 8192, 1).bit_length()
         return Cost(self.max_iter + len(JUMP_SWEEPS) + 1, 0, 8 * (table * waiting + n * user), "fewer n_components", 50)
 
-    def _attributes(self, params: RatingFactors, frame: Frame, fit: Fit) -> dict[str, Any]:
+    def _attributes(self, params: RatingFactors, frame: Frame) -> dict[str, Any]:
         k, unit = self.n_components, 1.0 / float(frame.scale[0])
         i, j = lower(k + 1)
-        user, item = (np.sqrt(np.maximum(cov[:, i == j], 0.0)) for cov in (params.user_cov, params.item_cov))
+        user, item = (np.sqrt(np.maximum(cov[:, i == j], 0.0)) for cov in (params.users.cov, params.items.cov))
         attributes = {
-            "user_factors_": params.user_mean[:, :k].copy(),
-            "user_bias_": params.user_mean[:, k] * unit,
+            "user_factors_": params.users.mean[:, :k].copy(),
+            "user_bias_": params.users.mean[:, k] * unit,
             "user_factors_std_": user[:, :k].copy(),
             "user_bias_std_": user[:, k] * unit,
-            "item_factors_": params.item_mean[:, :k] * unit,
-            "item_bias_": params.item_mean[:, k] * unit,
+            "item_factors_": params.items.mean[:, :k] * unit,
+            "item_bias_": params.items.mean[:, k] * unit,
             "item_factors_std_": item[:, :k] * unit,
             "item_bias_std_": item[:, k] * unit,
             "mean_": float(frame.shift[0]),
-            "noise_precision_": squared(params.shape / params.rate, 1.0 / unit),
+            "noise_precision_": squared(params.precisions.mean, 1.0 / unit),
             "relevance_": squared(params.variances, unit),
             "kept_": params.kept,
             "n_kept_": int(params.kept.sum()),
@@ -311,14 +322,13 @@ class MatrixFactorization(LatentModel):
             attributes |= {"user_ids_": params.user_ids, "item_ids_": params.item_ids}
         return attributes
 
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        params: RatingFactors = fit.params
+    def _certificate(self, fit: Fit[Any, Any], params: RatingFactors, spread: float) -> Certificate:
         sizes = np.sqrt(params.variances[params.kept])
         condition = float(sizes.max() / sizes.min()) if len(sizes) and sizes.min() > 0 else 1.0
         digits = min(15.0 - np.log10(condition), em_digits(fit.remaining, len(params.seen)))
-        on_floor = params.noise[1] / params.noise[0] <= 1.01 * RATING_NOISE_FLOOR
+        on_floor = params.noise.rate / params.noise.shape <= 1.01 * RATING_NOISE_FLOOR
         if on_floor:
-            least = squared(np.array(RATING_NOISE_FLOOR), 1.0 / float(frame.scale[0]))
+            least = squared(np.array(RATING_NOISE_FLOOR), spread)
             warn("LD202", floor=float(least), q=self.n_components, rank=self.n_components)
         return certify(
             fit,
@@ -353,13 +363,11 @@ class MatrixFactorization(LatentModel):
         if interval is not None and (return_std or not 0 < interval < 1):
             words = "a share between 0 and 1, without return_std"
             raise error("LD210", option="interval", value=interval, allowed=words)
-        if items is None and isinstance(users, User):
-            items = self.params_.items_by_place()
-        if items is None and not is_triples(users):
+        if items is None and not isinstance(users, User) and not is_triples(users):
             if return_std or interval is not None:
                 raise error("LD210", option="items", value=None, allowed="the items, or impute(X, return_std=True)")
             return self.reconstruct(users)
-        law = self._listed(users, rated=False)[1] if items is None else self._pairs(users, items)
+        law = self._listed(users, rated=False)[1] if items is None and is_triples(users) else self._law(users, items)
         parts = [self._clip(law.mean)]
         if return_std:
             parts.append(law.std())
@@ -373,38 +381,44 @@ class MatrixFactorization(LatentModel):
     def _clip(self, ratings: Array) -> Array:
         return np.clip(ratings, *self._range())
 
-    def _law(self, user: User | None, u: Places, i: Places) -> RatingLaw:
-        return predict_pairs(self.params_, self._unit, user, u, i)
-
-    def _pairs(self, users: Any, items: Any) -> RatingLaw:
-        places = self.params_.item_places(items)
+    def _law(self, users: Any, items: Any) -> RatingLaw:
+        """The ratings of these items (None: all) by these users, by ids."""
+        p = self.params_
+        i = np.arange(len(p.items.mean)) if items is None else p.item_places(items)
         if isinstance(users, User):
-            return self._law(users, np.zeros(len(places), dtype=np.intp), places)
-        user_places = self.params_.user_places(users)
-        if len(user_places) != len(places) and 1 not in (len(user_places), len(places)):
-            raise error("LD277", users=len(user_places), items=len(places))
-        return self._law(None, *np.broadcast_arrays(user_places, places))
+            return self._law_at(np.zeros(len(i), dtype=np.intp), i, users)
+        u = p.user_places(users)
+        if len(u) != len(i) and 1 not in (len(u), len(i)):
+            raise error("LD277", users=len(u), items=len(i))
+        u, i = np.broadcast_arrays(u, i)
+        return self._law_at(u, i)
+
+    def _law_at(self, u: Index, i: Index, user: User | None = None) -> RatingLaw:
+        return predict_pairs(self.params_, self._unit, u, i, user)
+
+    @property
+    def _unit(self) -> tuple[float, float]:
+        return float(self.frame_.shift[0]), float(self.frame_.scale[0])
 
     # held-out ratings ----------------------------------------------------------------------------
     def _listed(self, X: Any, rated: bool) -> tuple[Array, RatingLaw]:
         """The ratings of a table with a row for each pair, and their laws."""
         p = self.params_
-        table = triples(X, self.columns, users=p.users_by_place(), items=p.items_by_place(), rated=rated)
-        return table.values, self._law(None, table.u, table.i)
+        table = triples(X, self.columns, users=p.users_by_place, items=p.items_by_place, rated=rated)
+        return table.values, self._law_at(table.u, table.i)
 
     def _held_out(self, X: Any) -> tuple[Array, RatingLaw]:
         """The ratings in X, and the law of each."""
         check_is_fitted(self)
-        p = self.params_
         if is_triples(X):
             values, law = self._listed(X, rated=True)
         else:
-            ratings = as_ratings(X, duplicates=self.duplicates)
-            self._check_width(ratings)
-            if ratings.n != len(p.shape):
-                raise error("LD275", n=ratings.n, d=ratings.d, users=len(p.shape), items=len(p.item_mean))
+            ratings, users = as_ratings(X, duplicates=self.duplicates), len(self.params_.users.mean)
+            self._arranged(ratings)
+            if ratings.n != users:
+                raise error("LD275", n=ratings.n, d=ratings.d, users=users, items=len(self.params_.items.mean))
             u, i, values = ratings.places()
-            law = self._law(None, u, i)
+            law = self._law_at(u, i)
         if not len(values):
             raise error("LD276")
         return values, law
@@ -417,9 +431,9 @@ class MatrixFactorization(LatentModel):
         values, law = self._held_out(X)
         return law.log_density(values)
 
-    def score(self, X: Any, y: Any = None) -> float:  # type: ignore[override]
-        """Mean log density of the ratings in X."""
-        return float(self.score_samples(X).mean())
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
+        """Mean log density of the ratings in X, weighted by `sample_weight`, a number for each of them."""
+        return float(np.average(self.score_samples(X, run=run), weights=sample_weight))
 
     def rmse(self, X: Any) -> float:
         """Root mean squared error of the ratings in X."""
@@ -445,125 +459,87 @@ class MatrixFactorization(LatentModel):
         if not np.isfinite(ratings[known]).all():
             raise error("LD272", column="values", what="missing or infinite (infinity)")
         cells = (np.zeros(known.sum(), dtype=int), places[known])
-        row = sp.coo_array((ratings[known], cells), (1, len(p.item_mean)))
+        row = sp.coo_array((ratings[known], cells), (1, len(p.items.mean)))
         X = in_frame(as_ratings(row, duplicates=self.duplicates).matrix, self._unit, "float64")
         if np.abs(X.data).max(initial=0.0) > MODERATE_SIZE:
             raise error("LD272", column="values", what=f"more than {MODERATE_SIZE:.0e} spreads of the fitted ones away")
         user = place_users(p.state, item_tables(p.items, p.kind), p.kind, X)
         return User(user.mean[0], user.packed[0], float(user.shape[0]), float(user.rate[0]), places[known])
 
-    @property
-    def _unit(self) -> tuple[float, float]:
-        return float(self.frame_.shift[0]), float(self.frame_.scale[0])
-
     def recommend(self, user: Any, n: int = 10, *, exclude_seen: bool = True) -> Recommended:
         """The n items a user is expected to rate highest; a user who is not known is at the prior."""
         check_is_fitted(self)
-        p, places = self.params_, np.arange(len(self.params_.item_mean))
         if not isinstance(n, int | np.integer) or n < 0:
             raise error("LD210", option="n", value=n, allowed="a whole number >= 0")
-        new = isinstance(user, User)
-        at = -1 if new else int(p.user_places(user)[0])
-        seen = user.seen if new else p.seen[p.ptr[at] : p.ptr[at + 1]] if at >= 0 else np.empty(0, dtype=np.intp)
-        candidates = np.setdiff1d(places, seen) if exclude_seen else places
-        law = self._law(user if new else None, np.full(len(candidates), at), candidates)
+        p, new = self.params_, user if isinstance(user, User) else None
+        at = int(p.user_places(user)[0]) if new is None else 0
+        candidates = np.arange(len(p.items.mean))
+        if exclude_seen:
+            candidates = np.setdiff1d(candidates, p.rated_by(at) if new is None else new.seen)
+        law = self._law_at(np.full(len(candidates), at), candidates, new)
         best = np.argsort(-law.mean, kind="stable")[:n]
-        return Recommended(p.items_by_place()[candidates[best]], self._clip(law.mean[best]), law.std()[best])
+        return Recommended(p.items_by_place[candidates[best]], self._clip(law.mean[best]), law.std()[best])
 
     # rows: users, old or new -----------------------------------------------------------------------
     def arrange(self, X: Any) -> Source:
         """Users as rows with a column for each item of the fit, whatever they came as."""
         check_is_fitted(self)
         if is_triples(X) or sp.issparse(X):
-            items = self.params_.items_by_place()
+            items = self.params_.items_by_place
             X = as_ratings(X, columns=self.columns, duplicates=self.duplicates, items=items)
         source = SparseSource(X.matrix, "gaps", columns=None) if isinstance(X, Ratings) else as_source(X)
-        self._check_width(source)
-        return source
+        return self._arranged(source)
 
-    def _posterior(self, params: RatingFactors, block: Block) -> Any:
-        mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
-        rows, cols = np.nonzero(mask)
-        ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=block.rows)))
-        X = sp.csr_array((block.x[rows, cols], cols, ptr), shape=block.x.shape)
-        return place_users(params.state, item_tables(params.items, params.kind), params.kind, X)
+    def _posterior(self, params: RatingFactors, block: Block) -> PlacedUsers:
+        return place_users(params.state, item_tables(params.items, params.kind), params.kind, stored_cells(block))
 
-    def _decode(self, params: RatingFactors, posterior: Any) -> Cells:
-        users = VectorBeliefs(posterior.mean, posterior.packed, np.zeros(len(posterior.mean)))
-        mean, var = grid_means(users, params.items)
-        shape, rate = _noise_of(params, posterior)
-        return Cells(mean, var, (rate / (shape - 1))[:, None])
+    def _prior(self, params: RatingFactors, n: int) -> PlacedUsers:
+        mean, cov = params.user_prior
+        i, j = lower(len(mean))
+        return self._at(params, np.tile(mean, (n, 1)))._replace(packed=np.tile(cov[i, j], (n, 1)))
+
+    def _at(self, params: RatingFactors, Z: Array) -> PlacedUsers:
+        n, q = Z.shape
+        shape, rate = (np.full(n, part) for part in params.noise)  # of a user of whom no rating is known
+        return PlacedUsers(Z, np.zeros((n, q * (q + 1) // 2)), np.zeros(n), shape, rate)
+
+    def _decode(self, params: RatingFactors, rows: PlacedUsers) -> Cells:
+        mean, var = grid_means(VectorBeliefs(rows.mean, rows.packed), params.items)
+        return Cells(mean, var, (rows.rate / (rows.shape - 1))[:, None])
 
     def _cells(self, block: Block) -> Array:
         return self._clip(super()._cells(block))
 
-    def _prior(self, params: RatingFactors, n: int) -> Posterior:
-        mean, cov = params.user_prior
-        i, j = np.tril_indices(len(mean))
-        return Posterior(np.tile(mean, (n, 1)), np.tile(cov[i, j], (n, 1)), np.zeros(n))
-
-    def _draw(self, params: RatingFactors, posterior: Any, rng: list[np.random.Generator]) -> Array:
+    def _draw(self, params: RatingFactors, rows: PlacedUsers, rng: list[np.random.Generator]) -> Array:
         """Users and their noise drawn from the beliefs about them, then their ratings of every item."""
-        q, m = posterior.mean.shape[1], len(params.item_mean)
-        shape, rate = _noise_of(params, posterior)
-        roots = _roots(posterior.packed, q)
-        out = np.empty((len(rng), m))
+        W, q = params.items.mean, rows.mean.shape[1]
+        roots, out = _roots(rows.packed, q), np.empty((len(rng), len(W)))
         for row, generator in enumerate(rng):
-            g = posterior.mean[row] + roots[row] @ generator.standard_normal(q)
-            tau = generator.gamma(shape[row]) / rate[row]
-            out[row] = params.item_mean[:, :-1] @ g[:-1] + params.item_mean[:, -1] + g[-1]
-            out[row] += generator.standard_normal(m) / np.sqrt(tau)
+            g = rows.mean[row] + roots[row] @ generator.standard_normal(q)
+            tau = generator.gamma(rows.shape[row]) / rows.rate[row]
+            out[row] = W[:, :-1] @ g[:-1] + W[:, -1] + g[-1] + generator.standard_normal(len(W)) / np.sqrt(tau)
         return out
 
     def _redraw(self, params: RatingFactors, rng: np.random.Generator) -> RatingFactors:
-        q = params.item_mean.shape[1]
-        roots = _roots(params.item_cov, q)
-        step = np.einsum("nij,nj->ni", roots, rng.standard_normal((len(roots), q)))
-        return params._replace(item_mean=params.item_mean + step, item_cov=np.zeros_like(params.item_cov))
+        """Items drawn from the beliefs about them."""
+        mean, cov, _ = params.items
+        roots = _roots(cov, mean.shape[1])
+        step = np.einsum("nij,nj->ni", roots, rng.standard_normal(mean.shape))
+        return params._replace(items=VectorBeliefs(mean + step, np.zeros_like(cov)))
 
     def _axes(self, params: RatingFactors) -> Array:
-        q = params.item_mean.shape[1]
+        q = params.items.mean.shape[1]
         return np.eye(q)[:, : q - 1]
 
 
 def center_and_spread(values: NDArray[Any]) -> tuple[float, float]:
     """Mean and spread of the ratings, also where their squares cannot be stored; no spread counts as one."""
-    size = float(np.abs(values).max(initial=0.0)) or 1.0
-    size = 1.0 if 1e-100 < size < 1e100 else size
-    scaled = values if size == 1.0 else values / size
+    scale = float(moderate_scale(np.asarray(np.abs(values).max(initial=0.0), dtype=np.float64)))
+    scaled = values if scale == 1.0 else values * scale
     mean = float(scaled.mean(dtype=np.float64))
-    spread = float(np.sqrt(max(np.square(scaled - scaled.dtype.type(mean)).mean(dtype=np.float64), 0.0)))
-    spread = spread if spread > 1e-12 * max(abs(mean), 1e-300) else 1.0
-    return mean * size, float(np.clip(spread * size, *RATING_SPREADS))
-
-
-def canonical_factors(state: SweepState, source: Ratings, kind: FitKind, rated: Any) -> tuple[RatingFactors, float]:
-    """The end of a fit in its canonical coordinates, users still to be placed; and what the global mean gains."""
-    change = principal_change(state.items) if kind.point else canonical_change(state.user_prior, state.item_prior)
-    items = change_beliefs(state.items, change.H, change.t)
-    users = change_prior(state.user_prior, change.G, change.s)
-    item_prior = change_prior(state.item_prior, change.H, change.t)
-    noise = Gamma(KNOWN_SHAPE, KNOWN_SHAPE / float(state.tau[0])) if kind.shared else state.noise
-    n, q = source.n, items.mean.shape[1]
-    params = RatingFactors(
-        items.mean,
-        items.cov,
-        np.empty((n, q)),
-        np.empty((n, q * (q + 1) // 2)),
-        np.empty(n),
-        np.empty(n),
-        (users.mean, users.cov),
-        (item_prior.mean, item_prior.cov),
-        (float(noise.shape), float(noise.rate)),
-        dimension_strength(VectorBeliefs(*(part[rated] for part in items)), item_prior, kind),
-        kind.point,
-        kind.shared,
-        source.users,
-        source.items,
-        source.matrix.indptr.astype(np.int64),
-        source.matrix.indices.astype(np.int64),
-    )
-    return params, change.mean
+    spread = float(np.sqrt(np.square(scaled - scaled.dtype.type(mean)).mean(dtype=np.float64)))
+    spread = spread if spread > 1e-12 * abs(mean) else 1.0
+    return mean / scale, float(np.clip(spread / scale, *RATING_SPREADS))
 
 
 def _noting(leaves: Any, tau: Array) -> Iterator[Sweep]:
@@ -586,15 +562,7 @@ def _place_tile(
     return place_users(state, items, kind, in_frame(block.X, unit, kind.dtype))
 
 
-def _noise_of(params: RatingFactors, posterior: Any) -> tuple[Array, Array]:
-    """Shape and rate of each user's noise precision; the prior's where a posterior has none."""
-    if isinstance(posterior, PlacedUsers):
-        return posterior.shape, posterior.rate
-    shape, rate = (np.full(len(posterior.mean), part) for part in params.noise)
-    return shape, rate
-
-
 def _roots(packed: Array, q: int) -> Array:
-    """A square root of each packed covariance, n x q x q."""
+    """The symmetric square root of each packed covariance, n x q x q: of a white one rounding chooses the vectors."""
     values, V = np.linalg.eigh(unpack(packed.T, q))
-    return np.asarray(V * np.sqrt(np.maximum(values, 0.0))[:, None, :])
+    return (V * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ V.transpose(0, 2, 1)

@@ -24,10 +24,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.maths.distances import centre_and_spread, moderate_unit
 from lowdim.maths.gaussian import posterior
 from lowdim.maths.linalg import Array, Mask, evenly_spread, lower
-from lowdim.maths.neighbors import BLOCK_PAIRS, nearest
+from lowdim.maths.pairs import BLOCK_PAIRS, nearest
+from lowdim.maths.scale import centre_and_spread, moderate_factor
 from lowdim.maths.seeds import COMPLETION_TRIAL
 from lowdim.text.messages import error, warn
 from lowdim.text.quiet import no_warnings
@@ -94,7 +94,7 @@ def completion_of(x: Array, mask: Mask | None, names: tuple[str, ...] = ()) -> C
     empty = np.flatnonzero(~mask.any(axis=0))
     if len(empty):
         raise error("LD120", column=names[empty[0]] if names else f"c{empty[0] + 1}")
-    if moderate_unit(np.abs(x[mask]).max(initial=0.0)) != 1.0:
+    if moderate_factor(x[mask]) != 1.0:
         why = "unseen cells are inferred from squares of the others, and these are too small or too large to be stored"
         raise error("LD163", job="This model", why=why, fix="write the table in units that make its numbers moderate")
     blank = int((~mask.any(axis=1)).sum())

@@ -10,18 +10,19 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from lowdim.engine.fold import Run
-from lowdim.maths.distances import SAME_SHARE, Fault, fault
 from lowdim.maths.eigen import DENSE_ROWS, Eigen
 from lowdim.maths.graph import bridges, by_size, components, matrix_of
-from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.neighbors import (
-    Indices,
+from lowdim.maths.linalg import Array, Index, Mask
+from lowdim.maths.pairs import (
     Neighbours,
     RowPairs,
+    fault,
     joined,
     joined_known,
+    mirrored,
     nearest,
     nearest_known,
+    sparse_fault,
     together,
 )
 from lowdim.models.base.estimator import COUNT, Rule
@@ -48,7 +49,7 @@ class NeighbourGraph(NamedTuple):
     points: Array  # m x d cells, m x m distances, or m x 0 where only a graph was given
     pairs: RowPairs  # each row with its neighbours, one way
     radius: Array  # distance of the k-th neighbour
-    label: Indices  # the piece of each row, the largest first
+    label: Index  # the piece of each row, the largest first
     bridges: RowPairs  # edges between pieces that were added
     k: int
 
@@ -62,11 +63,11 @@ class NeighbourGraph(NamedTuple):
         return 1 if len(self.bridges.i) else int(self.label.max()) + 1
 
     @property
-    def map_label(self) -> Indices:
+    def map_label(self) -> Index:
         """The map each row is on."""
         return self.label if self.n_maps > 1 else np.zeros(self.m, dtype=np.intp)
 
-    def map_rows(self) -> list[Indices]:
+    def map_rows(self) -> list[Index]:
         """The rows of each map."""
         if self.n_maps == 1:
             return [np.arange(self.m)]
@@ -94,7 +95,7 @@ class GraphModel(SpectralModel):
         "pieces": Rule(lambda v: v in ("bridge", "largest", "each"), "'bridge', 'largest' or 'each'"),
     }
 
-    def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+    def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         """Places of the m rows of the graph, which are these `rows` of the table."""
         raise NotImplementedError
 
@@ -194,7 +195,7 @@ class GraphModel(SpectralModel):
         refuse_fault(sparse_fault(D) if sp.issparse(D) else fault(np.where(np.isfinite(D), D, 0.0)), self._pair_word())
         return D
 
-    def _distinct_rows(self, X: Any) -> tuple[Indices, Indices]:
+    def _distinct_rows(self, X: Any) -> tuple[Index, Index]:
         """The first of each set of equal rows, in their order, and which of them each row is."""
         n = X.shape[0]
         if self.metric == "graph" or (self.metric == "euclidean" and np.diff(np.sort(X[:, 0])).all()):
@@ -211,7 +212,7 @@ class GraphModel(SpectralModel):
         rank[order] = np.arange(len(order))
         return first[order], rank[inverse.reshape(n)]
 
-    def _subset(self, X: Any, rows: Indices) -> Any:
+    def _subset(self, X: Any, rows: Index) -> Any:
         return X[rows][:, rows] if self._of_pairs() else X[rows]
 
     # the graph ------------------------------------------------------------------------------------
@@ -234,7 +235,7 @@ class GraphModel(SpectralModel):
             warn("LD432", model=type(self).__name__, n_neighbors=self.n_neighbors, n=m, most=k)
         return k
 
-    def _join_pieces(self, graph: NeighbourGraph) -> tuple[NeighbourGraph, Indices]:
+    def _join_pieces(self, graph: NeighbourGraph) -> tuple[NeighbourGraph, Index]:
         """The graph that is mapped and its rows: all of it, bridged or piece by piece, or its largest piece."""
         every_row = np.arange(graph.m)
         sizes = np.bincount(graph.label)
@@ -253,7 +254,7 @@ class GraphModel(SpectralModel):
             raise error("LD433", count=len(sizes), pieces=self.pieces)
         return graph._replace(bridges=pairs), every_row
 
-    def _largest_piece(self, graph: NeighbourGraph) -> tuple[NeighbourGraph, Indices]:
+    def _largest_piece(self, graph: NeighbourGraph) -> tuple[NeighbourGraph, Index]:
         rows = np.flatnonzero(graph.label == 0)
         position = np.full(graph.m, -1, dtype=np.intp)
         position[rows] = np.arange(len(rows))
@@ -268,7 +269,7 @@ class GraphModel(SpectralModel):
         ), rows
 
     def _place_all_rows(
-        self, fit: SpectralFit, X: Any, graph: NeighbourGraph, node: Indices, sizes: Indices, rows: Indices, copies: int
+        self, fit: SpectralFit, X: Any, graph: NeighbourGraph, node: Index, sizes: Index, rows: Index, copies: int
     ) -> SpectralFit:
         """The fit to the rows of the graph as one to the table, whose rows are these nodes; -1 = in another piece."""
         left_out = np.flatnonzero(node < 0)
@@ -293,7 +294,7 @@ class GraphModel(SpectralModel):
             notes += (f"{copies} rows equal others: equal rows are one in the graph and share a place",)
         return fit._replace(Z=Z, attributes=attributes, notes=notes)
 
-    def _field_rows(self) -> Indices | None:
+    def _field_rows(self) -> Index | None:
         if len(self.rows_) == len(self.embedding_) or len(self.left_out_) or (self.node_ < 0).any():
             return None
         return np.asarray(self.node_, dtype=np.intp)
@@ -304,7 +305,7 @@ class GraphModel(SpectralModel):
             return super()._place_block(completion, block)
         return self._extend(self.params_, self._mark_unknown(self.frame_.inward(block).x, block.mask))
 
-    def _nearest_mapped(self, points: Array, rows: Indices, X: Array, k: int) -> Neighbours:
+    def _nearest_mapped(self, points: Array, rows: Index, X: Array, k: int) -> Neighbours:
         """The k nearest of the mapped rows, each row itself among them at distance zero."""
         if self.metric == "euclidean":
             return nearest(X, k, points)
@@ -330,7 +331,7 @@ def _snapped(x: Array, points: Array, size: float) -> Array:
     return np.where(same, points[close.row[:, 0]], x)
 
 
-def of_all_rows(attributes: dict[str, Any], certain: Indices, far: Indices, n: int) -> dict[str, Any]:
+def of_all_rows(attributes: dict[str, Any], certain: Index, far: Index, n: int) -> dict[str, Any]:
     """Attributes of a fit to the certain rows as those of the table; the other rows are no nodes."""
     node, piece = np.full(n, -1, dtype=np.intp), np.zeros(n, dtype=np.int64)
     node[certain], piece[certain] = attributes["node_"], attributes["pieces_"]
@@ -351,7 +352,7 @@ class MapVectors(NamedTuple):
     notes: tuple[str, ...]
 
 
-def smallest_vectors(graph: NeighbourGraph, q: int, solve_map: Callable[[Indices, int], Eigen]) -> MapVectors:
+def smallest_vectors(graph: NeighbourGraph, q: int, solve_map: Callable[[Index, int], Eigen]) -> MapVectors:
     """`solve_map(rows, k)` of each map of the graph: its k smallest eigenpairs but the constant."""
     values, V = np.zeros((graph.n_maps, q)), np.zeros((graph.m, q))
     solver, residual = "", 0.0
@@ -382,25 +383,3 @@ def stored_edges(G: Any) -> RowPairs:
     C = sp.coo_array(G if sp.issparse(G) else np.where(np.isfinite(G), G, 0.0))
     keep = C.data != 0.0
     return RowPairs(C.row[keep].astype(np.intp), C.col[keep].astype(np.intp), C.data[keep])
-
-
-def mirrored(G: sp.csr_array) -> sp.csr_array:
-    """A graph in which an edge given one way goes both ways."""
-    back = sp.csr_array(G.T)
-    return sp.csr_array(G + back - back.multiply(G != 0))
-
-
-def sparse_fault(G: sp.csr_array, *, loops: bool = False) -> Fault | None:
-    """What is wrong with a sparse matrix of pairs, as `fault` says of a dense one; `loops` allows a diagonal."""
-    size = float(abs(G).max()) if G.nnz else 0.0
-    gap = sp.coo_array(abs(G - G.T))
-    if gap.nnz and gap.data.max() > SAME_SHARE * size:
-        at = int(np.argmax(gap.data))
-        i, j = int(gap.row[at]), int(gap.col[at])
-        return Fault(f"it is not symmetric: {G[i, j]:g} one way and {G[j, i]:g} the other", i, j, "not symmetric")
-    C = sp.coo_array(G)
-    bad = np.flatnonzero((C.data < 0.0) | ((C.row == C.col) & (C.data > SAME_SHARE * size) & (not loops)))
-    if not len(bad):
-        return None
-    i, j, value = int(C.row[bad[0]]), int(C.col[bad[0]]), C.data[bad[0]]
-    return Fault(f"{value:g} is no length or weight here", i, j)

@@ -8,11 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowdim.engine.plan import Cost
-from lowdim.maths.distances import centred_gram
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import both_ways, spread_rows
-from lowdim.maths.linalg import Array, sign_rule, svd
-from lowdim.maths.neighbors import BLOCK_PAIRS, Indices
+from lowdim.maths.linalg import Array, Index, sign_rule, svd
+from lowdim.maths.pairs import BLOCK_PAIRS, centred_gram
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.results import product
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, equal_values
@@ -27,13 +26,13 @@ class IsomapParams(NamedTuple):
     """z(x) = -1/2 (delta(x)^2 - mean) axes - shift, delta(x) the lengths of the paths from x to the landmarks."""
 
     points: Array  # m x d cells, or m x 0
-    rows: Indices  # which rows of the table they are
+    rows: Index  # which rows of the table they are
     lengths: Array  # m x L, 0 between pieces
-    landmark: Indices  # L of the m
+    landmark: Index  # L of the m
     mean: Array  # L
     axes: Array  # L x q
     shift: Array  # pieces x q
-    label: Indices  # piece of each of the m
+    label: Index  # piece of each of the m
     k: int
 
 
@@ -126,7 +125,7 @@ class Isomap(GraphModel):
         return Cost(1, 8 * n * d, peak, "Isomap(n_landmarks=200), or a sample of the rows")
 
     # the fit ---------------------------------------------------------------------------------------
-    def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+    def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         G = both_ways(graph.edges(), graph.m)
         map_rows = graph.map_rows()
         maps = [self._scale(G if len(part) == graph.m else sp.csr_array(G[part][:, part])) for part in map_rows]
@@ -150,7 +149,7 @@ class Isomap(GraphModel):
 
     def _scale(self, G: sp.csr_array) -> ScaledPiece:
         """Classical scaling of one connected graph."""
-        from lowdim.models.spectral.all_paths import all_path_lengths
+        from lowdim.maths.graph import all_path_lengths
 
         m, q = G.shape[0], self.n_components
         count = m if self.n_landmarks is None else min(max(self.n_landmarks, q + 1), m)
@@ -237,7 +236,7 @@ class Isomap(GraphModel):
 class ScaledPiece(NamedTuple):
     """The map of one connected graph."""
 
-    landmark: Indices
+    landmark: Index
     lengths: Array
     mean: Array
     axes: Array
@@ -248,7 +247,7 @@ class ScaledPiece(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _joint_lengths(map_rows: list[Indices], maps: list[ScaledPiece], m: int) -> Array:
+def _joint_lengths(map_rows: list[Index], maps: list[ScaledPiece], m: int) -> Array:
     """Path lengths of all rows to all landmarks, zero between maps."""
     if len(maps) == 1:
         return maps[0].lengths
@@ -261,7 +260,7 @@ def _joint_lengths(map_rows: list[Indices], maps: list[ScaledPiece], m: int) -> 
     return lengths
 
 
-def _path_lengths(lengths: Array, landmarks: Indices, neighbours: Indices, distance: Array) -> Array:
+def _path_lengths(lengths: Array, landmarks: Index, neighbours: Index, distance: Array) -> Array:
     """Lengths of the paths from new rows to landmarks, by the best of their neighbours; infinite ones do not count."""
     delta = np.full((len(neighbours), len(landmarks)), np.inf)
     all_landmarks = len(landmarks) == lengths.shape[1]

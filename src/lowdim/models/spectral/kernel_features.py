@@ -10,10 +10,9 @@ import scipy.sparse.linalg as spl
 from scipy.linalg.blas import dsymv
 
 from lowdim.engine.fold import one_blas_thread
-from lowdim.maths.distances import centred_gram, squared_distances
 from lowdim.maths.eigen import Eigen, Problem, solve
-from lowdim.maths.linalg import EPS, Array, Mask, sign_rule
-from lowdim.maths.neighbors import Indices, exact_distances
+from lowdim.maths.linalg import EPS, Array, Index, Mask, sign_rule
+from lowdim.maths.pairs import centred_gram, exact_distances, squared_distances
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import View
 from lowdim.text.messages import error
@@ -194,14 +193,14 @@ class FeatureSource(View):
         super().__init__((source.n, width), None, source.weight)  # tiles by its own width, not the table's
         self.source, self.f, self.refuse_gap = source, f, refuse_gap
 
-    def read(self, rows: slice | Indices) -> tuple[Array, Mask | None]:
+    def read(self, rows: slice | Index) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a mapped source makes finished blocks")
 
     @property
     def is_sparse(self) -> bool:
         return False
 
-    def block_of(self, rows: slice | Indices, start: int = 0) -> Block:
+    def block_of(self, rows: slice | Index, start: int = 0) -> Block:
         block = self.source.block_of(rows, start)
         if block.mask is not None:
             row, j = np.argwhere(~block.mask)[0]

@@ -10,13 +10,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import Cost, walking
-from lowdim.maths.distances import LARGE_NEGATIVE_SHARE, centred_gram, fault, negative_mass, squared_distances
 from lowdim.maths.eigen import Eigen, Problem, solve
 from lowdim.maths.linalg import EPS, Array, Mask
-from lowdim.maths.neighbors import WIDTH_ROWS, median_width
+from lowdim.maths.pairs import (
+    LARGE_NEGATIVE_SHARE,
+    WIDTH_ROWS,
+    centred_gram,
+    fault,
+    median_width,
+    negative_mass,
+    squared_distances,
+)
+from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import KERNEL_FEATURES
 from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
-from lowdim.models.base.results import LARGEST
 from lowdim.models.spectral.kernel_features import (
     FeatureMap,
     FeatureSource,

@@ -8,14 +8,14 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from lowdim.maths.linalg import Array
-from lowdim.maths.neighbors import Indices, Neighbours, exact_distances, nearest
+from lowdim.maths.linalg import Array, Index
+from lowdim.maths.pairs import Neighbours, exact_distances, nearest
 
 WEIGHT_RIDGE = 1e-3  # of squared distances, as in LLE; distance-scaled, so a row on a neighbour is that neighbour
 BLOCK_NUMBERS = 2**20  # numbers of differences held at once while weights are made
 
 
-def farthest(X: Array, count: int) -> Indices:
+def farthest(X: Array, count: int) -> Index:
     """Rows far from each other: from the one farthest from the mean, always the row farthest from those chosen.
 
     >>> farthest(np.array([[0.0], [1.0], [2.0], [9.0]]), 3).tolist()
@@ -30,7 +30,7 @@ def farthest(X: Array, count: int) -> Indices:
     return chosen
 
 
-def cliques(i: Indices, j: Indices, n: int) -> tuple[Indices, Indices]:
+def cliques(i: Index, j: Index, n: int) -> tuple[Index, Index]:
     """All pairs that meet in a neighbourhood, a row and the rows it points to: each pair once, i < j.
 
     >>> [part.tolist() for part in cliques(np.array([0, 0]), np.array([1, 2]), 3)]
@@ -40,7 +40,7 @@ def cliques(i: Indices, j: Indices, n: int) -> tuple[Indices, Indices]:
     return unordered(A.T @ A)
 
 
-def unordered(A: Any) -> tuple[Indices, Indices]:
+def unordered(A: Any) -> tuple[Index, Index]:
     """The pairs i < j that a symmetric or one-sided graph joins, by row and column."""
     both = sp.coo_array(sp.triu(sp.csr_array(A + A.T), 1))
     both.sum_duplicates()
@@ -72,7 +72,7 @@ def blend_weights(X: Array, points: Array, neighbours: Neighbours, ridge: float 
     return W
 
 
-def extend_places(X: Array, fixed: Indices, Z: Array, k: int) -> Array:
+def extend_places(X: Array, fixed: Index, Z: Array, k: int) -> Array:
     """Places of all rows: the fixed ones at Z, the others where their neighbours' weights (LLE) put them.
 
     Minimises sum_i |z_i - sum_j w_ij z_j|^2; the graph of neighbours must lead from every row to a fixed one.

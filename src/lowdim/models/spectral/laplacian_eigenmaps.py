@@ -8,22 +8,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowdim.engine.plan import Cost
-from lowdim.maths.distances import fault
 from lowdim.maths.eigen import Eigen
 from lowdim.maths.graph import degrees, laplacian, matrix_of, rows_of, smallest
-from lowdim.maths.linalg import Array
-from lowdim.maths.neighbors import (
+from lowdim.maths.linalg import Array, Index
+from lowdim.maths.pairs import (
     BLOCK_PAIRS,
     TIED_DISTANCES,
-    Indices,
     RowPairs,
+    fault,
     joined,
     joined_known,
+    sparse_fault,
     together,
     within,
 )
 from lowdim.models.base.estimator import Rule
-from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors, sparse_fault
+from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
 from lowdim.models.spectral.spectral_model import SpectralFit, refuse_fault
 from lowdim.sources.source import Source
 from lowdim.sources.views import Frame
@@ -39,16 +39,16 @@ class LaplacianParams(NamedTuple):
     """v(x) = sum_j w(x, j) v_j / ((1 - lambda) sum_j w(x, j)), over neighbours either way."""
 
     points: Array  # m x d cells, or m x 0
-    rows: Indices
+    rows: Index
     vectors: Array  # m x q, L v = lambda D v
     values: Array  # pieces x q
-    label: Indices  # piece of each of the m rows, whether they were bridged or not
+    label: Index  # piece of each of the m rows, whether they were bridged or not
     radius: Array  # each row is a neighbour of those within it
     reach: Array  # and, over a bridge, of those of other pieces within this
     width: float  # of heat weights; 0 for weights of one
     k: int
-    i: Indices  # the weights w_ij, i <= j
-    j: Indices
+    i: Index  # the weights w_ij, i <= j
+    j: Index
     w: Array
 
 
@@ -174,7 +174,7 @@ class LaplacianEigenmaps(GraphModel):
         return D
 
     # the fit ---------------------------------------------------------------------------------------
-    def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+    def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         width = self._width(graph)
         bridges, reach = self._two_way_bridges(graph)
         W = self._weights(graph, bridges, width)
@@ -183,7 +183,7 @@ class LaplacianEigenmaps(GraphModel):
         if len(isolated):
             warn("LD438", f"row {rows[isolated[0]] + 1}", width=width, count=len(isolated))
 
-        def solve_map(part: Indices, k: int) -> Eigen:
+        def solve_map(part: Index, k: int) -> Eigen:
             s = 1.0 / np.sqrt(degree[part])
             M = normalised(W if len(part) == graph.m else sp.csr_array(W[part][:, part]), s)
             eigen = smallest(M, 1.0 / s, k)
@@ -200,7 +200,7 @@ class LaplacianEigenmaps(GraphModel):
         return SpectralFit(params, Z, maps.values[0], maps.solver, maps.residual, attributes, notes)
 
     def _params(
-        self, graph: NeighbourGraph, rows: Indices, W: sp.csr_array, reach: Array, width: float, maps: MapVectors
+        self, graph: NeighbourGraph, rows: Index, W: sp.csr_array, reach: Array, width: float, maps: MapVectors
     ) -> LaplacianParams:
         i = rows_of(W)
         upper = i <= W.indices
@@ -251,7 +251,7 @@ class LaplacianEigenmaps(GraphModel):
             pairs = self._reached(graph.points, reach, graph.points, graph.label, graph.label)
         return pairs, reach
 
-    def _reached(self, points: Array, reach: Array, X: Array, label: Indices, home: Indices) -> RowPairs:
+    def _reached(self, points: Array, reach: Array, X: Array, label: Index, home: Index) -> RowPairs:
         """New rows i and mapped rows j of other pieces that reach as far as them."""
         ends = np.flatnonzero(reach > 0.0)
         if self.metric == "euclidean":
@@ -286,7 +286,7 @@ class LaplacianEigenmaps(GraphModel):
             Z = Z * np.sqrt(total * np.exp(log_unit))[:, None]
         return Z
 
-    def _neighbours_of(self, params: LaplacianParams, X: Array) -> tuple[RowPairs, Array, Indices]:
+    def _neighbours_of(self, params: LaplacianParams, X: Array) -> tuple[RowPairs, Array, Index]:
         """Rows i of X with the mapped rows near them and those to which they are near; log weights; their pieces."""
         known = self.metric != "euclidean"
         D = self._check_lengths(X[:, params.rows]) if known else X

@@ -11,8 +11,8 @@ from scipy.sparse import csgraph
 from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Eigen
 from lowdim.maths.graph import both_ways, path_lengths, smallest
-from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.neighbors import BLOCK_PAIRS, Indices, exact_distances, nearest, nearest_known, neighbor_weights
+from lowdim.maths.linalg import Array, Index, Mask
+from lowdim.maths.pairs import BLOCK_PAIRS, exact_distances, nearest, nearest_known, neighbor_weights
 from lowdim.models.base.estimator import Rule
 from lowdim.models.base.results import squared
 from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
@@ -30,12 +30,12 @@ class LLEParams(NamedTuple):
     """z(x) = sum_j w_j z_j, w minimising |x - sum w_j x_j|^2 + ridge sum_j w_j^2 |x - x_j|^2, sum w = 1."""
 
     points: Array  # m x d cells, or m x m distances
-    rows: Indices
+    rows: Index
     Z: Array  # m x q
-    label: Indices  # piece of each of the m rows; all zero where there is one map
+    label: Index  # piece of each of the m rows; all zero where there is one map
     k: int
-    i: Indices  # w_ij, the weight of row j in row i
-    j: Indices
+    i: Index  # w_ij, the weight of row j in row i
+    j: Index
     w: Array
     precision: Array  # of each row given its neighbours
 
@@ -146,7 +146,7 @@ class LocallyLinearEmbedding(GraphModel):
         return x
 
     # the fit ---------------------------------------------------------------------------------------
-    def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+    def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         d = graph.m if self._of_pairs() else graph.points.shape[1]
         if graph.k <= self.n_components:
             warn("LD436", k=graph.k, q=self.n_components)
@@ -186,7 +186,7 @@ class LocallyLinearEmbedding(GraphModel):
             name,
         )
 
-    def _regressors(self, graph: NeighbourGraph) -> tuple[Indices, Mask]:
+    def _regressors(self, graph: NeighbourGraph) -> tuple[Index, Mask]:
         """The rows each row is regressed on, m x k, and which of the entries count."""
         if self.variant == "acyclic":
             return self._earlier_neighbours(graph)
@@ -202,7 +202,7 @@ class LocallyLinearEmbedding(GraphModel):
             index[row, spare[0]], used[row, spare[0]] = other, True
         return index, used & (graph.map_label[index] == graph.map_label[:, None])
 
-    def _earlier_neighbours(self, graph: NeighbourGraph) -> tuple[Indices, Mask]:
+    def _earlier_neighbours(self, graph: NeighbourGraph) -> tuple[Index, Mask]:
         """The k nearest of the rows before each."""
         index, used = np.zeros((graph.m, graph.k), dtype=np.intp), np.zeros((graph.m, graph.k), dtype=bool)
         G = None if self.order == "rows" else both_ways(graph.edges(), graph.m)
@@ -217,13 +217,13 @@ class LocallyLinearEmbedding(GraphModel):
             used[part[order], :width] = np.isfinite(neighbours.distance)
         return index, used
 
-    def _along_paths(self, G: Any, part: Indices, P: Array) -> Indices:
+    def _along_paths(self, G: Any, part: Index, P: Array) -> Index:
         """Rows by path length from the row farthest from the middle one."""
         square = (P**2).sum(axis=1) if self._of_pairs() else ((P - P.mean(axis=0)) ** 2).sum(axis=1)
         far = np.argmax(path_lengths(G, part[[int(np.argmin(square))]])[0, part])
         return np.argsort(path_lengths(G, part[[int(far)]])[0, part], kind="stable")
 
-    def _regress(self, graph: NeighbourGraph, index: Indices, used: Mask) -> tuple[Array, Array, Array]:
+    def _regress(self, graph: NeighbourGraph, index: Index, used: Mask) -> tuple[Array, Array, Array]:
         """Weights of the regressions, their squared errors, and the mean squared distance of each row's neighbours."""
         m, k = index.shape
         w, error_squares, size = np.zeros((m, k)), np.zeros(m), np.zeros(m)
@@ -240,7 +240,7 @@ class LocallyLinearEmbedding(GraphModel):
             size[rows] = trace / np.maximum(used[rows].sum(axis=1), 1)
         return w, error_squares, size
 
-    def _gram(self, points: Array, X: Array, index: Indices) -> Array:
+    def _gram(self, points: Array, X: Array, index: Index) -> Array:
         """(x_j - x)'(x_l - x) of the neighbours j, l of each row, from cells or from distances."""
         if not self._of_pairs():
             Y = points[index] - X[:, None, :]
@@ -256,7 +256,7 @@ class LocallyLinearEmbedding(GraphModel):
             warn("LD439", count=groups + graph.n_maps)
         R = sp.csr_array(sp.diags_array(np.sqrt(precision)) @ (sp.eye_array(graph.m) - W))
 
-        def solve_map(part: Indices, k: int) -> Eigen:
+        def solve_map(part: Index, k: int) -> Eigen:
             root = R if len(part) == graph.m else sp.csr_array(R[part][:, part])
             return smallest(sp.csr_array(root.T @ root), np.ones(len(part)), k, root)
 

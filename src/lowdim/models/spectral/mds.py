@@ -9,7 +9,9 @@ import scipy.linalg as sl
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost
-from lowdim.maths.distances import (
+from lowdim.maths.eigen import Problem, solve
+from lowdim.maths.linalg import EPS, Array, Index, Mask, evenly_spread, sign_rule
+from lowdim.maths.pairs import (
     LARGE_NEGATIVE_SHARE,
     NegativeMass,
     centred_gram,
@@ -17,9 +19,6 @@ from lowdim.maths.distances import (
     negative_mass,
     to_similarities,
 )
-from lowdim.maths.eigen import Problem, solve
-from lowdim.maths.linalg import EPS, Array, Mask, evenly_spread, sign_rule
-from lowdim.maths.neighbors import Indices
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.base.results import product, squared
 from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, lengths_in_table_units
@@ -362,7 +361,7 @@ class Triangles(NamedTuple):
 def violated(D: Array) -> Triangles:
     """The share of triples of rows that break d_ij <= d_ik + d_kj, among up to 150 evenly spread rows."""
     n = len(D)
-    rows: Indices = evenly_spread(n, TRIANGLE_ROWS)
+    rows: Index = evenly_spread(n, TRIANGLE_ROWS)
     S = D[np.ix_(rows, rows)]
     m, count, worst = len(rows), 0, (0.0, 0, 0, 0)
     least = VIOLATED_SHARE * float(S.max(initial=0.0))
@@ -431,7 +430,7 @@ def cailliez(D: Array) -> float:
     return max(0.0, float(real.max(initial=0.0)))
 
 
-def distinct_rows(D: Array) -> Indices:
+def distinct_rows(D: Array) -> Index:
     """Rows that no earlier row is at distance zero from."""
     twin = np.tril(D == 0.0, -1).any(axis=1)
     return np.flatnonzero(~twin)

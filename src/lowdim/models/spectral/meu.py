@@ -11,11 +11,10 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.plan import Cost
-from lowdim.maths.distances import centred
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import by_size, components
-from lowdim.maths.linalg import Array, Mask, distinct
-from lowdim.maths.neighbors import Indices, exact_distances, joined_known, pair_distances
+from lowdim.maths.linalg import Array, Index, Mask, distinct
+from lowdim.maths.pairs import centred, exact_distances, joined_known, pair_distances
 from lowdim.models.base.estimator import COUNT, Rule
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, of_all_rows
 from lowdim.models.spectral.landmarks import interpolate_places, unordered
@@ -52,8 +51,8 @@ class MEUParams(NamedTuple):
 class WantedDistances(NamedTuple):
     """Edges i < j and the squared distance a column is to have there, on average; gamma and c on the diagonal."""
 
-    i: Indices
-    j: Indices
+    i: Index
+    j: Index
     delta: Array
     n: int
     gamma: float
@@ -170,10 +169,10 @@ class MaximumEntropyUnfolding(GraphModel):
         peak = 8 * (2 * n * d + 8 * n**2 + (0 if closed else 3 * edges**2))
         return Cost(1, 8 * n * d, peak, "fewer n_neighbors, MaximumVarianceUnfolding (landmarks) or LaplacianEigenmaps")
 
-    def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+    def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         return self._map_expected(graph, rows, None)
 
-    def _map_expected(self, graph: NeighbourGraph, rows: Indices, expected: ExpectedTable | None) -> SpectralFit:
+    def _map_expected(self, graph: NeighbourGraph, rows: Index, expected: ExpectedTable | None) -> SpectralFit:
         """The map of the springs between neighbours; with gaps of `expected` squared distances."""
         n, p = graph.points.shape
         Y = graph.points - graph.points.mean(axis=0)
@@ -200,7 +199,7 @@ class MaximumEntropyUnfolding(GraphModel):
     def _map_of_springs(
         self,
         graph: NeighbourGraph,
-        rows: Indices,
+        rows: Index,
         want: WantedDistances,
         springs_fit: SpringFit,
         total: float,

@@ -13,8 +13,8 @@ from lowdim.engine.fold import one_blas_thread
 from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import both_ways, components, path_lengths, spread_rows
-from lowdim.maths.linalg import Array
-from lowdim.maths.neighbors import Indices, RowPairs, joined_known, pair_distances, together
+from lowdim.maths.linalg import Array, Index
+from lowdim.maths.pairs import RowPairs, joined_known, pair_distances, together
 from lowdim.models.base.estimator import COUNT, TRUTH, Rule
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph
 from lowdim.models.spectral.landmarks import cliques, extend_places, interpolate_places, unordered
@@ -150,7 +150,7 @@ class MaximumVarianceUnfolding(GraphModel):
             return super()._graph_neighbors(m)
         return min(max(self.n_neighbors, PATH_NEIGHBORS), m - 1)  # paths along few neighbours take detours
 
-    def _map_graph(self, graph: NeighbourGraph, rows: Indices) -> SpectralFit:
+    def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         by_landmarks = self._n_nodes(graph.m) < graph.m
         nodes, edges = self._landmark_program(graph) if by_landmarks else self._row_program(graph)
         with few_threads(len(edges.i)):
@@ -183,17 +183,17 @@ class MaximumVarianceUnfolding(GraphModel):
             "variance, tr K",
         )
 
-    def _row_program(self, graph: NeighbourGraph) -> tuple[Indices, RowPairs]:
+    def _row_program(self, graph: NeighbourGraph) -> tuple[Index, RowPairs]:
         """Every row, and every pair that must not get farther apart, once."""
         i, j = self._held_pairs(graph.edges(), graph.m)
         return np.arange(graph.m), RowPairs(i, j, pair_distances(graph.points, graph.points, i, j))
 
-    def _held_pairs(self, pairs: RowPairs, n: int) -> tuple[Indices, Indices]:
+    def _held_pairs(self, pairs: RowPairs, n: int) -> tuple[Index, Index]:
         if self.cliques:
             return cliques(pairs.i, pairs.j, n)
         return unordered(sp.csr_array((np.ones(len(pairs.i)), (pairs.i, pairs.j)), shape=(n, n)))
 
-    def _landmark_program(self, graph: NeighbourGraph) -> tuple[Indices, RowPairs]:
+    def _landmark_program(self, graph: NeighbourGraph) -> tuple[Index, RowPairs]:
         """Rows far from each other along the graph, and the lengths of the paths between close ones."""
         G = both_ways(graph.edges(), graph.m)
         nodes = spread_rows(G, self._n_nodes(graph.m))[0]

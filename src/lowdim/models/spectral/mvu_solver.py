@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sl
 
-from lowdim.maths.distances import centred
-from lowdim.maths.linalg import Array
-from lowdim.maths.neighbors import Indices
+from lowdim.maths.linalg import Array, Index
+from lowdim.maths.pairs import centred
 
 MOST_STEPS = 60  # 17 to 30 are usual
 GAP_REACHED = 5e-9  # certificate at which nothing is left to gain; rounding stops most problems near 1e-8
@@ -47,7 +46,7 @@ class IterationPoint(NamedTuple):
     dual: Array  # m
 
 
-def unfold(i: Indices, j: Indices, d: Array, n: int, goal: float = GAP_REACHED) -> Unfolded:
+def unfold(i: Index, j: Index, d: Array, n: int, goal: float = GAP_REACHED) -> Unfolded:
     """Maximise the variance with no edge (i, j) longer than its squared length d; the graph must be in one piece."""
     unit = float(np.mean(d))
     program = EdgeProgram(i, j, d / unit, n)
@@ -71,7 +70,7 @@ def unfold(i: Indices, j: Indices, d: Array, n: int, goal: float = GAP_REACHED) 
 class EdgeProgram:
     """The edges of one problem, with everything that depends on them alone."""
 
-    def __init__(self, i: Indices, j: Indices, d: Array, n: int) -> None:
+    def __init__(self, i: Index, j: Index, d: Array, n: int) -> None:
         self.i, self.j, self.d, self.n = i, j, d, n
         self.C = np.eye(n - 1) - 1.0 / n
 
@@ -193,7 +192,7 @@ def _ratio(x: Array, way: Array) -> float:
     return float((-x[down] / way[down]).min()) if down.any() else np.inf
 
 
-def springs(i: Indices, j: Indices, multipliers: Array, n: int) -> Array:
+def springs(i: Index, j: Index, multipliers: Array, n: int) -> Array:
     """The Laplacian of these springs, n x n."""
     L = np.zeros((n, n))
     L[i, j] = L[j, i] = -multipliers

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sl
 
-from lowdim.maths.distances import squared_distances
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.linalg import EPS, Array, Mask, svd
-from lowdim.maths.neighbors import median_width
+from lowdim.maths.pairs import median_width, squared_distances
 from lowdim.models.spectral.kernel_features import gaussian
 
 STEP_REACHED = 1e-7  # of the rows' spread: a fixed point has been reached

@@ -18,16 +18,16 @@ import scipy.sparse.linalg as spl
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from lowdim.maths.distances import centred
 from lowdim.maths.graph import components
 from lowdim.maths.linalg import EPS, Array, Mask, largest, svd
-from lowdim.maths.neighbors import exact_distances
+from lowdim.maths.pairs import centred, exact_distances
+from lowdim.maths.scale import moderate_factor
 from lowdim.maths.seeds import RANDOM_FIELD
 from lowdim.models.base.estimator import seed_of
 from lowdim.models.base.results import in_range, squared
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
-from lowdim.sources.views import Frame, Framed, gather, powers_of_two
+from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error
 
 MOST_FIELD_ROWS = 6000  # rows whose n x n matrices are made on demand: 0.3 GB each
@@ -83,7 +83,7 @@ def field_of_covariance(K: Any) -> Field:
 
 def field_of_map(Z: Array) -> Field:
     """The field of covariance ZZ', centred."""
-    unit = float(powers_of_two(np.array([np.abs(Z).max(initial=0.0)]), True)[0])
+    unit = moderate_factor(Z)
     Z = Z * unit
     U, d, _ = svd(Z - Z.mean(axis=0))
     keep = d > len(U) * EPS * float(d.max(initial=0.0))
@@ -162,7 +162,7 @@ def _patterns(mask: Mask) -> list[tuple[Mask, NDArray[np.intp]]]:
 
 def log_density(field: Field, Y: Array, mask: Mask | None = None) -> float:
     """max over s, t of sum_j log N(y_j; 0, s K + t I) of the seen cells, over the directions of differences."""
-    unit = float(powers_of_two(np.array([np.abs(Y).max(initial=0.0)]), True)[0])
+    unit = moderate_factor(Y)
     v, a, count = _seen_directions(field, Y * unit, mask)
     size = float(field.variances.mean()) if len(field.variances) else 1.0
     v, total = v / size, float(count.sum())

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lowdim.maths.distances import fault, to_similarities
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import components, path_lengths
-from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.neighbors import Indices, exact_distances
+from lowdim.maths.linalg import Array, Index, Mask
+from lowdim.maths.pairs import exact_distances, fault, to_similarities
 from lowdim.models.spectral.spectral_model import refuse_fault
-from lowdim.sources.matrices import as_matrix
+from lowdim.sources.arrays import as_matrix
 from lowdim.text.messages import error, warn
 
 LEAST_SMOOTHING = 1e-3  # logarithms of ratios below this weigh as in least squares; it starts at 1 and halves each time
@@ -142,7 +141,7 @@ def _start(S: Array, known: Mask, q: int) -> Array:
     return eigen.vectors * np.sqrt(np.maximum(eigen.values, 1e-12))
 
 
-def _log_ratios(distances: Array, on_map: Array) -> tuple[Array, Indices, Indices]:
+def _log_ratios(distances: Array, on_map: Array) -> tuple[Array, Index, Index]:
     """log(distance / on_map) of the known pairs, each once."""
     i, j = np.triu_indices(len(distances), 1)
     use = np.nan_to_num(distances[i, j]) > 0.0

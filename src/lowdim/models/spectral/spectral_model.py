@@ -11,9 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost, plan
-from lowdim.maths.distances import Fault
 from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.neighbors import BLOCK_PAIRS
+from lowdim.maths.pairs import BLOCK_PAIRS, Fault
 from lowdim.models.base.estimator import FILL_FIRST, Absent, Estimator, Out, in_kind
 from lowdim.models.base.results import Certificate, in_range, squared
 from lowdim.sources.arrays import as_source

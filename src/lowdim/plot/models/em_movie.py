@@ -276,7 +276,7 @@ def _kmeans(X: Array, steps: int, K: int, seed: int) -> tuple[list[ClusterStep],
 
 def _gaussians(X: Array, steps: int, K: int, seed: int) -> tuple[list[ClusterStep], Array]:
     """Textbook EM for a mixture of Gaussians, from round ones of equal weight on far-off rows (eqs. 9.23-9.26)."""
-    mu = plus_plus(X, None, None, K, np.zeros(2), np.random.default_rng([seed, 1]))
+    mu = plus_plus(X, None, None, K, np.zeros(2), [np.random.default_rng([seed, 1])])[0]
     S, w = np.tile(np.eye(2) / K, (K, 1, 1)), np.full(K, 1.0 / K)
     moments: list[ClusterStep] = []
     values = []

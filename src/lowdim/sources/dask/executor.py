@@ -23,7 +23,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
 from lowdim.maths.linalg import Array, Mask
@@ -37,7 +36,7 @@ from lowdim.sources.dask.source import (
     stacked,
     submit_graph,
 )
-from lowdim.sources.source import Block, Source
+from lowdim.sources.source import Block, Rows, Source
 from lowdim.text.messages import error
 
 T = TypeVar("T")
@@ -221,25 +220,25 @@ class TaskRows(Source):
         super().__init__((of.n, of.d), of.columns, None, of.tile, of.block_tiles)
         self.named, self.first, self.values, self.seen, self.share = of.named, first, values, seen, share
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         here = self._here(rows)
         values = np.ascontiguousarray(self.values[here], dtype=np.float64)
         return values, None if self.seen is None else np.ascontiguousarray(self.seen[here])
 
-    def weights(self, rows: slice | NDArray[np.intp]) -> Array | None:
+    def weights(self, rows: Rows) -> Array | None:
         return None if self.share is None else self.share[self._here(rows)]
 
-    def _here(self, rows: slice | NDArray[np.intp]) -> slice | NDArray[np.intp]:
+    def _here(self, rows: Rows) -> Rows:
         return slice(rows.start - self.first, rows.stop - self.first) if isinstance(rows, slice) else rows - self.first
 
 
 class StoredTaskRows(TaskRows):
     """A few rows of a sparse table."""
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         return self.stored(rows).toarray(), None
 
-    def stored(self, rows: slice | NDArray[np.intp]) -> Any:
+    def stored(self, rows: Rows) -> Any:
         return self.values[self._here(rows)]
 
 

@@ -18,10 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask
-from lowdim.sources.arrays import check_real
-from lowdim.sources.data_frames import from_pandas, objects_as_numbers
-from lowdim.sources.source import Block, Source
+from lowdim.maths.linalg import Array, Index, Mask
+from lowdim.sources.arrays import check_real, from_pandas, objects_as_numbers
+from lowdim.sources.source import Block, Rows, Source
 from lowdim.text.messages import error, warn
 
 CHUNKS_SAMPLED = 16  # chunks a sample looks into: the rest of the collection is not computed for it
@@ -72,7 +71,7 @@ class DaskSource(Source):
     def size(self, chunk: int) -> int:
         return self.ends[chunk] - (self.ends[chunk - 1] if chunk else 0)
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         if not isinstance(rows, slice):
             return self._taken(rows)
         cuts = self.cuts(rows.start, rows.stop)
@@ -85,7 +84,7 @@ class DaskSource(Source):
             self.d,
         )
 
-    def _taken(self, rows: NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def _taken(self, rows: Index) -> tuple[Array, Mask | None]:
         """Single rows, picked where the chunks are: no whole chunk comes here."""
         chunk = np.searchsorted(self.ends, rows, side="right")
         picks = [(int(i), rows[chunk == i] - (self.ends[i - 1] if i else 0)) for i in np.unique(chunk)]
@@ -160,7 +159,7 @@ class DaskSource(Source):
         return self.block_of(np.concatenate(rows), 0)
 
     def executor(self) -> Any:
-        from lowdim.sources.dask.executor import DaskExecutor
+        from lowdim.sources.dask.executor import DaskExecutor  # which is made of this module
 
         client = client_in_force()
         return None if client is None else DaskExecutor(client)
@@ -186,7 +185,7 @@ def open_dask(X: Any, where: dict[str, Any]) -> DaskSource:
             raise error("LD100", shape=X.shape)
         if len(X.chunks[1]) > 1:
             raise error("LD107", count=len(X.chunks[1]))
-        check_real(np.empty((0, X.shape[1]), dtype=X.dtype), None)
+        check_real(np.empty((0, X.shape[1]), dtype=X.dtype))
         optimized = optimize(X)[0]
         keys, lengths, d = [row[0] for row in X.__dask_keys__()], list(X.chunks[0]), int(X.shape[1])
     elif type(X).__name__ in ("DataFrame", "Series", "Index"):
@@ -257,7 +256,7 @@ def chunk_cells(chunk: Any, size: int, d: int, columns: tuple[str, ...], first: 
 def _numbers(values: NDArray[Any], columns: tuple[str, ...], first: int) -> Array:
     if values.dtype.kind == "O" and values.size:
         return np.column_stack([objects_as_numbers(values[:, j], name, first) for j, name in enumerate(columns)])
-    return np.ascontiguousarray(check_real(values, None), dtype=np.float64)
+    return np.ascontiguousarray(check_real(values), dtype=np.float64)
 
 
 def cut_out(chunk: Any, begin: int, end: int) -> Any:
@@ -266,7 +265,7 @@ def cut_out(chunk: Any, begin: int, end: int) -> Any:
 
 
 def picked_rows(
-    chunk: Any, within: NDArray[np.intp], size: int, d: int, columns: tuple[str, ...], first: int
+    chunk: Any, within: Index, size: int, d: int, columns: tuple[str, ...], first: int
 ) -> tuple[Array, Mask | None]:
     """Single rows of a chunk as numbers."""
     values, mask = chunk_cells(chunk, size, d, columns, first)
@@ -280,7 +279,7 @@ def stacked(parts: list[tuple[Array, Mask | None]], d: int) -> tuple[Array, Mask
     values = np.concatenate([x for x, _ in parts]) if parts else np.zeros((0, d))
     if all(mask is None for _, mask in parts):
         return values, None
-    return values, np.concatenate([np.ones(x.shape, dtype=bool) if m is None else m for x, m in parts])
+    return values, np.concatenate([Block(*part).seen for part in parts])
 
 
 # the cluster ---------------------------------------------------------------------------------------

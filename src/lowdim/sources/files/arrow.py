@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.sources.arrow_rows import Picked, choose_columns
 from lowdim.sources.files.base import Affordable, FileSource, damaged
 from lowdim.sources.files.parquet import take_rows
+from lowdim.sources.source import Rows
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError
 
@@ -23,7 +23,7 @@ BATCHES_KEPT = 4  # batches that stay open: of a packed file, unpacked
 class RecordBatches:
     """The record batches of a file by row, the last few kept; `order` is their place where rows are not in order."""
 
-    def __init__(self, path: Path, picked: Picked, starts: NDArray[np.intp], order: list[int] | None = None) -> None:
+    def __init__(self, path: Path, picked: Picked, starts: Index, order: list[int] | None = None) -> None:
         self.path, self.picked, self.starts, self.order = path, picked, starts, order
         self.lock = threading.Lock()
         self.file: Any = None
@@ -62,7 +62,7 @@ class FeatherSource(FileSource):
     clean: ClassVar[bool] = True
     owns_arrays: ClassVar[bool] = True
 
-    def __init__(self, path: Path, starts: NDArray[np.intp], rows: int, picked: Picked, where: dict[str, Any]) -> None:
+    def __init__(self, path: Path, starts: Index, rows: int, picked: Picked, where: dict[str, Any]) -> None:
         super().__init__([path], (rows, len(picked.names)), picked.names, where)
         self.first, self.picked = starts, picked
 
@@ -74,10 +74,10 @@ class FeatherSource(FileSource):
     def begin(self) -> RecordBatches:
         return RecordBatches(self.paths[0], self.picked, self.first)
 
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Index:
         return self.first
 
-    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: Rows) -> tuple[Array, Mask | None]:
         return take_rows(self.reader.rows, rows, self.d)
 
 

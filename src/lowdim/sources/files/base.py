@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask, evenly_spread
-from lowdim.sources.source import KEEP_CELLS, Block, Source, as_block, cores, tile_rows
+from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
+from lowdim.sources.source import KEEP_CELLS, Block, Rows, Source, as_block, cores, tile_rows
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error
 
@@ -36,6 +35,23 @@ def stamp(path: Path) -> Stamp:
     """The stamp of a file as it is now."""
     status = os.stat(path)
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def check_unchanged(paths: list[Path], stamps: list[Stamp], where: str = "") -> None:
+    """Refuse files that are no longer what they were when these stamps were taken."""
+    for path, was in zip(paths, stamps, strict=True):
+        try:
+            now = stamp(path)
+        except OSError:
+            raise changed(path, "it is gone", where) from None
+        if now != was:
+            words = {"size": "it has another size", "changed": "it was written to", "inode": "it was replaced"}
+            raise changed(path, next(words[part] for part in words if getattr(now, part) != getattr(was, part)), where)
+
+
+def changed(path: str | PathLike[str], problem: str, where: str = "") -> LowdimError:
+    """The error of a file that changes while it is read."""
+    return error("LD174", where, name=protect_terminal(Path(path).name), problem=problem)
 
 
 def block_tiles(d: int, tile: int | None) -> int:
@@ -78,7 +94,7 @@ class FileSource(Source):
         self._sums: dict[tuple[int, int], float] = {}
         self._reader: Any = None
 
-    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: Rows) -> tuple[Array, Mask | None]:
         """These rows, by a format; whatever it raises means that the file is damaged."""
         raise NotImplementedError
 
@@ -86,7 +102,7 @@ class FileSource(Source):
         """What reads the file and cannot be sent to another machine; made anew there."""
         return None
 
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Index:
         """Rows that reading may begin at without reading what stands before them."""
         return np.zeros(1, dtype=np.intp)
 
@@ -104,32 +120,21 @@ class FileSource(Source):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_reader": None, "_sums": {}}
 
-    def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         try:
             cells = self.decode(rows)
         except LowdimError:
             raise
         except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
-            self._unchanged(rows)
-            raise damaged(self.name, self.kind, problem, _rows(rows)) from None
-        self._unchanged(rows)
+            self.unchanged(row_words(rows))
+            raise damaged(self.name, self.kind, problem, row_words(rows)) from None
+        self.unchanged(row_words(rows))
         return cells
 
-    def _unchanged(self, rows: slice | NDArray[np.intp]) -> None:
-        for path, was in zip(self.paths, self.stamps, strict=True):
-            try:
-                now = stamp(path)
-            except OSError:
-                raise self._changed(path, "it is gone", rows) from None
-            if now != was:
-                words = {"size": "it has another size", "changed": "it was written to", "inode": "it was replaced"}
-                part = next(part for part in words if getattr(now, part) != getattr(was, part))
-                raise self._changed(path, words[part], rows)
+    def unchanged(self, where: str = "") -> None:
+        check_unchanged(self.paths, self.stamps, where)
 
-    def _changed(self, path: Path, problem: str, rows: slice | NDArray[np.intp]) -> LowdimError:
-        return error("LD174", _rows(rows), name=protect_terminal(path.name), problem=problem)
-
-    def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
+    def block_of(self, rows: Rows, start: int = 0) -> Block:
         values, mask = self.read(rows)
         weight = self.weights(rows)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -142,7 +147,7 @@ class FileSource(Source):
                 mask = mask | (weight == 0.0)[:, None]  # what counts for nothing has no gaps either
             block = Block(values, None if mask is None or mask.all() else mask, weight, start)
         if isinstance(rows, slice) and self._sums.setdefault((rows.start, rows.stop), total) != total:
-            raise self._changed(Path(self.name), "its numbers are not those of the pass before", rows)
+            raise changed(self.name, "its numbers are not those of the pass before", row_words(rows))
         return block
 
     def single_tile_blocks(self) -> Source:
@@ -186,7 +191,7 @@ class FileSource(Source):
         return digest.hexdigest()
 
 
-def runs_of(rows: NDArray[np.intp]) -> tuple[list[tuple[int, int]], NDArray[np.intp]]:
+def runs_of(rows: Index) -> tuple[list[tuple[int, int]], Index]:
     """Rows of any order as runs (first, one after the last) of rising rows, and where each row is among those.
 
     >>> runs_of(np.array([7, 3, 4, 7]))[0]
@@ -197,7 +202,8 @@ def runs_of(rows: NDArray[np.intp]) -> tuple[list[tuple[int, int]], NDArray[np.i
     return [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)], back
 
 
-def _rows(rows: slice | NDArray[np.intp]) -> str:
+def row_words(rows: Rows) -> str:
+    """Rows as a message names them."""
     if isinstance(rows, slice):
         return f"rows {rows.start + 1:,} to {rows.stop:,}"
     return f"{len(rows):,} rows from row {int(rows[0]) + 1:,} on" if len(rows) else "no rows"

@@ -14,9 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask, evenly_spread
-from lowdim.sources.files.base import PIECES, WIDEST_FILE, Affordable, FileSource, damaged, runs_of
+from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
+from lowdim.sources.arrays import check_kind
+from lowdim.sources.files.base import PIECES, WIDEST_FILE, Affordable, FileSource, damaged, row_words, runs_of
 from lowdim.sources.files.sinks import ZARR_MARKS, import_zarr
+from lowdim.sources.source import Rows
 from lowdim.storage.memory import free_memory
 from lowdim.table.open_file import BOMB_RATIO, SMALL_FILE, too_large
 from lowdim.text.escape import protect_terminal
@@ -43,8 +45,8 @@ class NpySource(FileSource):
     def begin(self) -> NDArray[Any]:
         return load_npy(self.paths[0])
 
-    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
-        self._unchanged(rows)  # before the map is touched: a file that was cut would end the process
+    def decode(self, rows: Rows) -> tuple[Array, Mask | None]:
+        self.unchanged(row_words(rows))  # before the map is touched: a file that was cut would end the process
         return np.ascontiguousarray(self.reader[rows], dtype=np.float64), None
 
 
@@ -77,16 +79,6 @@ def read_whole(path: Path, affordable: Affordable) -> NDArray[Any]:
     array = load_npy(path)
     affordable(array.size, 1, "")
     return np.array(array)
-
-
-def check_kind(shape: tuple[int, ...], kind: Any) -> None:
-    """Two dimensions of real numbers, or the error that says what else it is."""
-    if len(shape) != 2:
-        raise error("LD100", shape=shape)
-    if kind.kind == "c":
-        raise error("LD102", column="the array")
-    if kind.kind not in "biuf":
-        raise error("LD104", column="c1", type=str(kind)[:60], python="")
 
 
 class Bands:
@@ -137,10 +129,10 @@ class ZarrSource(FileSource):
     def begin(self) -> Bands:
         return Bands(self.path, self.tile * self.block_tiles)
 
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Index:
         return self.height * evenly_spread(-(-max(self.n, 1) // self.height), PIECES)
 
-    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: Rows) -> tuple[Array, Mask | None]:
         if isinstance(rows, slice):
             return np.ascontiguousarray(self.reader.rows(rows.start, rows.stop), dtype=np.float64), None
         runs, back = runs_of(rows)

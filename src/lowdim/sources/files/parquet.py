@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.sources.arrow_rows import Picked, choose_columns, is_number_type, turn
 from lowdim.sources.files.base import Affordable, FileSource, damaged, runs_of
+from lowdim.sources.source import Rows
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error
 
@@ -139,10 +139,10 @@ class ParquetSource(FileSource):
     def begin(self) -> Cursor:
         return Cursor(partial(self._walk, self.batch), self.n, max(8, 2 * (os.cpu_count() or 1)))
 
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Index:
         return np.array([group.start for group in self.groups], dtype=np.intp)
 
-    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: Rows) -> tuple[Array, Mask | None]:
         if isinstance(rows, slice):
             return take_rows(self.reader.rows, rows, self.d)
         cursor = Cursor(partial(self._walk, FEW_ROWS), self.n)  # a few rows here and there: little is decoded for each
@@ -176,9 +176,7 @@ class ParquetSource(FileSource):
         )
 
 
-def take_rows(
-    get: Callable[[int, int], list[list[Any]]], rows: slice | NDArray[np.intp], d: int
-) -> tuple[Array, Mask | None]:
+def take_rows(get: Callable[[int, int], list[list[Any]]], rows: Rows, d: int) -> tuple[Array, Mask | None]:
     """Rows of any order through a reader of runs of rows."""
     if isinstance(rows, slice) and rows.stop <= rows.start:
         return np.empty((0, d)), None

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
-import shutil
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
@@ -19,7 +17,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lowdim.maths.linalg import Array
-from lowdim.storage.atomic import not_written
+from lowdim.storage.atomic import Replacement, not_written
+from lowdim.text.escape import protect_cell
 from lowdim.text.messages import error
 
 GROUP_CELLS = 2**22  # 32 MB of float64 in a row group
@@ -31,14 +30,15 @@ class FileSink:
     """Rows into a file that never needs to be in memory; a format says how it begins, takes rows and ends."""
 
     suffixes: ClassVar[tuple[str, ...]] = ()
+    folder: ClassVar[bool] = False  # whether the format is a folder of files
 
     def __init__(self, n: int, path: str | PathLike[str], names: tuple[str, ...] | None) -> None:
         self.n, self.path, self.names = n, Path(path), names
-        self.part = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}.part")
+        self.new: Replacement | None = None
         self.out: Any = None
         self.waiting: list[Array] = []
 
-    def begin(self, width: tuple[int, ...]) -> Any:
+    def begin(self, part: Path, width: tuple[int, ...]) -> Any:
         raise NotImplementedError
 
     def rows(self, start: int, rows: Array) -> None:
@@ -59,49 +59,39 @@ class FileSink:
     def __enter__(self) -> Self:
         return self
 
-    def write(self, start: int, rows: Array) -> None:
-        try:
-            if self.out is None:
-                self.out = self.begin(rows.shape[1:])
-            self.rows(start, rows)
-        except OSError as cause:
-            raise self._failed(cause) from cause
-
-    def close(self) -> Any:
-        try:
-            self.end()
-            self.out = None
-            self.put()
-        except OSError as cause:
-            self._clear()
-            raise self._failed(cause) from cause
-        except BaseException:  # Ctrl-C while the last bytes are written
-            self._clear()
-            raise
-        return self.result()
-
-    def put(self) -> None:
-        """The finished file under its own name, in one step."""
-        os.replace(self.part, self.path)
-
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None:
-            self._clear()
+            self._drop()
 
-    def _clear(self) -> None:
+    def write(self, start: int, rows: Array) -> None:
+        try:
+            if self.new is None:
+                self.new = Replacement(self.path, folder=self.folder)
+                self.out = self.begin(self.new.temp, rows.shape[1:])
+            self.rows(start, rows)
+        except OSError as cause:
+            raise not_written(self.path, cause) from cause
+
+    def close(self) -> Any:
+        assert self.new is not None
+        try:
+            self.end()
+            self.out = None
+            self.new.put()
+        except OSError as cause:
+            raise not_written(self.path, cause) from cause
+        finally:  # also where Ctrl-C comes while the last bytes are written
+            self._drop()
+        return self.result()
+
+    def _drop(self) -> None:
         with suppress(Exception):  # what is left to be written cannot be: that is known already
             if self.out is not None:
                 self.out.close()
-        self.out = None
-        if self.part.is_dir():
-            shutil.rmtree(self.part, ignore_errors=True)
-        else:
-            self.part.unlink(missing_ok=True)
-
-    def _failed(self, cause: OSError) -> Exception:
-        return not_written(self.path, OSError(cause.errno, os.strerror(cause.errno)) if cause.errno else cause)
+        if self.new is not None:
+            self.new.drop()
 
 
 class NpySink(FileSink):
@@ -112,8 +102,8 @@ class NpySink(FileSink):
 
     suffixes = (".npy",)
 
-    def begin(self, width: tuple[int, ...]) -> Any:
-        file = self.part.open("wb")
+    def begin(self, part: Path, width: tuple[int, ...]) -> Any:
+        file = part.open("wb")
         np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": (self.n, *width)})
         self.first = file.tell()
         return file
@@ -123,8 +113,6 @@ class NpySink(FileSink):
         self.out.write(np.ascontiguousarray(rows, dtype="<f8").data)
 
     def end(self) -> None:
-        self.out.flush()
-        os.fsync(self.out.fileno())
         self.out.close()
 
     def result(self) -> Any:
@@ -156,12 +144,12 @@ class ParquetSink(TableSink):
 
     suffixes = (".parquet", ".pq")
 
-    def begin(self, width: tuple[int, ...]) -> Any:
+    def begin(self, part: Path, width: tuple[int, ...]) -> Any:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         self.schema = pa.schema([(name, pa.float64()) for name in self.columns(width)])
-        return pq.ParquetWriter(self.part, self.schema)
+        return pq.ParquetWriter(part, self.schema)
 
 
 class CsvSink(TableSink):
@@ -169,25 +157,27 @@ class CsvSink(TableSink):
 
     suffixes = (".csv",)
 
-    def begin(self, width: tuple[int, ...]) -> Any:
+    def begin(self, part: Path, width: tuple[int, ...]) -> Any:
         import pyarrow as pa
         import pyarrow.csv as pc
 
-        from lowdim.text.escape import protect_cell
-
         self.schema = pa.schema([(protect_cell(name), pa.float64()) for name in self.columns(width)])
-        return pc.CSVWriter(self.part, self.schema)
+        return pc.CSVWriter(part, self.schema)
 
 
 class ZarrSink(FileSink):
-    """A Zarr array, a chunk a write."""
+    """A Zarr array, a chunk a write; of the folders that may be there, only a Zarr array is replaced."""
 
     suffixes = (".zarr",)
+    folder = True
 
-    def begin(self, width: tuple[int, ...]) -> Any:
+    def begin(self, part: Path, width: tuple[int, ...]) -> Any:
         zarr = import_zarr(self.path)
+        old = [inside.name for inside in self.path.iterdir()] if self.path.is_dir() else []
+        if old and not any(mark in old for mark in ZARR_MARKS):
+            raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
         return zarr.create_array(
-            str(self.part), shape=(self.n, *width), dtype="float64", chunks=(min(self.n, ZARR_CHUNK_ROWS), *width)
+            str(part), shape=(self.n, *width), dtype="float64", chunks=(min(self.n, ZARR_CHUNK_ROWS), *width)
         )
 
     def rows(self, start: int, rows: Array) -> None:
@@ -195,18 +185,6 @@ class ZarrSink(FileSink):
 
     def end(self) -> None:
         """Every chunk is written already."""
-
-    def put(self) -> None:
-        """A folder cannot be replaced in one step: the old one is moved aside, and only a Zarr array is removed."""
-        if not self.path.is_dir():
-            super().put()
-            return
-        if any(self.path.iterdir()) and not any((self.path / mark).is_file() for mark in ZARR_MARKS):
-            raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
-        aside = self.part.with_suffix(".old")
-        os.rename(self.path, aside)
-        os.rename(self.part, self.path)
-        shutil.rmtree(aside, ignore_errors=True)
 
     def result(self) -> Any:
         return import_zarr(self.path).open_array(str(self.path), mode="r")

@@ -93,6 +93,7 @@ class RowSpool:
 
         end = begin + len(columns[0])
         with self.lock:
+            # The place of this run among those that are there, and the rows that are free before and after it.
             at = bisect_left(self.runs, (begin, end, 0))
             before = self.runs[at - 1][1] if at else 0
             after = self.runs[at][0] if at < len(self.runs) else self.n
@@ -101,6 +102,7 @@ class RowSpool:
             try:
                 self.writer.write_batch(pa.record_batch(columns, schema=self.schema))
                 self.runs.insert(at, (begin, end, len(self.runs)))
+                # Runs lie in the file as they came; `runs` says in which order they are rows of the table.
                 if sum(stop - start for start, stop, _ in self.runs) == self.n:
                     self._finish()
             except OSError:  # the disk is full

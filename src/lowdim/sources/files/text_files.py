@@ -14,12 +14,12 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
 from lowdim.sources.arrow_rows import left_out
 from lowdim.sources.files.base import FileSource
 from lowdim.sources.files.parquet import take_rows
 from lowdim.sources.files.spool import RowSpool
-from lowdim.sources.source import tile_rows
+from lowdim.sources.source import Rows, tile_rows
 from lowdim.table import cells as cell
 from lowdim.table.detect import LOOK_BYTES, LOOK_WIDE, guess_encoding
 from lowdim.table.notes import Notes
@@ -103,10 +103,10 @@ class CsvSource(FileSource):
         text = int((self.marks.end - self.marks.offsets[:1].sum()) / max(self.n, 1) * rows)
         return max(self.hands * (3 * text + 28 * rows * self.d), LOOK_COST * min(PIECE, self.marks.end))
 
-    def starts(self) -> NDArray[np.intp]:
+    def starts(self) -> Index:
         return np.arange(0, max(self.n, 1), self.marks.step)
 
-    def decode(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
+    def decode(self, rows: Rows) -> tuple[Array, Mask | None]:
         if isinstance(rows, slice):
             return take_rows(self._columns, rows, self.d)
         if self.spool.is_filling and len(rows) * self.marks.step >= self.n:
@@ -284,37 +284,36 @@ def _fixed(head: Raw, sample: Raw, columns: tuple[str, ...] | None, weight: str 
     sample, names, blank = name_columns(sample, reading, notes)
     reading = check_names(reading, names)
     parsed, decimal, _ = parse_columns(sample, names, reading, notes)
-    place = Place(head.name, "line", sample.lines)
-    roles = assign_roles(parsed, blank, reading, place, notes)
+    roles = assign_roles(parsed, blank, reading, Place(head.name, "line", sample.lines), notes)
     notes.stop()
-    first = list(head.cells[: len(names)])
-    quiet = Notes(head.name)
-    early, _, _ = parse_columns(head._replace(cells=first), names, reading._replace(decimal=decimal), quiet)
-    ids = {
-        c.name
-        for c in assign_roles(early, blank, reading, Place(head.name, "line", head.lines), quiet)
-        if c.role == "id"
-    }
-    used = [c for c in roles if c.role == "number" and c.name not in ids]  # a running number shows at the beginning
     if columns:
         used = [c for name in reading.columns for c in roles if c.name == name]
     else:
+        # A running number shows at the beginning of a file, not in a sample of it.
+        quiet = Notes(head.name)
+        first = head._replace(cells=list(head.cells[: len(names)]))
+        early, _, _ = parse_columns(first, names, reading._replace(decimal=decimal), quiet)
+        begins = assign_roles(early, blank, reading, Place(head.name, "line", head.lines), quiet)
+        ids = {c.name for c in begins if c.role == "id"}
+        used = [c for c in roles if c.role == "number" and c.name not in ids]
         here = {c.name for c in used}
         left_out([c.name for c in roles if c.name not in here and c.role != "weight"], head.name)
-    plain = cell.plain_columns({c.position - 1: sample.cells[c.position - 1] for c in used}, ())
-    slow = {c.name: c.position - 1 not in plain and not _reads_at_once(sample.cells[c.position - 1]) for c in used}
-    if decimal == "," and slow:  # a decimal comma is read quickly too
-        slow = dict.fromkeys(slow, False)
     return CsvForm(
-        head.name,
-        head.guess.sep,
-        decimal,
-        head.guess.encoding,
-        len(head.cells),
-        tuple(c.position - 1 for c in used),
-        tuple(c.name for c in used),
-        tuple(slow.values()),
+        name=head.name,
+        sep=head.guess.sep,
+        decimal=decimal,
+        encoding=head.guess.encoding,
+        width=len(head.cells),
+        positions=tuple(c.position - 1 for c in used),
+        names=tuple(c.name for c in used),
+        slow=_slow_fields({c.position - 1: sample.cells[c.position - 1] for c in used}, decimal),
     )
+
+
+def _slow_fields(cells: dict[int, Any], decimal: str) -> tuple[bool, ...]:
+    """Which fields have to be read as text first; a decimal comma is read quickly too."""
+    plain = cell.plain_columns(cells, ())
+    return tuple(decimal != "," and j not in plain and not _reads_at_once(column) for j, column in cells.items())
 
 
 def _reads_at_once(column: Any) -> bool:
