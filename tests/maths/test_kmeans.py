@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.maths.kmeans import nearest_centers, plus_plus
+from lowdim.maths.kmeans import cluster_sums, lloyd_steps, move_centers, nearest_centers, plus_plus
 
 
 class Draws:

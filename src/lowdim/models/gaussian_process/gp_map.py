@@ -11,7 +11,6 @@ from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.maths.optimise import climb_rows
 from lowdim.maths.seeds import normals
 from lowdim.models.base.calibration import inflation_note
-from lowdim.models.base.estimator import Estimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, option
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
@@ -105,7 +104,6 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
     """
 
     _pairs: ClassVar[str] = "every row's place is a parameter, and the likelihood is one of all rows at once"
-    fit = Estimator.fit  # type: ignore[assignment]  # TRANSITION: LatentModel.fit takes weights
     n_components: int = option(default=2, rule=COUNT, words="Dimensions of the places.", kw_only=False)
 
     def _check_source(self, source: Source) -> None:

@@ -15,7 +15,7 @@ from lowdim.engine.fold import Run, one_blas_thread, walk
 from lowdim.engine.plan import Cost, walking
 from lowdim.maths.linalg import Array, orthogonality, sign_rule
 from lowdim.maths.seeds import ICA_TURN
-from lowdim.models.base.estimator import FILL_FIRST, Absent, Estimator
+from lowdim.models.base.estimator import FILL_FIRST, Absent
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, none_or, one_of, option, seed_of
 from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, in_range
@@ -122,8 +122,6 @@ class ICA(LatentModel[ICAParams, Posterior]):
         "all_missing_row_gets_prior": "gaps are refused",
         "impute_keeps_seen": "gaps are refused",
     }
-
-    fit = Estimator.fit  # type: ignore[assignment]  # TRANSITION: until LatentModel.fit, which takes weights, is gone
 
     def _check_source(self, source: Source) -> None:
         super()._check_source(source)

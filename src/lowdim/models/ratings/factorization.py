@@ -16,7 +16,7 @@ from lowdim.engine.fold import Run, one_blas_thread, tree, walk
 from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array, Index, Mask, lower, unpack
 from lowdim.maths.scale import MODERATE_SIZE, moderate_scale
-from lowdim.models.base.estimator import Absent, Estimator
+from lowdim.models.base.estimator import Absent
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, none_or, one_of, option
 from lowdim.models.base.results import Cells, Certificate, Fitted, certify, em_digits, squared
@@ -130,7 +130,6 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
     True
     """
 
-    fit = Estimator.fit  # type: ignore[assignment]  # TRANSITION: LatentModel.fit takes weights
     _least_rows: ClassVar[int] = 1
     _objective_name = "lower bound on the log evidence (variational) or log posterior (map)"
     _laws_broken: ClassVar[dict[str, str]] = {
