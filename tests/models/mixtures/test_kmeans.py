@@ -105,7 +105,7 @@ def test_one_start_ends_as_low_as_theirs(n):
 
 
 def test_a_start_on_a_sample_seldom_misses_a_group():
-    """It is the best of four there: 20 groups far apart are found by 18 of 20 seeds at least; one try each finds them in 13."""
+    """It is the best of four there: 20 groups far apart are found by 18 of 20 seeds at least, by one try in 13."""
     rng = np.random.default_rng(1)
     X = (20.0 * rng.standard_normal((20, 3)))[rng.integers(0, 20, 20_000)] + rng.standard_normal((20_000, 3))
     found = [KMeans(20, n_init=1, random_state=seed).fit(X).inertia_ for seed in range(20)]
