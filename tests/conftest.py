@@ -1,8 +1,9 @@
 """What every test shares: a reproducible hypothesis profile and the way to the real data."""
 
+import gc
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,18 @@ LONG = (
     "tests/engine/test_faults.py",
     "tests/models/gaussian_process",
 )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Modules and tests stay to the end: the garbage collector would walk them again and again, a sixth of all time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(10_000)
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

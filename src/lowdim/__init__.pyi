@@ -38,12 +38,12 @@ from lowdim.models.linear.whitening import total_least_squares as total_least_sq
 from lowdim.models.linear.whitening import whiten as whiten
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis as MixedFactorAnalysis
 from lowdim.models.mixtures.bayesian_mixture import BayesianMixtureOfPPCA as BayesianMixtureOfPPCA
-from lowdim.models.mixtures.gaussian_mixture import GaussianMixture as GaussianMixture
 from lowdim.models.mixtures.kmeans import KMeans as KMeans
 from lowdim.models.mixtures.kmedoids import KMedoids as KMedoids
-from lowdim.models.mixtures.mixture_of_any import Mixture as Mixture
-from lowdim.models.mixtures.mixture_of_fa import MixtureOfFA as MixtureOfFA
-from lowdim.models.mixtures.mixture_of_ppca import MixtureOfPPCA as MixtureOfPPCA
+from lowdim.models.mixtures.presets import GaussianMixture as GaussianMixture
+from lowdim.models.mixtures.presets import Mixture as Mixture
+from lowdim.models.mixtures.presets import MixtureOfFA as MixtureOfFA
+from lowdim.models.mixtures.presets import MixtureOfPPCA as MixtureOfPPCA
 from lowdim.models.mixtures.quantize_image import quantize_image as quantize_image
 from lowdim.models.nonlinear.autoencoder import Autoencoder as Autoencoder
 from lowdim.models.nonlinear.density_network import DensityNetwork as DensityNetwork

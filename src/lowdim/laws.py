@@ -236,8 +236,9 @@ def options_untouched(model: Any, X: Any) -> None:
     before, table = {k: (v, repr(v)) for k, v in mine.get_params().items()}, _table(X)
     with _quiet():
         mine.fit(X)
+    after = mine.get_params()
     for name, (value, text) in before.items():
-        now = getattr(mine, name)
+        now = after[name]
         assert now is value and repr(now) == text, f"fit changed the option {name} from {text} to {now!r}"
     assert np.array_equal(_table(X), table, equal_nan=True), "fit changed the table"
 

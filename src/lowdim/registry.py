@@ -178,10 +178,10 @@ ENTRIES = (
         statistics=("models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook"),
     ),
     ModelEntry(
-        "GaussianMixture", "models.mixtures.gaussian_mixture",
+        "GaussianMixture", "models.mixtures.presets",
         "clusters of any covariance, gaps welcome; `ld.choose_clusters` finds how many",
         _GROUPS, "", "gmm", "Gaussian mixture", _parts, ("map",),
-        records=("models.mixtures.components.FullGaussian",), statistics=("models.mixtures.components.Scatter",),
+        records=("models.mixtures.gaussian.GaussianParams",), statistics=("maths.gaps.Scatter",),
     ),
     ModelEntry(
         "KMeans", "models.mixtures.kmeans", "the limit without noise, gaps welcome, streams",
@@ -196,12 +196,12 @@ ENTRIES = (
         records=("KMedoidsParams",),
     ),
     ModelEntry(
-        "MixtureOfPPCA", "models.mixtures.mixture_of_ppca",
+        "MixtureOfPPCA", "models.mixtures.presets",
         "clusters with axes of their own and one noise variance each",
         _LOCAL, "", "mppca", "mixture of PPCA", _local, ("map",), local=True,
     ),
     ModelEntry(
-        "MixtureOfFA", "models.mixtures.mixture_of_fa", "the same with a noise variance for every column",
+        "MixtureOfFA", "models.mixtures.presets", "the same with a noise variance for every column",
         _LOCAL, "", "mfa", "mixture of FA", _local, ("map",), local=True, factors=True,
     ),
     ModelEntry(
@@ -211,7 +211,7 @@ ENTRIES = (
         records=("BayesianMixtureParams",),
     ),
     ModelEntry(
-        "Mixture", "models.mixtures.mixture_of_any", "a mixture of any linear-Gaussian model",
+        "Mixture", "models.mixtures.presets", "a mixture of any linear-Gaussian model",
         records=("models.mixtures.mixture.MixtureParams",),
         statistics=("models.mixtures.mixture.MixtureSums", "models.mixtures.starts.WithinSums"),
     ),

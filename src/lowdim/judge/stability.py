@@ -22,7 +22,7 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import Moments, moments
 from lowdim.engine.statistics import columns as columns_of
 from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
-from lowdim.maths.gaps import Group, fill_deviations, open_scatter, pattern_groups
+from lowdim.maths.gaps import Group, bounded_covariance, given_seen, pattern_groups
 from lowdim.maths.gaussian import posterior
 from lowdim.maths.linalg import Array, Mask, align, evenly_spread
 from lowdim.maths.seeds import BOOTSTRAP
@@ -157,13 +157,9 @@ class RowsWithGaps(NamedTuple):
 
     def moments(self, params: LinearGaussianParams, weight: Array) -> Moments:
         """Moments of the rows by these weights, gaps as these parameters expect them."""
-        d, share = self.x.shape[1], weight / weight.sum()
-        precision = np.asarray(np.linalg.inv(_covariance(params)), dtype=np.float64)
-        filled = fill_deviations(np.where(self.mask, self.x - params.mu, 0.0), self.parts, precision)
-        rows = filled.deviations
-        mean = share @ rows
-        C = (rows * share[:, None]).T @ rows - np.outer(mean, mean) + open_scatter(self.parts, filled.covs, share, d)
-        return Moments(float(weight.sum()), params.mu + mean, C)
+        P = bounded_covariance(_covariance(params), params.low).P
+        s = given_seen(np.where(self.mask, self.x - params.mu, 0.0), self.parts, P).scatter(weight)
+        return Moments(s.n, params.mu + s.s / s.n, s.covariance())
 
 
 def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
@@ -180,7 +176,7 @@ def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
         light = clone(model).set_params(tol=REFIT_TOL / source.n, max_iter=100, **turned)
     else:  # principal components: their density is probabilistic PCA's
         light = ProbabilisticPCA(q, standardize=model.standardize, tol=REFIT_TOL / source.n, max_iter=100)
-    complete = not fold(columns_of, Framed(source, g.frame), Run()).gaps
+    complete = fold(columns_of, Framed(source, g.frame), Run()).holes == 0
     avoids = light.avoids_covariance(source.n, d)
     wide = complete and avoids and isinstance(light, ProbabilisticPCA)
     few = not complete and not avoids and isinstance(light, ProbabilisticPCA)

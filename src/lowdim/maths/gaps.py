@@ -110,10 +110,10 @@ class GivenSeen(NamedTuple):
         t = t * root[:, None]
         S = t.T @ t
         if self.groups:
-            S += self._open_scatter(weight)
+            S += self.open_scatter(weight)
         return Scatter(float(w.sum()), float(weight @ self.log_density), root @ t, S)
 
-    def _open_scatter(self, weight: Array) -> Array:
+    def open_scatter(self, weight: Array) -> Array:
         """The sum over rows of the conditional covariances of their gaps, d x d."""
         d = self.deviations.shape[1]
         total = np.zeros(d * d)
@@ -149,7 +149,8 @@ class GivenSeen(NamedTuple):
 def given_seen(deviations: Array, groups: list[Group], P: Array, logdet: float = 0.0) -> GivenSeen:
     """Rows of x - mu, zero at gaps, given what is seen of them; N(mu, C) has P P' = C^-1 and log |C| = logdet."""
     n, d = deviations.shape
-    filled, logs, covs = deviations, np.full(n, d * LOG_TWO_PI + logdet), []
+    covs: list[Array] = []
+    filled, logs = deviations, np.full(n, d * LOG_TWO_PI + logdet)
     if groups:
         L = P @ P.T
         pull, filled = deviations @ L, deviations.copy()
@@ -165,47 +166,3 @@ def given_seen(deviations: Array, groups: list[Group], P: Array, logdet: float =
             filled[at] = -(covs[-1][which[part]] @ pull[at][:, :, None])[:, :, 0]
     white = filled @ P
     return GivenSeen(filled, -0.5 * (logs + np.einsum("ij,ij->i", white, white)), groups, covs)
-
-
-# what the parts of a mixture use --------------------------------------------------------------------------
-class Filled(NamedTuple):
-    """Rows with each gap on its conditional mean, and what the gaps leave open."""
-
-    deviations: Array  # n x d, as deviations from the mean
-    logdet: Array  # n, log |L_mm|
-    covs: list[Array]  # P x m x m of each group
-
-
-def fill_deviations(deviations: Array, parts: list[Group], L: Array) -> Filled:
-    """Rows of deviations, zero at gaps, filled by the conditional means of a Gaussian with precision L."""
-    pull = deviations @ L
-    out, logdet = deviations.copy(), np.zeros(len(deviations))
-    covs: list[Array] = []
-    for rows, which, gone in parts:
-        A = L[gone[:, :, None], gone[:, None, :]]
-        covs.append(np.asarray(np.linalg.inv(A), dtype=np.float64))
-        if gone.shape[1] == 0:
-            continue
-        logdet[rows] = np.linalg.slogdet(A)[1][which]
-        at = rows[:, None], gone[which]
-        out[at] = -(covs[-1][which] @ pull[at][:, :, None])[:, :, 0]
-    return Filled(out, logdet, covs)
-
-
-def open_scatter(parts: list[Group], covs: list[Array], weight: Array, d: int) -> Array:
-    """The sum over rows of the conditional covariances of their gaps, d x d."""
-    total = np.zeros(d * d)
-    for (rows, which, gone), cov in zip(parts, covs, strict=True):
-        if gone.shape[1]:
-            share = np.bincount(which, weight[rows], len(gone))
-            at = gone[:, :, None] * d + gone[:, None, :]
-            total += np.bincount(at.ravel(), (cov * share[:, None, None]).ravel(), d * d)
-    return total.reshape(d, d)
-
-
-def open_variance(parts: list[Group], covs: list[Array], shape: tuple[int, int]) -> Array:
-    """The conditional variance of each cell, zero where seen."""
-    out = np.zeros(shape)
-    for (rows, which, gone), cov in zip(parts, covs, strict=True):
-        out[rows[:, None], gone[which]] = np.diagonal(cov, axis1=1, axis2=2)[which]
-    return out

@@ -41,6 +41,7 @@ def posterior(x: Array, mask: Mask | None, W: Array, mu: Array, psi: Array) -> L
     V = W / psi[:, None]
     i, j = lower(q)
     r = x - mu
+    # The precision of z: A = I + W_o' Psi_o^-1 W_o over the seen cells o of a row, one for each pattern of gaps.
     if mask is None:
         A = (V.T @ W)[i, j][:, None]
         logs: Array | float = float(np.log(psi).sum()) + len(mu) * LOG_TWO_PI
@@ -54,6 +55,7 @@ def posterior(x: Array, mask: Mask | None, W: Array, mu: Array, psi: Array) -> L
     cov, logdet = inverse_packed(A, q)
     if mask is not None:
         cov, logdet = cov[:, of], logdet[of]
+    # Its mean: E[z] = A^-1 W_o' Psi_o^-1 (x_o - mu_o).
     mean = times_packed(cov, np.ascontiguousarray((r @ V).T)).T
     residual = r - mean @ W.T
     if mask is not None:
@@ -63,6 +65,7 @@ def posterior(x: Array, mask: Mask | None, W: Array, mu: Array, psi: Array) -> L
         residual = r - mean @ W.T
         if mask is not None:
             residual *= m
+    # The density of the seen cells, C = W W' + Psi: log |C_oo| = log |Psi_o| + log |A|, and
     # r' C^-1 r = |residual|^2_psi + |mean|^2, a sum of squares that cannot cancel
     quadratic = (residual * residual) @ (1.0 / psi) + (mean * mean).sum(axis=1)
     log_volume = np.broadcast_to(-0.5 * (logs + logdet), len(quadratic))
@@ -117,9 +120,11 @@ def sums(
     z, heavy = latent.mean.T, not light(W)
     times = np.ones(rows) if weight is None else weight
     weighted, n = latent.residual * times[:, None], float(times.sum())
+    # Sums over all rows: of Cov[z], z z', z and 1.
     cov = latent.cov[:, 0] * n if latent.cov.shape[1] == 1 else latent.cov @ times
     whole = np.concatenate([cov, ((z * times) @ z.T)[i, j], z @ times, [n]])
     per = whole[None, :] if seen_sums is None else seen_sums
+    # The same for each column over the rows that show it: one product with the mask.
     if mask is not None and heavy and seen_sums is None:
         tall = np.concatenate([np.broadcast_to(latent.cov, (len(i), rows)), z[i] * z[j], z, np.ones((1, rows))])
         per = ((tall * times) @ mask.astype(np.float64)).T
@@ -129,6 +134,7 @@ def sums(
         Cw = times_packed(C.T, np.ascontiguousarray(W.T)).T
     else:
         Cw = _light_cov_times(mask, times, np.broadcast_to(latent.cov, (len(i), rows)), W)
+    # What (w_j, mu_j) is regressed on: E[e_j (z, 1)] and E[(z, 1)(z, 1)'], and what it leaves: E[e_j^2].
     B = np.column_stack([weighted.T @ latent.mean - Cw, weighted.sum(axis=0)])
     A = per[:, len(i) :].copy()
     A[:, : len(i)] += C

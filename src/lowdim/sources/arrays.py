@@ -177,9 +177,9 @@ def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
         return open_dask(X, where)
     pandas = sys.modules.get("pandas")
     if sp.issparse(X):
-        return SparseSource(check_real(X, None), zeros, columns=None, **where)
+        return SparseSource(check_real(X), zeros, columns=None, **where)
     if isinstance(X, np.ma.MaskedArray):
-        values = check_real(np.asarray(X.data), None)
+        values = check_real(np.asarray(X.data))
         return array_source(values, ~np.ma.getmaskarray(X), where)
     if pandas is not None and isinstance(X, pandas.DataFrame):
         return from_pandas(X, where)
@@ -195,7 +195,7 @@ def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
         raise error("LD101", f"NumPy says: {problem}"[:200], type=type(X).__name__) from None
     if array.ndim == 0 and array.dtype.kind == "O":  # NumPy can make nothing of it
         raise error("LD101", type=type(X).__name__)
-    return array_source(check_real(array, None), None, where)
+    return array_source(check_real(array), None, where)
 
 
 def from_pandas(X: Any, where: dict[str, Any]) -> Source:
@@ -256,17 +256,22 @@ def objects_as_numbers(column: NDArray[Any], name: str, first: int = 0) -> Array
     return values
 
 
-def check_real(X: Any, columns: tuple[str, ...] | None) -> Any:
+def check_real(X: Any) -> Any:
     """The array itself if it is a table of real numbers, else the error that says why not."""
-    if X.ndim != 2:
-        raise error("LD100", shape=X.shape)
-    if X.dtype.kind == "c":
-        raise error("LD102", column="the array")
-    if X.dtype.kind == "O" and not sp.issparse(X):
+    if X.ndim == 2 and X.dtype.kind == "O" and not sp.issparse(X):
         return np.column_stack([objects_as_numbers(X[:, j], f"c{j + 1}") for j in range(X.shape[1])]) if X.size else X
-    if X.dtype.kind not in "biuf":
-        raise error("LD104", column="c1", type=str(X.dtype), python="")
+    check_kind(X.shape, X.dtype)
     return X
+
+
+def check_kind(shape: tuple[int, ...], kind: Any) -> None:
+    """Two dimensions of real numbers, or the error that says what else it is."""
+    if len(shape) != 2:
+        raise error("LD100", shape=shape)
+    if kind.kind == "c":
+        raise error("LD102", column="the array")
+    if kind.kind not in "biuf":
+        raise error("LD104", column="c1", type=str(kind)[:60], python="")
 
 
 def check_weight(weight: Any, n: int) -> Array | None:

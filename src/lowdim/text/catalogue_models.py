@@ -204,8 +204,8 @@ MODEL_MESSAGES: dict[str, Entry] = {
     "LD250": Entry(
         OptionError,
         "component={component!r} cannot be a part of a mixture",
-        "a part must be a density that takes weighted rows with gaps",
-        "ProbabilisticPCA(q), FactorAnalysis(q), 'full', 'tied', 'diag' or 'spherical'",
+        "a part must be a density that takes weighted rows with gaps, and no step of its fit may lower its objective",
+        "ProbabilisticPCA(q), FactorAnalysis(q), RobustPPCA(q), BayesianPCA(q), 'full', 'tied', 'diag' or 'spherical'",
     ),
     "LD251": Entry(
         ModelWarning,

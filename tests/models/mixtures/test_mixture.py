@@ -10,8 +10,9 @@ from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim
 from lowdim import GTM, PCA, PPCA, FactorAnalysis, GaussianMixture, Mixture, MixtureOfFA, MixtureOfPPCA
-from lowdim.models.mixtures.components import full_gaussian
+from lowdim.models.mixtures.gaussian import gaussian
 from lowdim.models.mixtures.mixture import MixtureParams
+from lowdim.models.mixtures.starts import StartCovariance, choose_centers, within_sums
 from lowdim.sources.source import Block
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.oracles import mixture as oracle
@@ -38,7 +39,7 @@ def start(X, K, tied=False):
 
 
 def params_of(weights, means, covs, low):
-    parts = tuple(full_gaussian(m, C, low, 100.0) for m, C in zip(means, covs, strict=True))
+    parts = tuple(gaussian(m, C, low, 100.0) for m, C in zip(means, covs, strict=True))
     return MixtureParams(np.log(weights), parts, False)
 
 
@@ -111,7 +112,7 @@ def test_as_many_steps_as_the_peer_give_its_likelihood(kind):
         Peer(3, covariance_type=kind, reg_covar=0, tol=0, max_iter=k, random_state=0).fit(X) for k in (2, 8)
     )
     model = GaussianMixture(3, covariance_type=kind)
-    component, low = model._component(), 1e-12 * X.var(axis=0)
+    parts, low = model._parts(), 1e-12 * X.var(axis=0)
     C = before.covariances_
     spreads = {
         "full": C,
@@ -123,13 +124,11 @@ def test_as_many_steps_as_the_peer_give_its_likelihood(kind):
     if kind in ("full", "tied"):
         params = params_of(before.weights_, before.means_, spreads, low)
     else:
-        from lowdim.models.mixtures.starts import StartCovariance
-
-        parts = tuple(
-            component.start(m, StartCovariance(np.diag(c).copy(), c, None), low, 100.0)._replace(psi=np.diag(c).copy())
+        components = tuple(
+            parts.start(StartCovariance(np.diag(c).copy(), c, None), low, 100.0)._replace(mu=m, psi=np.diag(c).copy())
             for m, c in zip(before.means_, spreads, strict=True)
         )
-        params = MixtureParams(np.log(before.weights_), parts, False)
+        params = MixtureParams(np.log(before.weights_), components, False)
     for _ in range(6):
         params = model._update(params, model._stats(params, Block(X)))
     ours = model._stats(params, Block(X)).log_density
@@ -185,15 +184,13 @@ def steps_that_never_fall(problems, steps):
         model = Mixture(kind, K)
         mask = ~np.isnan(X)
         block = Block(np.nan_to_num(X), None if mask.all() else mask)
-        component = model._component()
+        parts = model._parts()
         low = 1e-6 * np.nanvar(X, axis=0)
-        low = low if component.unit_free else np.full_like(low, low.mean())
-        from lowdim.models.mixtures.starts import choose_centers, within_sums
-
+        low = low if parts.unit_free else np.full_like(low, low.mean())
         centres = choose_centers(block, K, np.sqrt(low), np.nanmean(X, axis=0), rng, far=False)
         spread = within_sums(centres, np.sqrt(low), block).covariance()
-        parts = tuple(component.start(mu, spread, low, 10.0) for mu in centres)
-        params = MixtureParams(np.full(K, -np.log(K)), parts, component.uses_moments(not mask.all(), X.shape[1]))
+        components = tuple(parts.start(spread, low, 10.0)._replace(mu=mu) for mu in centres)
+        params = MixtureParams(np.full(K, -np.log(K)), components, parts.uses_moments(not mask.all(), X.shape[1]))
         before = -np.inf
         for _ in range(steps):
             stats = model._stats(params, block)

@@ -89,7 +89,7 @@ def test_words():
 def test_none_is_the_seed_zero_and_a_jittered_start_is_asked_for():
     X = arc(60, gaps=0.1)
     X = X[~np.isnan(X).all(axis=1)]
-    how = {"grid": 8, "tol": 0.01, "max_iter": 20}
+    how = {"grid": 8, "tol": 0.01}
     one, two = (GTM(1, random_state=seed, **how).fit(X) for seed in (0, None))
     assert np.array_equal(one.nodes_, two.nodes_) and one.calibration_ == two.calibration_
     jittered = [GTM(1, init="jitter", random_state=seed, **how).fit(X).nodes_ for seed in (0, None, 1)]
@@ -142,7 +142,7 @@ def test_no_prior_leaves_nothing_open(how, gaps):
     X = X[~np.isnan(X).all(axis=1)]
     with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="LD477")  # so bendy a sheet follows single rows
-        one = GTM(**{"grid": 8, **how}, weight_prior=0, max_iter=60, tol=0.01).fit(X)
+        one = GTM(**{"grid": 8, **how}, weight_prior=0, tol=0.01).fit(X)
     assert holds(one, X) and np.abs(one.params_.W).max() < 1e6
 
 

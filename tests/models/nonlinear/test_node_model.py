@@ -3,14 +3,18 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_iris, make_swiss_roll
 
 from lowdim import GTM, DensityNetwork, Run
 from lowdim.laws import Relaid
 from lowdim.models.base.calibration import HeldOutCells, split_frames
+from lowdim.models.base.survey import survey_for_fit
 from lowdim.models.nonlinear.node_model import NodeModel
 from lowdim.sources.arrays import as_source
 from lowdim.text.kinds import TableError
 from tests.models.nonlinear.tables import arc, long_arc
+from tests.oracles.differences import by_differences
+from tests.references.tables import oil
 
 
 def test_the_models_of_the_family_stand_beside_each_other():
@@ -45,7 +49,7 @@ def ring(n, gaps, seed=0):
     return X, np.where(rng.random(X.shape) < gaps, np.nan, X)
 
 
-MODEL = GTM(1, grid=25, basis=10, max_iter=40, tol=0.01)
+MODEL = GTM(1, grid=25, basis=10, tol=0.01)
 
 
 def test_intervals_hold_what_they_promise():
@@ -168,3 +172,47 @@ def test_drawn_fills_are_as_wide_as_their_intervals(calibrate):
     gap = np.isnan(X)
     assert drawn.std(axis=0)[gap].mean() / sd[gap].mean() == pytest.approx(1.0, abs=0.25)
     assert (model.calibration_ == 1.0) == (not calibrate)
+
+
+@pytest.fixture(params=["oil", "roll", "iris", "gaps"])
+def table(request, need):
+    if request.param == "oil":
+        return oil(need("oil_flow"))[0][:300]
+    if request.param == "roll":
+        return make_swiss_roll(200, noise=0.2, random_state=0)[0]
+    X = load_iris().data
+    return X if request.param == "iris" else np.where(np.random.default_rng(0).random(X.shape) < 0.15, np.nan, X)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GTM(2, grid=10, calibrate=False),
+        GTM(2, grid=10, weight_prior="auto", calibrate=False),
+        DensityNetwork(2, n_samples=50, hidden=8, calibrate=False),
+        DensityNetwork(2, n_samples=50, basis=5, calibrate=False),
+    ],
+    ids=["gtm", "gtm-auto", "network", "bells"],
+)
+def test_what_has_converged_gains_no_more_than_tol_promises(model, table):
+    """The fit goes on from its parameters, thousands of steps with next to no tolerance: at most `tol` nats a row."""
+    fit = clone(model).fit(table)
+    assert fit.converged_
+    survey = survey_for_fit(as_source(table), Run(), standardize=False)
+    on = clone(model).set_params(tol=1e-11, max_iter=3000)._climbed(fit.params_, survey.source, run=Run())
+    assert on.objective + survey.log_stretch - fit.objective_ <= fit.tol * len(table)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+@pytest.mark.parametrize("how", [{"hidden": 4}, {"hidden": (4, 3), "activation": "sigmoid"}, {"basis": 4}])
+def test_slopes_of_the_climb_by_finite_differences(how, gaps):
+    X = arc(40, gaps=gaps, rowwise=True)
+    model = DensityNetwork(1, n_samples=12, max_iter=5, **how)
+    survey = survey_for_fit(as_source(X), Run(), standardize=False)
+    params, block = model._start(survey), survey.source.sample(len(X))
+    stats = model._stats(params, block)
+    place, slope = model._steps_from(params, stats)
+    u = 0.1 * np.random.default_rng(0).standard_normal(model._pack(params).size)
+    gradient = by_differences(lambda v: model._objective(place(v), model._stats(place(v), block)), u, 1e-4)
+    assert slope(place(u), model._stats(place(u), block)) == pytest.approx(gradient, rel=1e-5, abs=1e-4)
+    assert model._pack(place(np.zeros_like(u))) == pytest.approx(model._pack(params), rel=1e-12)

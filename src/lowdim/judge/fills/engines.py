@@ -19,8 +19,7 @@ from lowdim.judge.fills.models import FillModel, by_latent_model, within_reach
 from lowdim.judge.fills.nearest import by_nearest_rows
 from lowdim.judge.fills.trees import ForestShape, by_trees
 from lowdim.maths.linalg import Array
-from lowdim.models.mixtures.gaussian_mixture import GaussianMixture
-from lowdim.models.mixtures.mixture_of_fa import MixtureOfFA
+from lowdim.models.mixtures.presets import GaussianMixture, MixtureOfFA
 from lowdim.models.nonlinear.gtm import GTM
 from lowdim.text.format import count
 

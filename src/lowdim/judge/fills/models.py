@@ -15,7 +15,7 @@ from lowdim.maths.scale import centre_and_spread
 from lowdim.maths.seeds import FILL_DRAWS
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.mixtures.gaussian_mixture import GaussianMixture
+from lowdim.models.mixtures.presets import GaussianMixture
 from lowdim.text.quiet import no_warnings
 
 TRIAL_TOL = 1e-2  # nats within which a trial fit has converged: far below what a fill can show

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fold import Run, remembered, walk
-from lowdim.engine.plan import plan
+from lowdim.engine.fold import Run, walk
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import HeldOutCells, Inflation, count_errors
@@ -23,7 +22,7 @@ from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_
 from lowdim.models.base.scores import aic, bic
 from lowdim.sources.arrays import as_matrix, as_source, complete_matrix
 from lowdim.sources.sinks import as_sink
-from lowdim.sources.source import Block, Source
+from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
@@ -53,18 +52,6 @@ class LatentModel(Estimator, Generic[P, R]):
 
     _objective_name: ClassVar[str] = "log-likelihood"
     _rows_to_predict: ClassVar[int | None] = None  # held-out cells are predicted so many rows at a time; None: all
-
-    # TRANSITION, until every family is a WeightedEstimator or not, and opens its tables by `_open`
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Any:
-        """Fit the model to a table."""
-        return self._fit_table(X, y, sample_weight, run)
-
-    def _fit_source(self, source: Source, run: Run) -> Any:
-        self._check_source(source)
-        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
-        with remembered(self, source, run) as run:
-            fit, frame = self._fit(source, run)
-        return self._keep(self._from_hooks(fit, frame, source.header), source.header)
 
     # hooks: what a model says of rows in the frame ---------------------------------------------------
     def _posterior(self, params: P, block: Block) -> R:
@@ -120,6 +107,10 @@ class LatentModel(Estimator, Generic[P, R]):
         """Drawn cells, as far from their mean as held-out cells ask."""
         inflation, draw = self.inflation_of(params), self._draw(params, rows, rng)
         return draw if inflation is None else inflation.inflate_draw(draw, self._decode(params, rows))
+
+    def _drawn_given(self, params: P, block: Block, rng: list[np.random.Generator]) -> Array:
+        """The cells of rows in the frame drawn jointly, given those that are seen."""
+        return self._cells_drawn(params, self._posterior(params, block), rng)
 
     def _held_out_counts(self, params: P, held: HeldOutCells, frames: tuple[Frame, ...], block: Block) -> Sum:
         """How far held-out cells lie off, in standard deviations."""
@@ -294,7 +285,7 @@ class LatentModel(Estimator, Generic[P, R]):
             if b.mask is None:
                 return b.x
             rngs = [np.random.default_rng([seed, number, b.start + i]) for i in range(b.rows)]
-            drawn = self._cells_drawn(params, self._posterior(params, self.frame_.inward(b)), rngs)
+            drawn = self._drawn_given(params, self.frame_.inward(b), rngs)
             return np.where(b.mask, b.x, self.frame_.outward(drawn))
 
         return self._each(fill, X)

@@ -12,6 +12,7 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import BlockSurvey, columns, pairs
 from lowdim.maths.linalg import Array, Mask, largest
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, standardized, survey_table
+from lowdim.models.linear.linear_gaussian import axes_beyond
 from lowdim.models.mixed.column_kinds import (
     LEVELLED,
     ColumnLook,
@@ -242,7 +243,7 @@ def _first_loadings(correlation: Array | None, G: int, q: int, rng: np.random.Ge
         np.fill_diagonal(correlation, 1.0)
         values, vectors = largest(np.clip(correlation, -1.0, 1.0), q)
         rest = max((G - float(values.sum())) / max(G - q, 1), 0.05)
-        L = vectors * np.sqrt(np.maximum(values - rest, 0.01))
+        L = axes_beyond(values, vectors, rest)
     common = (L**2).sum(axis=1, keepdims=True)
     return L * np.sqrt(np.minimum(1.0, MOST_COMMON / np.maximum(common, 1e-12)))
 

@@ -183,6 +183,7 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
 
     # the steps, in the frame -----------------------------------------------------------------------
     def _stats(self, params: MixedParams, block: Block) -> MixedSums:
+        """The E-step: each row's posterior at the top of its bound, and the sums that the M-step needs."""
         sites, _ = sites_of(params.columns, block)
         return sums_of_rows(params, sites, beliefs_of_rows(params, sites), block.weight)
 
@@ -190,6 +191,7 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         return stats.bound - penalty(params)
 
     def _update(self, params: MixedParams, stats: MixedSums) -> MixedParams:
+        """The M-step, the prior of z let free and absorbed; axes stay as near the last as a turn can bring them."""
         step = updated(params, stats, self.noise == "one")
         if not params.W.shape[1]:
             return step
@@ -279,9 +281,8 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         for (j, _), low in zip(survey.columns.gaussian, params.on_bound, strict=True):
             if low and kinds[j] != "marker":
                 warn("LD204", column=source.columns[j], bound=LOWEST)
-        fitted = Fitted(
-            params, survey.frame, self._certified(fit, params), self._reported(params, survey.frame), fit.history
-        )
+        attributes = self._reported(params, survey.frame)
+        fitted = Fitted(params, survey.frame, self._certified(fit, params), attributes, fit.history)
         return fitted.restated(survey.log_stretch, passes)
 
     def _relevant(self, params: MixedParams, source: Source, run: Run) -> tuple[MixedParams, int]:

@@ -36,7 +36,7 @@ class CommonMap(NamedTuple):
 
     def transform(self, X: Any, *, run: Run | None = None) -> Array:
         """The places of other rows, gaps welcome, m numbers each."""
-        return np.asarray((local_numbers(self.model, X, run) - self.mean) @ self.L)
+        return (local_numbers(self.model, X, run) - self.mean) @ self.L
 
 
 def coordinate(model: Any, X: Any, n_components: int, n_neighbors: int) -> CommonMap:
@@ -67,25 +67,21 @@ def _from_neighbors(X: Array, Y: Array, k: int) -> Array:
     steps = X[found.row] - X[:, None, :]
     C = steps @ steps.transpose(0, 2, 1)
     size = np.trace(C, axis1=1, axis2=2)
-    C, ridge = (
-        C / np.where(size > TINY, size, 1.0)[:, None, None],
-        np.where(size > TINY, RIDGE, 1.0),
-    )  # copies: all alike
+    C = C / np.where(size > TINY, size, 1.0)[:, None, None]
+    ridge = np.where(size > TINY, RIDGE, 1.0)  # copies: all alike
     w = neighbor_weights(C, np.ones(C.shape[:2], dtype=bool), ridge)
-    return np.asarray((w[:, None, :] @ Y[found.row])[:, 0])
+    return (w[:, None, :] @ Y[found.row])[:, 0]
 
 
 def local_numbers(model: Any, X: Any, run: Run | None) -> Array:
     """r_k z_k and r_k of every part, n x K (q + 1)."""
 
     def numbers(block: Block) -> Array:
-        inward = model.frame_.inward(block)
+        inward, p = model.frame_.inward(block), model.params_
         mask: Mask | None = None if inward.mask is None or inward.mask.all() else inward.mask
-        inward, component, p = inward._replace(mask=mask), model._component(), model.params_
-        parts = [component.expect(part, inward, None) for part in p.components]
+        parts = model._parts().rows(p.components, inward._replace(mask=mask))
         shares, _ = responsibilities(p.log_weights, [part.log_density for part in parts], mask)
         ones = np.ones((block.rows, 1))
         return np.hstack([r[:, None] * np.hstack([z.mean, ones]) for r, z in zip(shares, parts, strict=True)])
 
-    rows: Array = model._each(numbers, X, run=run)
-    return rows
+    return model._each(numbers, X, run=run)

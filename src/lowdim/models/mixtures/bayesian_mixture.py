@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 from lowdim.engine.fit import STOPPED, Fit, em
 from lowdim.engine.fold import Run, one_blas_thread
-from lowdim.maths import bayesian_gaussian as vb
-from lowdim.maths.gaussian import Latent, Sums, sums
 from lowdim.maths.linalg import Array
-from lowdim.models.base.estimator import COUNT, WHOLE, Absent, Rule
-from lowdim.models.base.results import Cells, Certificate, Posterior, squared
+from lowdim.models.base.estimator import Absent
+from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, none_or, one_of, option
+from lowdim.models.base.results import Fitted
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.bayesian_pca import DEAD, BayesianPCAParams
-from lowdim.models.linear.parameters import check_q, decode_cells, draw_cells, draw_parameters
-from lowdim.models.mixtures.components import Component, LinearComponent
+from lowdim.models.linear.bayesian_pca import BayesianPCA, BayesianPCAParams
 from lowdim.models.mixtures.mixture import MixtureModel, MixtureParams, MixtureSums
+from lowdim.models.mixtures.parts import BayesianParts
 from lowdim.models.mixtures.starts import StartCovariance
-from lowdim.sources.source import Block, Header, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame
 
-MOST_AXES = 10  # of a part where the caller names no number; those that are not needed are switched off
 LEAST_ROWS = 1.0  # a part with less than one row is not fitted anew: the death test takes it away
-VAGUE = 1e-9  # prior precision of a mean, in units of the noise's: decides only where a part sees no cell of a column
 BOX = 6.0  # a mean lies within a box so many standard deviations of the table wide, its prior flat there
 LOG_NOISE_RANGE = float(np.log(np.log(1e10)))  # the prior of log tau is flat over so many powers of ten
 DIRICHLET = 1.0  # the prior of the weights is flat too
@@ -40,8 +37,7 @@ class BayesianMixtureParams(NamedTuple):
     components: tuple[Any, ...]
     moments: bool
     counts: Array  # K: q(pi) is Dirichlet with these
-    center: Array  # d: of the box in which means lie
-    side: Array  # d: lengths of the sides of that box
+    side: Array  # d: lengths of the sides of the box in which means lie
     inflation: float = 1.0  # what standard deviations of cells are multiplied by
 
     @property
@@ -74,113 +70,12 @@ def weight_terms(counts: Array) -> float:
     return float(prior + entropy + means + gammaln(K + 1.0))
 
 
-class BayesianPart(LinearComponent):
-    """A Bayesian PCA as a part of a mixture, or a Bayesian factor analysis where it is not isotropic.
-
-    A row counts by a bound of its log density.
-    """
-
-    def __init__(self, q: int | None, *, isotropic: bool) -> None:
-        super().__init__(MOST_AXES if q is None else q, isotropic=isotropic)
-        self.given = q
-
-    def check(self, d: int) -> None:
-        check_q(self.given or 0, d)
-
-    def uses_moments(self, gaps: bool, d: int) -> bool:
-        return False
-
-    def start(self, mu: Array, about: StartCovariance, low: Array, n: float) -> Any:
-        d, floor, total = len(mu), float(low[0]), float(about.variance.sum())
-        q = min(self.q, d - 1) if self.given is None else self.q
-        values, U = about.axes(np.ones(d), q) if q else (np.zeros(0), np.zeros((d, 0)))
-        # half the axes count as noise: too little noise at first and every axis looks alive
-        unexplained = (total - float(values[: d // 2].sum())) / max(d - min(q, d // 2), 1)
-        psi = max(unexplained, 1e-3 * total / d, floor)
-        W = U * np.sqrt(np.maximum(values - psi, 0.01 * psi))
-        V, spread = np.eye(q + 1)[None] * (psi / n), (W**2).mean(axis=0) + psi / n
-        if self.isotropic:
-            return BayesianPCAParams(W, mu, np.full(d, psi), np.eye(q), V, low, np.ones(d), spread, 0.5 * n * d, q)
-        each = np.maximum(psi * about.variance * (d / total) if total else np.full(d, psi), low)
-        V, shape = np.broadcast_to(V, (d, q + 1, q + 1)).copy(), np.full(d, 0.5 * n)
-        return BayesianPCAParams(W, mu, each, np.eye(q), V, low, np.ones(d), spread, shape, q)
-
-    def expect(self, p: Any, block: Block, patterns: None) -> Latent:
-        latent = vb.rows(block.x, block.mask, p.beliefs)
-        return latent._replace(log_density=vb.row_bounds(block.mask, p.beliefs, latent))
-
-    def sums(self, p: Any, block: Block, patterns: None, expected: Latent, moments: bool) -> Sums:
-        return sums(block.mask, block.weight, expected, p.W, p.psi)
-
-    def update(self, params: Sequence[Any], sums: Sequence[Any], skipped: Sequence[bool]) -> tuple[Any, ...]:
-        return tuple(
-            p if skip else p.believing(vb.update(s, p.beliefs, floor=self._floor(p), dead=DEAD, vague=VAGUE))
-            for p, s, skip in zip(params, sums, skipped, strict=True)
-        )
-
-    def _floor(self, p: Any) -> Any:
-        return float(p.low[0]) if self.isotropic else p.low
-
-    def finish(self, p: Any, s: Any) -> Any:
-        return p.turned()
-
-    # rows ----------------------------------------------------------------------------------------
-    def _posterior(self, p: Any, block: Block) -> Posterior:
-        latent = vb.rows(block.x, block.mask, p.beliefs)
-        packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
-        return Posterior(latent.mean, packed, latent.log_density)
-
-    def cells(self, p: Any, block: Block) -> Cells:
-        return decode_cells(p, self._posterior(p, block))
-
-    def draw(self, p: Any, block: Block, rng: list[np.random.Generator]) -> Array:
-        return draw_cells(p, self._posterior(p, block), rng)
-
-    def redraw(self, p: Any, rng: np.random.Generator) -> Any:
-        return draw_parameters(p._replace(V=np.broadcast_to(p.V, (len(p.W), *p.V.shape[1:]))), rng)
-
-    # reports -------------------------------------------------------------------------------------
-    def attributes(self, params: Sequence[Any], report: Array) -> dict[str, Any]:
-        """Axes one a row, those of the part with the fewest followed by zeros."""
-        most = max(p.W.shape[1] for p in params)
-        W = np.zeros((len(params), most, len(report)))
-        for k, p in enumerate(params):
-            W[k, : p.W.shape[1]] = (p.W * report[:, None]).T
-        psi = np.array([squared(p.psi, report) for p in params])
-        noise = psi[:, 0] if self.isotropic else psi
-        return {"components_": W, "n_axes_": np.array([p.W.shape[1] for p in params]), "noise_variance_": noise}
-
-
 class BayesianMixtureOfPPCA(MixtureModel):
     """A mixture of Bayesian PCAs: how many parts the table has, and how many axes each, by the evidence.
 
     p(x) = sum_k pi_k N(x | mu_k, W_k W_k' + I / tau_k), or with a noise of every column in place of I / tau_k. What is
     believed of pi, mu, W and tau is found by variational Bayes: axes that the rows of a part do not support are
     switched off, and parts are taken away as long as the evidence bound is higher without them. Gaps are welcome.
-
-    Parameters
-    ----------
-    n_clusters : int, default=6
-        The number of parts to begin with, more than there can be.
-    n_components : int or None, default=None
-        The number of axes each part begins with; None is one less than columns, at most 10.
-    noise : {"part", "column"}, default="part"
-        One noise variance for each part; or one for every column of each part: a mixture of factor analysers.
-    tol : float, default=1e-6
-        A fit ends when the bound can gain no more than this, in nats a row.
-    max_iter : int, default=1000
-        The most passes of one fit; each test of a simpler mixture is one.
-    n_init : int, default=10
-        Starts that are compared on a sample; the best goes on with all rows.
-    init : {"k-means++", "random"} or array of means, one row a part, default="k-means++"
-        Centres to start from.
-    reg_covar : float, default=1e-6
-        No noise variance falls below this share of the variances about the starting centres.
-    calibrate : bool, default=True
-        Of a table with gaps: fit first without 5 to 10 % of the seen cells, and scale intervals so that 90 % ones hold
-        90 % of these; the fit itself has all cells. False: one fit.
-    random_state : int, Generator, RandomState or None, default=0
-        The seed of the starts and of the cells held back; None is 0.
 
     Attributes
     ----------
@@ -223,78 +118,65 @@ class BayesianMixtureOfPPCA(MixtureModel):
         "sample_then_fit": "its scores include the parameters' doubt, which more rows lessen",
     }
     n_parameters_ = bic = aic = Absent("its parameters are believed, not counted", "objective_, the evidence bound")
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_clusters": COUNT,
-        "n_components": Rule(lambda v: v is None or WHOLE.holds(v), "None or a whole number >= 0"),
-        "noise": Rule(lambda v: v in ("part", "column"), "'part' or 'column'"),
-        **MixtureModel._rules,
-    }
 
-    def __init__(
-        self,
-        n_clusters: int = 6,
-        n_components: int | None = None,
-        *,
-        noise: str = "part",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        n_init: int = 10,
-        init: Any = "k-means++",
-        reg_covar: float = 1e-6,
-        calibrate: bool = True,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_components = n_components
-        self.noise = noise
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init = init
-        self.reg_covar = reg_covar
-        self.calibrate = calibrate
-        self.random_state = random_state
+    n_clusters: int = option(
+        default=6, rule=COUNT, words="The number of parts to begin with, more than there can be.", kw_only=False
+    )
+    n_components: int | None = option(
+        default=None,
+        rule=none_or(WHOLE),
+        words="The number of axes each part begins with; None is one less than columns, at most 10.",
+        kw_only=False,
+    )
+    noise: str = option(
+        default="part",
+        rule=one_of("part", "column"),
+        kind='{"part", "column"}',
+        words="One noise variance for each part; or one for every column of each part: a mixture of factor analysers.",
+    )
+    tol: float = option(
+        default=1e-6, rule=POSITIVE, words="A fit ends when the bound can gain no more than this, in nats a row."
+    )
+    max_iter: int = option(
+        default=1000, rule=COUNT, words="The most passes of one fit; each test of a simpler mixture is one."
+    )
 
-    def _component(self) -> BayesianPart:
-        q = None if self.n_components is None else int(self.n_components)
-        return BayesianPart(q, isotropic=self.noise == "part")
+    def _count(self) -> int:
+        return int(self.n_clusters)
+
+    def _parts(self) -> BayesianParts:
+        return BayesianParts(BayesianPCA(self.n_components), columns=self.noise == "column")
 
     # one pass --------------------------------------------------------------------------------------
-    def _stats(self, params: Any, block: Block) -> MixtureSums:
+    def _stats(self, params: Any, block: Block, labels: NDArray[np.int64] | None = None) -> MixtureSums:
         if block.mask is not None:  # a row without any cell says nothing of the parts
-            seen: Array = np.asarray(block.mask.any(axis=1), dtype=np.float64)
-            block = block._replace(weight=seen if block.weight is None else block.weight * seen)
-        return super()._stats(params, block)
+            block = block._replace(weight=block.times * block.mask.any(axis=1))
+        return super()._stats(params, block, labels)
 
     def _objective(self, params: Any, stats: MixtureSums) -> float:
-        prior = [params.log_volume + np.size(p.shape) * LOG_NOISE_RANGE for p in params.components]
-        parts = sum(vb.parameter_terms(p.beliefs) for p in params.components) - sum(prior)
-        return stats.log_density + float(parts) + weight_terms(params.counts)
+        """The bound: of the rows, of the parts within the range of their flat priors, and of the weights."""
+        prior = sum(params.log_volume + np.size(p.shape) * LOG_NOISE_RANGE for p in params.components)
+        return super()._objective(params, stats) - float(prior) + weight_terms(params.counts)
 
     def _update(self, params: Any, stats: MixtureSums) -> Any:
-        n = np.array([s.n for s in stats.components])
-        centred = [p._replace(mu=p.mu - params.center) for p in params.components]
-        parts = self._component().update(centred, stats.components, (n < LEAST_ROWS).tolist())
-        components = tuple(p._replace(mu=p.mu + params.center) for p in parts)
+        n = stats.shares
+        components = self._parts().update(params.components, stats.components, (n < LEAST_ROWS).tolist())
         return params.weighing(DIRICHLET + n)._replace(components=components)
 
     def _about(self, survey: TableSurvey, centers: Array, about: StartCovariance, low: Array) -> Any:
         p: MixtureParams = super()._about(survey, centers, about, low)
         sd = np.sqrt(np.maximum(survey.columns.variance, low))
         counts = np.full(len(centers), DIRICHLET + float(survey.columns.n) / len(centers))
-        start = BayesianMixtureParams(p.log_weights, p.components, False, counts, survey.columns.mean, BOX * sd)
-        return start.weighing(counts)
+        return BayesianMixtureParams(p.log_weights, p.components, False, counts, BOX * sd).weighing(counts)
 
     # fitting ---------------------------------------------------------------------------------------
-    def _one_fit(
-        self, survey: TableSurvey, component: Component, run: Run, source: Source, limit: int | None = None
-    ) -> Fit:
+    def _one_fit(self, survey: TableSurvey, run: Run, source: Source, limit: int | None = None) -> Fit[Any, Any]:
         """A start, and then as long as the bound is higher for it a fit with a part or an axis less."""
         with one_blas_thread():
-            params, passes = self._start(survey._replace(source=source), component, run)
+            params, passes = self._start(survey._replace(source=source), run)
         best = em(self, params, source, run, mix=False, limit=limit)
         passes += best.passes
-        simplify = partial(_simpler, self._component())
+        simplify = partial(_simpler, self._parts())
         trials = simplify(best.params) if best.converged else iter(())
         while (simpler := next(trials, None)) is not None:
             trial = em(self, simpler, source, run, mix=False, beat=best.objective)
@@ -306,32 +188,23 @@ class BayesianMixtureOfPPCA(MixtureModel):
                 best = best._replace(reason=trial.reason, converged=False)
                 break
         p = best.params
-        parts = tuple(_within_box(component.finish(part, None), p.side) for part in p.components)
+        parts = tuple(_within_box(part.turned(), p.side) for part in p.components)
         weights = np.log(p.counts / p.counts.sum())
         return best._replace(params=p._replace(components=parts, log_weights=weights), passes=passes)
 
     # what it says ----------------------------------------------------------------------------------
-    def _attributes(self, params: Any, frame: Frame, fit: Fit) -> dict[str, Any]:
-        return {
-            "weights_": np.exp(params.log_weights),
-            "means_": np.array([frame.outward(p.mu) for p in params.components]),
-            "n_clusters_": len(params.components),
-            "calibration_": params.inflation,
-            **self._component().attributes(params.components, frame.report),
-        }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        certificate = super()._certify(fit, frame, header)
+    def _reported(self, fit: Fit[Any, Any], frame: Frame) -> Fitted:
+        fitted = super()._reported(fit, frame)
         kept = f"{len(fit.params.components)} of {self.n_clusters} parts kept"
-        return certificate._replace(notes=(*certificate.notes, kept))
+        return fitted._replace(certificate=fitted.certificate._replace(notes=(*fitted.certificate.notes, kept)))
 
 
-def _simpler(part: BayesianPart, params: BayesianMixtureParams) -> Iterator[BayesianMixtureParams]:
+def _simpler(parts: BayesianParts, params: BayesianMixtureParams) -> Iterator[BayesianMixtureParams]:
     """Mixtures with two parts as one, the nearest first, with a part less, the lightest first, or with an axis less."""
-    K, parts = len(params.components), params.components
+    K, part = len(params.components), params.components
     pairs = [(i, j) for i in range(K) for j in range(i)]
-    for i, j in sorted(pairs, key=lambda pair: _apart(parts[pair[0]], parts[pair[1]])):
-        yield _merged(part, params, i, j)
+    for i, j in sorted(pairs, key=lambda pair: _apart(part[pair[0]], part[pair[1]])):
+        yield _merged(parts, params, i, j)
     for k in np.argsort(params.counts, kind="stable").tolist() if K > 1 else []:
         yield params.without_part(k)
     for k in range(K):
@@ -356,7 +229,7 @@ def _apart(p: BayesianPCAParams, other: BayesianPCAParams) -> float:
     return float(((p.mu - other.mu) ** 2).sum()) / size
 
 
-def _merged(part: BayesianPart, params: BayesianMixtureParams, i: int, j: int) -> BayesianMixtureParams:
+def _merged(parts: BayesianParts, params: BayesianMixtureParams, i: int, j: int) -> BayesianMixtureParams:
     """Parts i and j as one with their common covariance, all its axes alive again."""
     pair, counts = [params.components[i], params.components[j]], params.counts[[i, j]]
     n = counts - DIRICHLET
@@ -364,10 +237,10 @@ def _merged(part: BayesianPart, params: BayesianMixtureParams, i: int, j: int) -
     mean = share @ np.array([p.mu for p in pair])
     F = np.vstack([np.sqrt(s) * np.vstack([p.W.T, p.mu - mean]) for s, p in zip(share, pair, strict=True)])
     variance = (F * F).sum(axis=0) + share @ np.array([p.psi for p in pair])
-    one = part.start(mean, StartCovariance(variance, None, F), pair[0].low, float(max(n.sum(), LEAST_ROWS)))
+    one = parts.start(StartCovariance(variance, None, F), pair[0].low, float(max(n.sum(), LEAST_ROWS)))
     rest = params.without_part(j)
     at = i - (j < i)
     total = rest.counts.copy()
     total[at] = counts.sum() - DIRICHLET
-    parts = (*rest.components[:at], one, *rest.components[at + 1 :])
-    return rest.weighing(total)._replace(components=parts)
+    components = (*rest.components[:at], one._replace(mu=mean), *rest.components[at + 1 :])
+    return rest.weighing(total)._replace(components=components)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from lowdim.maths.gaps import fill_deviations, pattern_groups
+from lowdim.engine.statistics import Columns, Moments
+from lowdim.maths.gaps import given_seen, pattern_groups
 from lowdim.maths.kmeans import Labels, lloyd_steps, nearest_centers, plus_plus
-from lowdim.maths.linalg import Array, largest, svd
+from lowdim.maths.linalg import Array
+from lowdim.models.base.survey import TableSurvey
+from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
+from lowdim.sources.views import Frame
 
 LEAST_VARIANCE = 1e-12  # the least share of a column's variance that counts as spread about the starting centres
 LEAST_WHITE = 1e-10  # the least share of the largest variance that is made 1: below it lies rounding
 LLOYD_STEPS = 8  # rounds of K-means on the sample: EM does the rest
+WHITE_COLUMNS = 64  # columns up to which starts are also looked for among rows made white
+DIRECTION_EVERY = 4  # the first start takes the rows as they are, every fourth after it one direction alone
 
 
 class StartCovariance(NamedTuple):
@@ -23,16 +30,22 @@ class StartCovariance(NamedTuple):
     C: Array | None
     F: Array | None
 
-    def axes(self, sd: Array, q: int) -> tuple[Array, Array]:
-        """Its q leading eigenpairs in units of sd; where there are fewer, zeros."""
-        if self.C is not None:
-            return largest(self.C / np.outer(sd, sd), q)
-        assert self.F is not None
-        _, values, Vt = svd(self.F / sd)
-        k = min(q, len(values))
-        V = np.zeros((len(sd), q))
-        V[:, :k] = Vt[:k].T
-        return np.concatenate([values[:k] ** 2, np.zeros(q - k)]), V
+    def survey(self, sd: Array, n: float) -> TableSurvey:
+        """What a first pass would find of n rows about zero with this covariance, in units of sd."""
+        d, nothing = len(sd), np.zeros(len(sd))
+        columns = Columns(n, 0.0, np.full(d, n), nothing, n * self.variance / sd**2, nothing)
+        moments = None if self.C is None else Moments(n, nothing, self.C / np.outer(sd, sd))
+        rows = np.broadcast_to(0.0, (2 * d, d)) if self.F is None else self.F / sd * np.sqrt(len(self.F))
+        source = ArraySource(rows, columns=None, weight=np.full(len(rows), n / len(rows)))
+        return TableSurvey(Frame(nothing, np.ones(d), np.ones(d)), source, columns, moments, None)
+
+    def variance_bounds(self, unit: Array, unit_free: bool, share: float) -> Array:
+        """The least variance of each column: a share of those about the starting centres.
+
+        Not of the table's own: two clusters far apart, or one wild row, would set a bound above every true variance.
+        """
+        variance = np.maximum(self.variance, LEAST_VARIANCE * unit**2)
+        return share * (variance if unit_free else np.full(len(unit), float(variance.mean())))
 
 
 class WithinSums(NamedTuple):
@@ -52,34 +65,50 @@ class WithinSums(NamedTuple):
         return StartCovariance(np.diag(C).copy(), C, None)
 
 
-def start_labels(centers: Array, unit: Array, block: Block) -> Labels:
-    """The nearest centre of each row, columns measured in these units."""
-    labels: Labels = nearest_centers(block.x / unit, block.mask, centers[None] / unit)[0]
-    return labels
-
-
 def within_sums(centers: Array, unit: Array, block: Block, labels: Labels | None = None) -> WithinSums:
     """The squares of a block about its nearest centres, or about those that `labels` name."""
-    residual, seen, w = _residuals(centers, start_labels(centers, unit, block) if labels is None else labels, block)
-    return WithinSums(float(w.sum()), w @ seen, residual.T @ (residual * w[:, None]))
+    residual, w = _residuals(centers, unit, block, labels), block.times
+    return WithinSums(float(w.sum()), w @ block.seen, residual.T @ (residual * w[:, None]))
 
 
 def wide_covariance(centers: Array, unit: Array, block: Block) -> StartCovariance:
     """The pooled covariance of a few rows of many columns about their nearest centres."""
-    residual, seen, w = _residuals(centers, start_labels(centers, unit, block), block)
-    F = residual * np.sqrt(w[:, None] / np.maximum(w @ seen, 1e-12 * w.sum()))
+    residual, w = _residuals(centers, unit, block, None), block.times
+    F = residual * np.sqrt(w[:, None] / np.maximum(w @ block.seen, 1e-12 * w.sum()))
     return StartCovariance((F * F).sum(axis=0), None, F)
 
 
-def _residuals(centers: Array, labels: Labels, block: Block) -> tuple[Array, Array, Array]:
-    """Deviations of rows from their centres, which cells are seen, and the rows' weights."""
-    residual = block.x - centers[labels]
-    seen = np.ones_like(residual)
-    if block.mask is not None:
-        residual *= block.mask
-        seen = block.mask.astype(np.float64)
-    w = np.ones(block.rows) if block.weight is None else block.weight
-    return residual, seen, w
+def _residuals(centers: Array, unit: Array, block: Block, labels: Labels | None) -> Array:
+    """Deviations of rows from their centres, zero at gaps."""
+    residual = block.x - centers[start_labels(centers, unit, block) if labels is None else labels]
+    return residual if block.mask is None else residual * block.mask
+
+
+def start_labels(centers: Array, unit: Array, block: Block) -> Labels:
+    """The nearest centre of each row, columns measured in these units."""
+    return nearest_centers(block.x / unit, block.mask, centers[None] / unit)[0]
+
+
+# centres ------------------------------------------------------------------------------------------------
+def center_sets(
+    sample: Block, K: int, unit: Array, mean: Array, *, n_init: int, seed: int, far: bool, white: bool
+) -> Iterator[tuple[Array, Labels]]:
+    """Sets of K centres among the rows of a sample, each with the nearest of them for every row.
+
+    Most sets are chosen with the rows made `white`, since in their own units one long direction may hide the groups;
+    some by one direction alone, since many directions may hide it.
+    """
+    n_init = 1 if K == 1 else n_init
+    whitened = white_rows(sample, mean, unit) if n_init > 1 and len(mean) <= WHITE_COLUMNS else None
+    for i in range(n_init):
+        rng = np.random.default_rng([seed, i])
+        if whitened is not None and far and i and i % DIRECTION_EVERY == 0:
+            yield whitened.start_along(i // DIRECTION_EVERY - 1, K, unit, rng)
+        elif whitened is not None and white and i:
+            yield whitened.start(K, rng, far)
+        else:
+            centers = choose_centers(sample, K, unit, mean, rng, far)
+            yield centers, start_labels(centers, unit, sample)
 
 
 def choose_centers(block: Block, K: int, unit: Array, mean: Array, rng: np.random.Generator, far: bool) -> Array:
@@ -132,14 +161,5 @@ def white_rows(block: Block, mean: Array, unit: Array) -> WhiteRows:
     P = (U / root) @ U.T / unit[:, None]  # symmetric: no sign is open
     deviations = block.x - mean
     if block.mask is not None:
-        deviations = fill_deviations(deviations * block.mask, pattern_groups(block.mask), P @ P.T).deviations
+        deviations = given_seen(deviations * block.mask, pattern_groups(block.mask), P).deviations
     return WhiteRows(Block(deviations @ P, None, block.weight), mean, (U * root) @ U.T * unit)
-
-
-def variance_bounds(about: StartCovariance, unit: Array, unit_free: bool, share: float) -> Array:
-    """The least variance of each column: a share of those about the starting centres.
-
-    Not of the table's own: two clusters far apart, or one wild row, would set a bound above every true variance.
-    """
-    variance = np.maximum(about.variance, LEAST_VARIANCE * unit**2)
-    return share * (variance if unit_free else np.full(len(unit), float(variance.mean())))

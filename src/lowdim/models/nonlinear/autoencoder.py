@@ -17,13 +17,15 @@ from lowdim.engine.plan import Cost, walking
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.maths.optimise import climb, joined, minus, parted
-from lowdim.maths.seeds import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCODER_TRAINING
+from lowdim.maths.seeds import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCODER_TRAINING, normals
 from lowdim.models.base.calibration import row_hash
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, squared, standard
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, none_or, one_of, option, seed_of
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, squared, standard
+from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_for_fit
-from lowdim.models.linear.principal_axes import Spectrum, principal
+from lowdim.models.linear.principal_axes import Spectrum, certify_spectrum, principal
 from lowdim.models.nonlinear.mlp import (
     ACTIVATIONS,
     Adam,
@@ -37,7 +39,7 @@ from lowdim.models.nonlinear.mlp import (
     random_layers,
     unpack_layers,
 )
-from lowdim.sources.source import Block, Header, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error, warn
 
@@ -49,6 +51,7 @@ FOREVER = 10**9
 VARIATIONAL_BATCH = 32  # noise is drawn anew for each: frozen noise inflates the bound (docs/measurements.md)
 LEAST_GAIN = 1e-10  # of the variance: a step of L-BFGS that gains less is the last
 LOG_RANGE = 20.0  # logarithms of posterior variances stay within +- this
+EXPLAINED = "share of the variance explained"
 EARLY_STOP = "the held-out rows stopped improving"
 NO_AUTOENCODER_DENSITY = "an autoencoder without the variational form has no density"
 FOR_A_DENSITY = "variational=True (a lower bound), NonlinearFactorAnalysis, or compare reconstruct(X) with X"
@@ -98,11 +101,11 @@ class TrainingRows(NamedTuple):
     def errors(self, decoded: Array) -> Array:
         """Errors of the seen cells, weighted by column."""
         R = (decoded - self.S) * self.c
-        return R if self.seen is None else np.asarray(R * self.seen)
+        return R if self.seen is None else R * self.seen
 
     def n_seen(self, d: int) -> Array | int:
         """Seen cells of each row."""
-        return d if self.seen is None else np.asarray(self.seen.sum(axis=1))
+        return d if self.seen is None else self.seen.sum(axis=1)
 
 
 class VariationalVerb(Absent):
@@ -114,7 +117,7 @@ class VariationalVerb(Absent):
         return super().__get__(instance, owner)
 
 
-class Autoencoder(LatentModel):
+class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
     """An autoencoder: a network squeezes each row into a few numbers, another makes the row of them again.
 
     z = f(x),  x = g(z) + e,  f and g perceptrons with the same hidden layers (mirrored in g) that minimise the squared
@@ -124,27 +127,6 @@ class Autoencoder(LatentModel):
     form has z ~ N(0, I), f gives mean and variance, and the evidence bound is maximised: it can `sample`, and its
     `score_samples` is the bound of each row, a lower limit of its log density (by 16 draws, the same for every row).
     Gaps enter as column means and do not count in the loss.
-
-    Parameters
-    ----------
-    n_components : int, default 2
-        Numbers q that a row is squeezed into.
-    hidden : int or tuple of int, default 20
-        Units of the hidden layer, or of each, from the cells inwards; () for none.
-    activation : {"tanh", "sigmoid"}, default "tanh"
-        What hidden units are.
-    batch_size : int or None, default None
-        Rows of a step of Adam; None: L-BFGS on all rows (the variational form: Adam on 32).
-    learning_rate : float, default 1e-3
-        About how far Adam moves a weight in a step.
-    variational : bool, default False
-        The variational form.
-    standardize : bool, default False
-        Errors count in units of each column's spread.
-    max_iter : int, default 1000
-        Steps of L-BFGS, or epochs of Adam, at most.
-    random_state : int, Generator or None, default 0
-        Draws the first weights, batches and noise; None is 0.
 
     Attributes
     ----------
@@ -185,19 +167,6 @@ class Autoencoder(LatentModel):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "hidden": Rule(
-            lambda v: layer_sizes(v) is not None, "a whole number >= 1, a tuple of such numbers, or () for none"
-        ),
-        "activation": Rule(lambda v: v in ACTIVATIONS, "'tanh' or 'sigmoid'"),
-        "batch_size": Rule(lambda v: v is None or COUNT.holds(v), "None (L-BFGS on all rows), or a whole number >= 1"),
-        "learning_rate": POSITIVE,
-        "variational": TRUTH,
-        "standardize": TRUTH,
-        "max_iter": COUNT,
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
     n_parameters_ = bic = aic = Absent("it has no density, or in the variational form a bound", "DensityNetwork")
     score_samples = VariationalVerb(NO_AUTOENCODER_DENSITY, FOR_A_DENSITY)
     sample = VariationalVerb(NO_AUTOENCODER_DENSITY, "variational=True")
@@ -211,35 +180,36 @@ class Autoencoder(LatentModel):
         "impute_keeps_seen": "its cells have no spread",
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        hidden: int | tuple[int, ...] = 20,
-        activation: str = "tanh",
-        batch_size: int | None = None,
-        learning_rate: float = 1e-3,
-        variational: bool = False,
-        standardize: bool = False,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.hidden = hidden
-        self.activation = activation
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.variational = variational
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: int = option(default=2, rule=COUNT, words="Numbers q that a row is squeezed into.", kw_only=False)
+    hidden: int | tuple[int, ...] = option(
+        default=20,
+        rule=Rule(lambda v: layer_sizes(v) is not None, "a whole number >= 1, a tuple of such numbers, or () for none"),
+        words="Units of the hidden layer, or of each, from the cells inwards; () for none.",
+        kind="int or tuple of int",
+    )
+    activation: str = option(default="tanh", rule=one_of(*ACTIVATIONS), words="What hidden units are.")
+    batch_size: int | None = option(
+        default=None,
+        rule=none_or(COUNT, "L-BFGS on all rows"),
+        words="Rows of a step of Adam; None: L-BFGS on all rows (the variational form: Adam on 32).",
+    )
+    learning_rate: float = option(default=1e-3, rule=POSITIVE, words="About how far Adam moves a weight in a step.")
+    variational: bool = option(default=False, rule=TRUTH, words="The variational form.")
+    standardize: bool = option(default=False, rule=TRUTH, words="Errors count in units of each column's spread.")
+    max_iter: int = option(default=1000, rule=COUNT, words="Steps of L-BFGS, or epochs of Adam, at most.")
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator or None",
+        words="Draws the first weights, batches and noise; None is 0.",
+    )
 
     # fitting ------------------------------------------------------------------------------------------
     @property
     def _linear(self) -> bool:
         return len(layer_sizes(self.hidden)) == 0 and not self.variational
 
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+    def _fit(self, source: Source, run: Run) -> Fitted:
         wide = is_wide(source.n, source.d) or not self._linear
         survey = survey_for_fit(source, run, standardize=self.standardize, wide=wide, pairs_matter=False)
         most = min(source.n, source.d) if self._linear else source.d
@@ -247,12 +217,13 @@ class Autoencoder(LatentModel):
             why = f"the table has {source.n} rows and {source.d} columns"
             raise error("LD200", n_components=self.n_components, most=most, why=why)
         if self._linear and not survey.gaps:
-            return _linear_fit(principal(survey, self.n_components, run), survey.passes), survey.frame
+            return _linear_fit(principal(survey, self.n_components, run), survey)
         x, mask = gather(source)
         task = _training_rows(survey, x, mask)
         counts = task.w > 0.0
-        fit = self._train(survey, task.rows(counts), _held_out_rows(x[counts]), run)
-        return fit._replace(passes=fit.passes + survey.passes + 1), survey.frame
+        held = _held_out_rows(x[counts])
+        fit = self._train(survey, task.rows(counts), held, run)
+        return self._fitted(fit._replace(passes=fit.passes + survey.passes + 1), int(held.sum()), survey.frame)
 
     def _first_networks(self, d: int) -> EncoderDecoder:
         q, sizes = int(self.n_components), (d, *layer_sizes(self.hidden))
@@ -278,7 +249,6 @@ class Autoencoder(LatentModel):
         move = float(survey.frame.log_stretch(None)) - d * float(np.log(size)) if self.variational else 0.0  # a row's
         return fit._replace(
             params=self._params(nets.at(fit.params), survey, size, float(fit.params[-1])),
-            stats=int(held.sum()),
             converged=progress.reason in ("converged", EARLY_STOP),
             reason=progress.reason,
             remaining=0.0,
@@ -357,7 +327,7 @@ class Autoencoder(LatentModel):
 
     def _draw(self, params: AutoencoderParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
         q, d = posterior.mean.shape[1], len(params.mean)
-        normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
+        normal = normals(rng, q + d)
         cells = self._decode(params, posterior._replace(mean=posterior.mean + posterior.std * normal[:, :q]))
         return np.where(params.spread > 0, cells.mean + np.sqrt(cells.noise) * normal[:, q:], cells.mean)
 
@@ -372,31 +342,22 @@ class Autoencoder(LatentModel):
     # what a fit leaves ----------------------------------------------------------------------------------
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the mean squared error of the seen cells as `reconstruct` makes them; if variational, the bound."""
-        from lowdim.models.base.scores import minus_squared_error
-
         if self.variational is True:
             return super().score(X, y, sample_weight=sample_weight, run=run)
         check_is_fitted(self)
         return minus_squared_error(self, X, sample_weight)
 
-    def _attributes(self, params: AutoencoderParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        common = {"mean_": frame.outward(params.mean), "n_components_": params.decoder[0][0].shape[0]}
-        if isinstance(fit.stats, Spectrum):
-            return {**common, "components_": np.ascontiguousarray(params.decoder[0][0])}
-        if not self.variational:
-            return {**common, "held_out_": fit.stats}
-        noise = squared(np.array([params.psi * params.size**2]), float(frame.report[0]))
-        return {**common, "held_out_": fit.stats, "noise_variance_": float(noise[0])}
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        if isinstance(fit.stats, Spectrum):
-            s, name = fit.stats, "share of the variance explained"
-            accuracy = {"residual": s.residual, "orthogonality": s.orthogonality, "condition": s.condition}
-            return certify(fit._replace(converged=True), name, digits=s.digits, **accuracy)
-        name = "evidence bound a row" if self.variational else "share of the variance explained"
-        where = f" of {fit.stats} held-out rows" if fit.stats else ""
+    def _fitted(self, fit: Fit[AutoencoderParams, Any], held_out: int, frame: Frame) -> Fitted:
+        p = fit.params
+        name = "evidence bound a row" if self.variational else EXPLAINED
+        where = f" of {held_out} held-out rows" if held_out else ""
         notes = ("one of many local optima: another random_state may do better",)
-        return certify(fit, name + where, residual=0.0, digits=0.0, notes=notes)
+        certificate = certify(fit, name + where, residual=0.0, digits=0.0, notes=notes)
+        attributes = {"mean_": frame.outward(p.mean), "n_components_": p.decoder[0][0].shape[0], "held_out_": held_out}
+        if self.variational:
+            noise = squared(np.array([p.psi * p.size**2]), float(frame.report[0]))
+            attributes["noise_variance_"] = float(noise[0])
+        return Fitted(p, frame, certificate, attributes, fit.history)
 
     def _cost(self, n: int, d: int) -> Cost:
         if self._linear:
@@ -428,18 +389,20 @@ class _TrainingProgress:
         self.reason = self.reason or ("converged" if settled else "the weights were no longer finite")
 
 
-def _linear_fit(spectrum: Spectrum, passes: int) -> Fit:
-    """The linear autoencoder: PCA's axes (Baldi and Hornik)."""
+def _linear_fit(spectrum: Spectrum, survey: TableSurvey) -> Fitted:
+    """The linear autoencoder: PCA's axes are the best there are (Baldi and Hornik)."""
     V = spectrum.vectors
     d, q = V.shape
     encoder, decoder = ((V, np.zeros(q)),), ((np.ascontiguousarray(V.T), np.zeros(d)),)
     params = AutoencoderParams(spectrum.mean, encoder, decoder, np.ones(d), 1.0, 0.0)
     value = 1.0 - spectrum.tail / spectrum.total if spectrum.total > 0 else 1.0
-    return Fit(params, spectrum, value, (value,), spectrum.passes + passes, True, "closed form", spectrum.solver)
+    certificate = certify_spectrum(spectrum, value, EXPLAINED, spectrum.passes + survey.passes)
+    attributes = {"mean_": survey.frame.outward(params.mean), "n_components_": q, "components_": decoder[0][0]}
+    return Fitted(params, survey.frame, certificate, attributes, (value,))
 
 
 def _decode_places(params: AutoencoderParams, z: Array) -> Array:
-    return np.asarray(output(params.decoder, z, params.activation) * params.spread + params.mean)
+    return output(params.decoder, z, params.activation) * params.spread + params.mean
 
 
 def _with_bounds(params: AutoencoderParams, x: Array, mask: Mask | None, posterior: Posterior) -> Posterior:
@@ -472,7 +435,7 @@ def _training_rows(survey: TableSurvey, x: Array, mask: Mask | None) -> Training
 def _held_out_rows(x: Array) -> Mask:
     """About a tenth of the rows by a hash of their cells: not order, copies, weights or seeds change them."""
     keys = np.random.default_rng(AUTOENCODER_HELD_OUT).integers(2**63, size=(x.shape[1],), dtype=np.uint64)
-    held = np.asarray((row_hash(x, keys) >> np.uint64(40)) % np.uint64(HELD_OUT_PERIOD) == 0)
+    held = (row_hash(x, keys) >> np.uint64(40)) % np.uint64(HELD_OUT_PERIOD) == 0
     return held if LEAST_HELD_OUT <= held.sum() <= len(x) // 2 else np.zeros(len(x), dtype=bool)
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import STOPPED, Fit, Monitor, em
+from lowdim.engine.fit import STOPPED, Fit, Monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array
 from lowdim.maths.optimise import climb, minus
-from lowdim.maths.seeds import DENSITY_NETWORK_CUBE, DENSITY_NETWORK_EPOCH, DENSITY_NETWORK_START
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
-from lowdim.models.base.results import Cells, Certificate, Posterior, draw_labels, standard
+from lowdim.maths.seeds import DENSITY_NETWORK_CUBE, DENSITY_NETWORK_EPOCH, DENSITY_NETWORK_START, normals
+from lowdim.models.base.options import COUNT, Rule, none_or, one_of, option, seed_of
+from lowdim.models.base.results import Cells, Posterior, draw_labels, standard
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.nonlinear.density_network_em import (
     HIDDEN_PRIOR,
@@ -24,10 +25,19 @@ from lowdim.models.nonlinear.density_network_em import (
     HiddenLayers,
     best_output_layer,
     blend_sums,
+    hidden_slopes,
+    hidden_steps,
     in_few_columns,
     m_step_loss,
     profile_loss,
     squared_weights,
+)
+from lowdim.models.nonlinear.importance import (
+    ROWS_WITH_DRAWS,
+    STEPS_A_ROUND,
+    climb_by_draws,
+    draws_posterior,
+    low_discrepancy,
 )
 from lowdim.models.nonlinear.mlp import (
     ACTIVATIONS,
@@ -40,14 +50,17 @@ from lowdim.models.nonlinear.mlp import (
 )
 from lowdim.models.nonlinear.node_em import (
     NodeSums,
+    RBFBasis,
     evidence_precision,
+    latent_grid,
+    misfit,
     principal_start,
+    rbf_grid,
     regression_step,
+    weight_slopes,
 )
-from lowdim.models.nonlinear.node_model import WEIGHT_PRIOR, NodeModel
-from lowdim.models.nonlinear.rbf_grid import RBFBasis, latent_grid, rbf_grid
-from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Frame
+from lowdim.models.nonlinear.node_model import NodeModel
+from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
 
 INNER_STEPS = 10  # of the hidden layers in one M-step; each finds the best output layer for its own
@@ -66,41 +79,8 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
     x = g(z) + e,  z ~ N(0, I),  e ~ N(0, s2 I),  p(x) = 1/K sum_k N(x; g(z_k), s2 I) over K latent points z_k; g a
     perceptron or radial bells with a linear output, its output weights ~ N(0, v / weight_prior), v the mean variance
     of the columns. Generalised EM: shares of the points in each row, then L-BFGS on the hidden layers, the output layer
-    being the best there is at each of its steps (variable projection). Rows may have gaps and count by weights.
-
-    Parameters
-    ----------
-    n_components : int, default 2
-        Latent dimensions L.
-    n_samples : int, default 100
-        Latent points K.
-    sampling : {"draws", "grid", "importance"}, default "draws"
-        "draws": the points are drawn from the Gaussian once. "grid": they lie on a regular grid over [-1, 1]^L, and K
-        is a power of L; with `basis` this is the GTM. "importance": after EM with drawn points each row has K (10 or
-        more) draws made for it, from Gaussians at its modes and from the prior, and L-BFGS climbs the log density they
-        estimate, drawn anew every few steps; `score_samples` and `posterior` are by such draws too.
-    hidden : int or tuple of int, default 20
-        Units of the hidden layer, or of each.
-    activation : {"tanh", "sigmoid"}, default "tanh"
-        What hidden units are.
-    basis : int or None, default None
-        Radial bells a side (basis^L in all) in place of hidden layers.
-    basis_width : float, default 1.0
-        Standard deviation of a bell, in spacings of the bells.
-    weight_prior : float >= 0 or "auto", default 0.02
-        Precision of the output weights in units of 1 / v; "auto" re-estimates it by the evidence.
-    batch_size : int or None, default None
-        An M-step after every so many rows, on running statistics (stepwise EM); None: after all rows.
-    calibrate : bool, default True
-        Of a table with gaps: fit first without some seen cells, and scale intervals so that 90 % hold 90 % of these.
-    standardize : bool, default False
-        Work in units of each column's spread.
-    tol : float, default 1e-5
-        EM ends when the log posterior can gain no more than this, in nats a row.
-    max_iter : int, default 1000
-        Passes of EM, or steps of L-BFGS, at most.
-    random_state : int, Generator or None, default 0
-        Draws the points, the first weights and the cells held back; None is 0.
+    being the best there is at each of its steps (variable projection); after some passes L-BFGS climbs the log
+    posterior itself, by all weights at once. Rows may have gaps and count by weights.
 
     Attributes
     ----------
@@ -145,55 +125,38 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "n_samples": COUNT,
-        "sampling": Rule(lambda v: v in ("draws", "grid", "importance"), "'draws', 'grid' or 'importance'"),
-        "hidden": Rule(lambda v: len(layer_sizes(v)) > 0, "a whole number >= 1, or a tuple of such numbers"),
-        "activation": Rule(lambda v: v in ACTIVATIONS, "'tanh' or 'sigmoid'"),
-        "basis": Rule(lambda v: v is None or COUNT.holds(v), "None, or a whole number >= 1"),
-        "basis_width": POSITIVE,
-        "weight_prior": WEIGHT_PRIOR,
-        "batch_size": Rule(lambda v: v is None or COUNT.holds(v), "None, or a whole number >= 1"),
-        "calibrate": TRUTH,
-        "standardize": TRUTH,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_samples: int = 100,
-        sampling: str = "draws",
-        hidden: int | tuple[int, ...] = 20,
-        activation: str = "tanh",
-        basis: int | None = None,
-        basis_width: float = 1.0,
-        weight_prior: float | str = 0.02,
-        batch_size: int | None = None,
-        calibrate: bool = True,
-        standardize: bool = False,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.n_samples = n_samples
-        self.sampling = sampling
-        self.hidden = hidden
-        self.activation = activation
-        self.basis = basis
-        self.basis_width = basis_width
-        self.weight_prior = weight_prior
-        self.batch_size = batch_size
-        self.calibrate = calibrate
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_samples: int = option(default=100, rule=COUNT, words="Latent points K.")
+    sampling: str = option(
+        default="draws",
+        rule=one_of("draws", "grid", "importance"),
+        words='"draws": the points are drawn from the Gaussian once. "grid": they lie on a regular grid over '
+        '[-1, 1]^L, and K is a power of L; with `basis` this is the GTM. "importance": after EM with drawn points each '
+        "row has K (10 or more) draws made for it, from Gaussians at its modes and from the prior, and L-BFGS climbs "
+        "the log density they estimate, drawn anew every few steps; `score_samples` and `posterior` are by such draws "
+        "too.",
+    )
+    hidden: int | tuple[int, ...] = option(
+        default=20,
+        rule=Rule(lambda v: len(layer_sizes(v)) > 0, "a whole number >= 1, or a tuple of such numbers"),
+        words="Units of the hidden layer, or of each.",
+        kind="int or tuple of int",
+    )
+    activation: str = option(default="tanh", rule=one_of(*ACTIVATIONS), words="What hidden units are.")
+    basis: int | None = option(
+        default=None, rule=none_or(COUNT), words="Radial bells a side (basis^L in all) in place of hidden layers."
+    )
+    weight_prior: float | str = option(
+        default=0.02,
+        rule=NodeModel._options["weight_prior"].rule,
+        words='Precision of the output weights in units of 1 / v; "auto" re-estimates it by the evidence.',
+        kind='float >= 0 or "auto"',
+    )
+    batch_size: int | None = option(
+        default=None,
+        rule=none_or(COUNT),
+        words="An M-step after every so many rows, on running statistics (stepwise EM), until five epochs gained no "
+        "more than 0.001 nats a row, whatever `tol` is; None: after all rows.",
+    )
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -208,8 +171,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
     @property
     def _side(self) -> int:
         """Points a side of a grid."""
-        side: float = float(self.n_samples) ** (1.0 / int(self.n_components))
-        return round(side)
+        return round(float(self.n_samples) ** (1.0 / int(self.n_components)))
 
     # where it starts ------------------------------------------------------------------------------------
     def _start(self, survey: TableSurvey) -> DensityNetworkParams:
@@ -237,8 +199,6 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
 
     def _cube(self, K: int, dims: int, *stream: int) -> Array:
         """Points of a cube behind the draws of each row."""
-        from lowdim.models.nonlinear.importance import low_discrepancy
-
         return low_discrepancy(K, dims, np.random.default_rng([seed_of(self.random_state), *stream]))
 
     # maximisation ---------------------------------------------------------------------------------------
@@ -246,10 +206,11 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         return super()._objective(params, stats) - 0.5 * HIDDEN_PRIOR * squared_weights(params.layers)
 
     def _update(self, params: DensityNetworkParams, stats: NodeSums) -> DensityNetworkParams:
-        """The hidden layers, each step with the best output layer; then the noise. Bells need one regression."""
+        """The M-step: hidden layers, output layer, noise. Bells need one regression."""
         auto = self.weight_prior == "auto"
         if not params.layers:
             return regression_step(params, stats, auto)
+        # A few steps of the hidden layers, the output layer being the best for them at each (variable projection).
         few = in_few_columns(stats)
         peak = climb(
             minus(lambda v: profile_loss(unpack_layers(v, params.layers), params, few)),
@@ -263,8 +224,8 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         if -peak.value > m_step_loss(params.layers, params.W, params.nodes, params, stats):  # nothing but rounding
             layers = params.layers
             f = best_output_layer(layers, params, stats)._replace(W=params.W, Y=params.nodes)
-        squares = stats.xx - 2.0 * float((f.Y * stats.RX).sum()) + float((stats.G * f.Y**2).sum())
-        psi = max(squares / max(stats.cells, 1.0), params.low)
+        # The noise: the mean square of the cells about the latent points, by their shares.
+        psi = max((stats.xx + misfit(f.Y, stats)) / max(stats.cells, 1.0), params.low)
         prior = evidence_precision(f.A / psi, f.W, params) if auto else params.prior
         return params._replace(layers=layers, W=f.W, psi=psi, prior=prior)
 
@@ -275,27 +236,36 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         count = len(pack_layers(like.layers))
         return super()._unpack(vector[count:], like)._replace(layers=unpack_layers(vector[:count], like.layers))
 
-    def _em(
-        self,
-        start: DensityNetworkParams,
-        survey: TableSurvey,
-        run: Run,
-        source: Source | None = None,
-        limit: int | None = None,
-    ) -> Fit:
-        """Expectation-maximisation, whole or in batches; then with draws of each row, where these are asked for."""
-        source = survey.source if source is None else source
-        auto, most = self.weight_prior == "auto", int(self.max_iter if limit is None else limit)
-        if self.batch_size is not None:
-            fit = self._stepwise_em(start, source, run, most)
-        elif start.layers:
-            fit = em(self, start, source, run, mix=not auto, may_fall=auto, limit=most)
+    def _steps_from(
+        self, origin: DensityNetworkParams, stats: NodeSums
+    ) -> tuple[Callable[[Array], DensityNetworkParams], Callable[[DensityNetworkParams, NodeSums], Array]]:
+        """Steps of the hidden layers come first; with each the output layer follows as its regression would."""
+        of_output, output_slope = super()._steps_from(origin, stats)
+        if not origin.layers:
+            return of_output, output_slope
+        hidden, v = hidden_steps(origin, stats), pack_layers(origin.layers)
+
+        def place(u: Array) -> DensityNetworkParams:
+            step = hidden.root @ u[: len(v)]
+            params = of_output(u[len(v) :])
+            return params._replace(layers=unpack_layers(v + step, origin.layers), W=params.W + hidden.follow(step))
+
+        def slope(params: DensityNetworkParams, stats: NodeSums) -> Array:
+            by_hidden = hidden_slopes(params, stats) + hidden.follow_back(weight_slopes(params, stats))
+            return np.append(hidden.root.T @ by_hidden, output_slope(params, stats))
+
+        return place, slope
+
+    def _climbed(
+        self, start: DensityNetworkParams, source: Source, *, run: Run, limit: int | None = None
+    ) -> Fit[DensityNetworkParams, NodeSums]:
+        """EM and L-BFGS over all rows, or EM in batches; then with draws of each row, where these are asked for."""
+        if self.batch_size is None:
+            fit = super()._climbed(start, source, run=run, limit=limit)
         else:
-            fit = super()._em(start, survey, run, source, limit)
+            fit = self._stepwise_em(start, source, run, int(self.max_iter if limit is None else limit))
         if not len(start.cube) or limit is not None or fit.reason in STOPPED:
             return fit
-        from lowdim.models.nonlinear.importance import climb_by_draws
-
         return climb_by_draws(self, fit, source, run)
 
     # minibatches ----------------------------------------------------------------------------------------
@@ -330,9 +300,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         for start, tile in walk(_same_block, source, run):
             order = np.random.default_rng([seed, DENSITY_NETWORK_EPOCH, number, start]).permutation(tile.rows)
             for rows in (order[i : i + size] for i in range(0, len(order), size)):
-                mask = None if tile.mask is None else tile.mask[rows]
-                weight = None if tile.weight is None else tile.weight[rows]
-                batch = Block(tile.x[rows], mask, weight, start)
+                batch = tile.take(rows)
                 count += 1
                 if batch.size > 0.0:
                     running = blend_sums(running, self._stats(params, batch), source.total / batch.size, count)
@@ -341,11 +309,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
 
     # rows -----------------------------------------------------------------------------------------------
     def _posterior(self, params: DensityNetworkParams, block: Block) -> Any:
-        if not len(params.cube):
-            return super()._posterior(params, block)
-        from lowdim.models.nonlinear.importance import draws_posterior
-
-        return draws_posterior(params, block)
+        return draws_posterior(params, block) if len(params.cube) else super()._posterior(params, block)
 
     def _decode(self, params: DensityNetworkParams, posterior: Any) -> Cells:
         if not isinstance(posterior, DrawsPosterior):
@@ -357,10 +321,10 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         if not len(params.cube):
             return super()._draw(params, posterior, rng)
         L, d = params.grid.shape[1], params.W.shape[1]
-        z, noise = np.split(np.array([r.standard_normal(L + d) for r in rng]).reshape(-1, L + d), [L], axis=1)
+        z, noise = np.split(normals(rng, L + d), [L], axis=1)
         if not isinstance(posterior, Posterior):
             z = posterior.z[np.arange(len(rng)), draw_labels(posterior.share, rng)]
-        return np.asarray(params.basis.at(z) @ params.W + np.sqrt(params.psi) * noise)
+        return params.basis.at(z) @ params.W + np.sqrt(params.psi) * noise
 
     def _prior(self, params: DensityNetworkParams, n: int) -> Any:
         return standard(n, params.grid.shape[1]) if len(params.cube) else super()._prior(params, n)
@@ -397,23 +361,18 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         return self._pack(params).size - 1 - L * (L - 1) // 2
 
     # what a fit leaves ----------------------------------------------------------------------------------
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        certificate, p = super()._certify(fit, frame, header), fit.params
-        note = (
-            f"log densities are estimated by {len(p.cube)} draws of each row's own (score_error says how well)"
-            if len(p.cube)
-            else f"log densities are those under {len(p.grid)} points, not under the Gaussian"
-        )
-        return certificate._replace(notes=(*certificate.notes, note))
+    def _notes(self, params: DensityNetworkParams) -> tuple[str, ...]:
+        if not len(params.cube):
+            return (f"log densities are those under {len(params.grid)} points, not under the Gaussian",)
+        draws = f"{len(params.cube)} draws of each row's own"
+        return (f"log densities are estimated by {draws} (score_error says how well)",)
 
     def _cost(self, n: int, d: int) -> Cost:
-        from lowdim.models.nonlinear.importance import ROWS_WITH_DRAWS, STEPS_A_ROUND
-
         L, K = int(self.n_components), int(self.n_samples)
         H = 1 + (sum(layer_sizes(self.hidden)) if self.basis is None else int(self.basis) ** L)
         draws, most = self.sampling == "importance", int(self.max_iter)
         passes = most * (1 if self.batch_size is None else 2) + draws * 3 * (most + STEPS_A_ROUND)
-        more = 8 * K * H + draws * ROWS_WITH_DRAWS * K * (2 * d + 3 * H + 10 * L)
+        more = (8 + 2 * min(d, H) * (L + 1)) * K * H + draws * ROWS_WITH_DRAWS * K * (2 * d + 3 * H + 10 * L)
         return self._cost_of(n, d, K, H, passes=passes, more=more, fix="fewer samples, or fewer columns", usual=100)
 
 

@@ -19,12 +19,21 @@ from lowdim.models.nonlinear.mlp import (
     pack_layers,
     pack_weights,
 )
-from lowdim.models.nonlinear.node_em import NodeSums, least_squares, normal_matrices, solve_columns
-from lowdim.models.nonlinear.rbf_grid import RBFBasis
+from lowdim.models.nonlinear.node_em import (
+    NodeSums,
+    RBFBasis,
+    least_squares,
+    node_slopes,
+    normal_matrices,
+    solve_columns,
+    weight_root,
+)
 
 STRONG_RIDGE = 1e-10  # of the mean diagonal: with less, normal equations lose the digits that the hidden layers need
 LEAST_RIDGE = 1e-16  # of the same: nodes that hold no row would leave the output weights open
 HIDDEN_PRIOR = 1e-2  # precision of the hidden weights: keeps units from turning into steps
+DAMPING = 3e-2  # of each hidden weight's own curvature: what Gauss and Newton leave out of it
+LEAST_CURVATURE = 1e-12  # of the largest
 BATCH_DELAY, BATCH_DECAY = 2.0, 0.6  # a batch counts (t + 2)^-0.6 at step t (Liang and Klein, Online EM, 2009), but
 BATCH_SHARE = 2.0  # so many times its share of the rows at least: what is older than an epoch has no news
 
@@ -69,7 +78,7 @@ class DensityNetworkParams(NamedTuple):
     @property
     def nodes(self) -> Array:
         """Where the sample lies in the table's space, K x d."""
-        return np.asarray(self.basis.at(self.grid) @ self.W)
+        return self.basis.at(self.grid) @ self.W
 
 
 class DrawsPosterior(NamedTuple):
@@ -131,6 +140,56 @@ def profile_loss(layers: Layers, like: DensityNetworkParams, stats: NodeSums) ->
     dH = (dY @ f.W[:-1].T) * activation_slope(f.units, like.activation)
     gradient, _ = backward(layers, f.activations, dH, like.activation)
     return m_step_loss(layers, f.W, f.Y, like, stats), pack_layers(gradient) + hidden_shrinkage(layers)
+
+
+def hidden_slopes(params: DensityNetworkParams, stats: NodeSums) -> Array:
+    """The slope of the log posterior by the hidden layers, the output layer staying as it is."""
+    activations = forward(params.layers, params.grid, params.activation)
+    units = activate(activations[-1].copy(), params.activation)
+    dH = (node_slopes(params, stats) @ params.W[:-1].T) * activation_slope(units, params.activation)
+    by_layers, _ = backward(params.layers, activations, dH, params.activation)
+    return pack_layers(by_layers) - hidden_shrinkage(params.layers)
+
+
+class HiddenSteps(NamedTuple):
+    """Units of the hidden weights, and how the output layer follows a step of them."""
+
+    root: Array  # P x P, F with F F' their inverse curvature
+    along: Array  # r x (H + 1) x P, the output weights' answer in the axes
+    axes: Array  # d x r
+
+    def follow(self, step: Array) -> Array:
+        """The step of the output weights, (H + 1) x d."""
+        return -(self.along @ step).T @ self.axes.T
+
+    def follow_back(self, by_W: Array) -> Array:
+        """What the output weights' slope adds to that of the hidden ones."""
+        return -np.tensordot(self.along, (by_W @ self.axes).T, axes=((0, 1), (0, 1)))
+
+
+def hidden_steps(params: DensityNetworkParams, stats: NodeSums) -> HiddenSteps:
+    """Gauss and Newton's curvature of the hidden weights, the best output weights following (Schur's complement)."""
+    layers, activations = params.layers, forward(params.layers, params.grid, params.activation)
+    units = activate(activations[-1].copy(), params.activation)
+    axes, R = np.linalg.qr(params.W[:-1].T)  # nodes move within as many axes as there are units
+    slopes = activation_slope(units, params.activation)[:, None] * R  # K x r x H
+    parts = []  # slopes of the nodes by each layer's weights and biases, K x r x P
+    for k in range(len(layers) - 1, -1, -1):
+        by_W = activations[k][:, None, :, None] * slopes[:, :, None]
+        parts.append(np.concatenate([by_W.reshape(*slopes.shape[:2], -1), slopes], axis=2))
+        if k:
+            slopes = (slopes @ layers[k][0].T) * activation_slope(activations[k], params.activation)[:, None]
+    J = np.concatenate(parts[::-1], axis=2)
+    root = weight_root(params, stats)
+    GJ = (stats.G.mean(axis=1) / params.psi)[:, None, None] * J
+    B = np.hstack([units, np.ones((len(units), 1))]) @ root
+    C = np.tensordot(B, GJ, axes=((0,), (0,))).transpose(1, 0, 2)  # r x (H + 1) x P
+    H = np.tensordot(J, GJ, axes=((0, 1), (0, 1))) - np.tensordot(C, C, axes=((0, 1), (0, 1)))
+    shrunk = pack_weights(tuple((np.ones_like(W), b) for W, b in layers))
+    H[np.diag_indices(len(H))] += HIDDEN_PRIOR * shrunk
+    H[np.diag_indices(len(H))] *= 1.0 + DAMPING
+    values, U = np.linalg.eigh(H)
+    return HiddenSteps(U / np.sqrt(np.maximum(values, LEAST_CURVATURE * values[-1])), root @ C, axes)
 
 
 def in_few_columns(stats: NodeSums) -> NodeSums:

@@ -8,11 +8,17 @@ import numpy as np
 
 from lowdim.engine.plan import Cost
 from lowdim.maths.seeds import GTM_JITTER
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Rule, is_seed, seed_of
+from lowdim.models.base.options import COUNT, Rule, one_of, option, seed_of
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.nonlinear.node_em import GTMParams, NodeSums, principal_start, regression_step
-from lowdim.models.nonlinear.node_model import WEIGHT_PRIOR, NodeModel
-from lowdim.models.nonlinear.rbf_grid import latent_grid, rbf_grid
+from lowdim.models.nonlinear.node_em import (
+    GTMParams,
+    NodeSums,
+    latent_grid,
+    principal_start,
+    rbf_grid,
+    regression_step,
+)
+from lowdim.models.nonlinear.node_model import NodeModel
 from lowdim.text.messages import warn
 
 JITTER = 0.1  # of the columns' mean standard deviation, on every weight, with init="jitter"
@@ -25,33 +31,8 @@ class GTM(NodeModel[GTMParams]):
     x = W' phi(z) + e,  z one of the K nodes of a regular grid over [-1, 1]^L,  e ~ N(0, s2 I),  phi radial bells and
     a constant, the weights of the bells ~ N(0, v / weight_prior), v the mean variance of the columns. EM in closed
     form from the principal axes: responsibilities, then one regularised regression (one a column where cells are
-    missing). Rows may have gaps, come in blocks, and count by weights.
-
-    Parameters
-    ----------
-    n_components : {1, 2, 3}, default 2
-        Dimensions L of the map.
-    grid : int, default 20
-        Nodes a side; there are K = grid^L of them.
-    basis : int, default 6
-        Radial bells a side; there are M = basis^L of them.
-    basis_width : float, default 1.0
-        Standard deviation of a bell, in spacings of the bells.
-    weight_prior : float >= 0 or "auto", default 0.1
-        Precision of the weights in units of 1 / v: larger is smoother; "auto" re-estimates it by the evidence.
-    init : {"pca", "jitter"}, default "pca"
-        Start from the principal axes, or from these with noise on the weights, drawn by `random_state`.
-    calibrate : bool, default True
-        Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others),
-        and scale intervals so that 90 % ones hold 90 % of these; the last fit has all cells. False: one fit.
-    standardize : bool, default False
-        Work in units of each column's spread.
-    tol : float, default 1e-5
-        EM ends when the log posterior can gain no more than this, in nats a row.
-    max_iter : int, default 1000
-        Passes of EM at most.
-    random_state : int, Generator or None, default 0
-        Draws the jitter and which cells are held back; None is 0.
+    missing); after some passes L-BFGS climbs the same log posterior, whose slope the sums of EM hold. Rows may have
+    gaps, come in blocks, and count by weights.
 
     Attributes
     ----------
@@ -94,47 +75,17 @@ class GTM(NodeModel[GTMParams]):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"),
-        "grid": COUNT,
-        "basis": COUNT,
-        "basis_width": POSITIVE,
-        "weight_prior": WEIGHT_PRIOR,
-        "init": Rule(lambda v: v in ("pca", "jitter"), "'pca' or 'jitter'"),
-        "calibrate": TRUTH,
-        "standardize": TRUTH,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
+    n_components: int = option(
+        default=2, rule=Rule(lambda v: v in (1, 2, 3), "1, 2 or 3"), words="Dimensions L of the map.", kw_only=False
+    )
+    grid: int = option(default=20, rule=COUNT, words="Nodes a side; there are K = grid^L of them.")
+    basis: int = option(default=6, rule=COUNT, words="Radial bells a side; there are M = basis^L of them.")
+    init: str = option(
+        default="pca",
+        rule=one_of("pca", "jitter"),
+        words="Start from the principal axes, or from these with noise on the weights, drawn by `random_state`.",
+    )
     _restart: ClassVar[dict[str, Any]] = {"init": "jitter"}
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        grid: int = 20,
-        basis: int = 6,
-        basis_width: float = 1.0,
-        weight_prior: float | str = 0.1,
-        init: str = "pca",
-        calibrate: bool = True,
-        standardize: bool = False,
-        tol: float = 1e-5,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.grid = grid
-        self.basis = basis
-        self.basis_width = basis_width
-        self.weight_prior = weight_prior
-        self.init = init
-        self.calibrate = calibrate
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _start(self, survey: TableSurvey) -> GTMParams:
         """The principal axes as a flat sheet, as wide as the table is; its noise what the sheet leaves out."""
@@ -155,6 +106,7 @@ class GTM(NodeModel[GTMParams]):
         return GTMParams(nodes, bells.centres, bells.width, W, start.psi, start.prior, start.low)
 
     def _update(self, params: GTMParams, stats: NodeSums) -> GTMParams:
+        """The M-step: the weighted normal equations of the bells, then the noise."""
         return regression_step(params, stats, self.weight_prior == "auto")
 
     def _cost(self, n: int, d: int) -> Cost:

@@ -1,4 +1,4 @@
-"""Expectation and maximisation over a finite set of nodes: parameters, responsibilities, the regression, the start."""
+"""EM over a finite set of nodes: grids and bells, parameters, responsibilities, the regression, the start."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array, Mask, lower
+from lowdim.maths.pairs import squared_distances
+from lowdim.maths.scale import LARGEST
 from lowdim.models.base.results import Posterior
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.nonlinear.rbf_grid import BasisFunctions, RBFBasis
+from lowdim.models.linear.linear_gaussian import first_axes
 
 LOG_CLIP = -40.0  # logarithms of relative likelihoods below this are set to it: denormal numbers are 28 times slower
 LEAST_LIKELIHOOD = float(np.exp(LOG_CLIP))
@@ -20,9 +22,56 @@ NODE_NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
 PIVOT_RATIO = 1e-12  # smallest over largest pivot of a regression that may be solved by its normal equations
 SINGULAR_CUT = 1e-8  # of the largest singular value: what the same regression cannot tell from nothing
 LEAST_FLOOR = 1e-10 * float(np.finfo(float).tiny) ** 0.25  # of the noise, of a table without any spread
+LEAST_CURVATURE = 1e-12  # of the largest, along directions of the weights that no row and no prior holds
 AUTO_PRIOR = 0.1  # weight_prior="auto" begins here
 
 
+# functions of a latent place ---------------------------------------------------------------------------------
+class BasisFunctions(Protocol):
+    """M functions of a latent place, and a constant."""
+
+    def at(self, Z: Array) -> Array:
+        """Their values at points, n x (M + 1)."""
+
+    def slopes(self, Z: Array) -> Array:
+        """Their derivatives by each coordinate, n x (M + 1) x L."""
+
+
+class RBFBasis(NamedTuple):
+    """exp(-|z - c|^2 / (2 width^2)) for each centre, and a constant."""
+
+    centres: Array  # M x L
+    width: float
+
+    def at(self, Z: Array) -> Array:
+        """The functions at points, n x (M + 1)."""
+        bells = np.exp(squared_distances(Z, self.centres) * (-0.5 / self.width**2))
+        return np.hstack([bells, np.ones((len(Z), 1))])
+
+    def slopes(self, Z: Array) -> Array:
+        """Their derivatives by each coordinate, n x (M + 1) x L."""
+        bells = self.at(Z)[:, :-1]
+        offsets = (self.centres[None] - Z[:, None]) / self.width**2
+        return np.concatenate([bells[:, :, None] * offsets, np.zeros((len(Z), 1, Z.shape[1]))], axis=1)
+
+
+def latent_grid(per_side: int, L: int) -> Array:
+    """per_side^L points evenly spread over [-1, 1]^L, the last coordinate running fastest.
+
+    >>> latent_grid(3, 1).ravel().tolist()
+    [-1.0, 0.0, 1.0]
+    """
+    side = np.linspace(-1.0, 1.0, per_side) if per_side > 1 else np.zeros(1)
+    return np.stack(np.meshgrid(*[side] * L, indexing="ij"), axis=-1).reshape(-1, L)
+
+
+def rbf_grid(per_side: int, L: int, width: float, reach: float = 1.0) -> RBFBasis:
+    """per_side^L centres over [-reach, reach]^L; `width` in units of their spacing."""
+    spacing = 2.0 / (per_side - 1) if per_side > 1 else 2.0
+    return RBFBasis(latent_grid(per_side, L) * reach, width * spacing * reach)
+
+
+# parameters and statistics -----------------------------------------------------------------------------------
 class NodeParams(Protocol):
     """What parameters of a model over nodes have, in the frame's units: nodes at W'phi(grid), one noise variance."""
 
@@ -159,12 +208,14 @@ def exact_squared_distances(x: Array, seen: Array | None, Y: Array) -> Array:
 
 # maximisation -----------------------------------------------------------------------------------------------
 def regression_step(params: Params, stats: NodeSums, auto_prior: bool) -> Params:
-    """W by a regularised regression on the nodes with fixed basis functions, then the noise variance."""
+    """The M-step with fixed basis functions: the one of Bishop, Svensen and Williams (1998)."""
     Phi = params.basis.at(params.grid)
+    # The weighted normal equations: (Phi'G Phi + prior s2 I) W = Phi'R'X, the constant not shrunk.
     ridge = np.full(Phi.shape[1], params.psi * params.prior)
     ridge[-1] = 0.0
     A = normal_matrices(Phi, stats)
     W = solve_weights(Phi, stats, A, ridge, params.W)
+    # The noise: the mean square of the seen cells about the nodes, by the responsibilities.
     psi = max((stats.xx + misfit(Phi @ W, stats)) / max(stats.cells, 1.0), params.low)
     prior = evidence_precision(A / psi, W, params) if auto_prior else params.prior
     return params._replace(W=W, psi=psi, prior=prior)
@@ -227,6 +278,33 @@ def solve_columns(A: Array, B: Array) -> Array:
         return np.array(each).T
 
 
+def node_slopes(params: NodeParams, stats: NodeSums) -> Array:
+    """The slope of the log density by the nodes, K x d: what the rows pull each node towards, over s2."""
+    return (stats.RX - stats.G * params.nodes) / params.psi
+
+
+def weight_slopes(params: NodeParams, stats: NodeSums) -> Array:
+    """The slope of the log posterior by W; the constant has no prior."""
+    slopes = params.basis.at(params.grid).T @ node_slopes(params, stats)
+    slopes[:-1] -= params.prior * params.W[:-1]
+    return slopes
+
+
+def noise_slope(params: NodeParams, stats: NodeSums) -> float:
+    """The slope of the log density by log s2; none that would lead below the floor."""
+    slope = 0.5 * ((stats.xx + misfit(params.nodes, stats)) / params.psi - stats.cells)
+    return slope if params.psi > params.low else max(slope, 0.0)
+
+
+def weight_root(params: NodeParams, stats: NodeSums) -> Array:
+    """F with F F' the inverse curvature of the M-step's regression, the same for every column."""
+    Phi = params.basis.at(params.grid)
+    A = Phi.T @ (Phi * stats.G.mean(axis=1)[:, None]) / params.psi
+    A[np.diag_indices(len(A) - 1)] += params.prior
+    values, U = np.linalg.eigh(A)
+    return U / np.sqrt(np.maximum(values, LEAST_CURVATURE * values[-1]))
+
+
 def evidence_precision(A: Array, W: Array, params: NodeParams) -> float:
     """The prior's precision by the evidence: well determined weights over their squares.
 
@@ -257,8 +335,6 @@ def principal_start(
     The noise is what the axes leave out, at least the share `noise` of the mean variance and, of a grid with `steps`
     intervals a side, half the distance of neighbours squared. `ridge` regularises the regression on the axes.
     """
-    from lowdim.models.linear.parameters import first_axes
-
     (d, L), total = (survey.source.d, nodes.shape[1]), float(survey.columns.variance.sum())
     values, U = first_axes(survey, L)
     values, sd = np.maximum(values, 0.0), nodes.std(axis=0)
@@ -274,3 +350,22 @@ def principal_start(
     psi = max((total - float(values.sum())) / max(d - L, 1), (0.5 * neighbours) ** 2, noise * total / d, low)
     prior = (AUTO_PRIOR if weight_prior == "auto" else float(weight_prior)) * NODE_NOISE_FLOOR / low
     return NodeStart(np.asarray(W, dtype=np.float64), psi, prior, low)
+
+
+# how the map stretches ---------------------------------------------------------------------------------------
+def magnification(basis: BasisFunctions, W: Array, Z: Array, unit: float = 1.0) -> Array:
+    """sqrt det(J J') of x = unit W'phi(z) at each point: area in the table's space for area on the map."""
+    with np.errstate(over="ignore"):  # an area may leave double precision where lengths do not
+        return np.minimum((_singular_values(basis, W, Z) * unit).prod(axis=1), LARGEST)
+
+
+def stretch(basis: BasisFunctions, W: Array, Z: Array) -> Array:
+    """The largest over the smallest singular value of J at each point; 1 = the same every way."""
+    values = _singular_values(basis, W, Z)
+    top = np.where(values[:, 0] > 0.0, values[:, 0], 1.0)  # where all directions shrink to a point: none is stretched
+    return np.where(values[:, 0] > 0.0, 1.0 / np.maximum(values[:, -1] / top, 1e-12), 1.0)
+
+
+def _singular_values(basis: BasisFunctions, W: Array, Z: Array) -> Array:
+    """Singular values of J, n x L; squares of them would lose digits."""
+    return np.linalg.svd(np.einsum("nml,md->nld", basis.slopes(Z), W), compute_uv=False)

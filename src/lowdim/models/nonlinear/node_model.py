@@ -10,32 +10,42 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import LIMIT, Fit, em
-from lowdim.engine.fold import Run, walk
+from lowdim.engine.fit import LIMIT, Fit, Monitor, em
+from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.maths.linalg import Array
+from lowdim.maths.optimise import climb
+from lowdim.maths.seeds import normals
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits, inflation_note
-from lowdim.models.base.estimator import Rule, seed_of
+from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, draw_labels, em_digits, squared
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, option, seed_of
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, em_digits, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.nonlinear.node_em import (
     NODE_NOISE_FLOOR,
     NodePosterior,
     NodeSums,
     Params,
+    magnification,
     node_responsibilities,
+    noise_slope,
     relative_likelihoods,
+    stretch,
+    weight_root,
+    weight_slopes,
 )
-from lowdim.models.nonlinear.rbf_grid import magnification, stretch
-from lowdim.sources.source import Block, Header, Source, tile_rows
+from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
 TILE_OF_NODES = 128  # rows worked on at a time: their responsibilities stay in the cache (docs/measurements.md)
 ALONE_SHARE = 0.95  # a row is held by a single node where that has this share of it
-PLAIN_PASSES = 32  # before the first extrapolation: from far away it leaps into worse valleys
-WEIGHT_PRIOR = Rule(lambda v: v == "auto" or (not isinstance(v, str) and 0 <= v < np.inf), "a number >= 0, or 'auto'")
+PLAIN_PASSES = 32  # of EM before the climb: from far away longer steps leap into worse valleys
+ROUND_STEPS = 30  # of L-BFGS before its units are made anew
+LEAST_RATE, MOST_RATE = 0.5, 0.95  # bounds of a round's gain over that of the one before: 1 to 19 of the last foreseen
+FLOOR_GAIN = 1e-3  # nats a row of a round that ends a climb on the floor of the noise
+MEMORY_OF_STEPS = 50  # vectors as long as all weights that L-BFGS holds
 
 
 class LabelMap(NamedTuple):
@@ -47,7 +57,7 @@ class LabelMap(NamedTuple):
     likeliest: NDArray[Any]  # K
 
 
-class NodeModel(LatentModel, Generic[Params]):
+class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
     """A mixture of K equally likely nodes with one noise variance, the nodes at W'phi(z) for K latent places z.
 
     A model of this family says where it starts (`_start`), how the nodes move (`_update`) and what it costs.
@@ -59,12 +69,37 @@ class NodeModel(LatentModel, Generic[Params]):
         "score_is_objective": "the objective also has the weights' prior",
         "sample_then_fit": "its free parameters are not those of a Gaussian",
     }
-    n_components: int
-    weight_prior: float | str
-    calibrate: bool
-    standardize: bool
-    max_iter: int
-    random_state: Any
+    n_components: int = option(default=2, rule=COUNT, words="Latent dimensions L.", kw_only=False)
+    basis_width: float = option(
+        default=1.0, rule=POSITIVE, words="Standard deviation of a bell, in spacings of the bells."
+    )
+    weight_prior: float | str = option(
+        default=0.1,
+        rule=Rule(lambda v: v == "auto" or (not isinstance(v, str) and 0 <= v < np.inf), "a number >= 0, or 'auto'"),
+        words="Precision of the weights in units of 1 / v, v the mean variance of the columns: larger is smoother; "
+        '"auto" re-estimates it by the evidence.',
+        kind='float >= 0 or "auto"',
+    )
+    calibrate: bool = option(
+        default=True,
+        rule=TRUTH,
+        words="Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without "
+        "others), and scale intervals so that 90 % ones hold 90 % of these; the last fit has all cells.",
+    )
+    standardize: bool = option(default=False, rule=TRUTH, words="Work in units of each column's spread.")
+    tol: float = option(
+        default=1e-5,
+        rule=POSITIVE,
+        words="The climb ends when the log posterior can gain no more than this, in nats a row (on the floor of the "
+        "noise, of which LD470 warns, when a round of 30 steps gained no more than 0.001).",
+    )
+    max_iter: int = option(default=3000, rule=COUNT, words="Passes of EM and steps of L-BFGS at most.")
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator or None",
+        words="Draws the start and which cells are held back; None is 0.",
+    )
 
     def _start(self, survey: TableSurvey) -> Params:
         raise NotImplementedError
@@ -74,19 +109,20 @@ class NodeModel(LatentModel, Generic[Params]):
 
     # expectation ----------------------------------------------------------------------------------------
     def _stats(self, params: Params, block: Block) -> NodeSums:
+        """The E-step: responsibilities R of the nodes for the rows, and what the M-step needs of them."""
         Y = params.nodes
         K, d = Y.shape
-        sums = np.zeros((K, d + 1 if block.mask is None else 2 * d))  # RX and G
+        sums = np.zeros((K, d + 1 if block.mask is None else 2 * d))  # R'X beside G, the sums of R
         total, alone = 0.0, 0.0
         for piece in block.tiles(TILE_OF_NODES):
             E, likelihood, log_density = relative_likelihoods(piece.x, piece.mask, Y, params.psi)
-            w = np.ones(piece.rows) if piece.weight is None else piece.weight
+            w = piece.times
             total += float(w @ log_density)
             alone += float(w @ (likelihood < 1.0 / ALONE_SHARE))  # the nearest node has 1 / likelihood
             scale = (w / likelihood)[:, None]
-            seen = np.ones((piece.rows, sums.shape[1] - d)) if piece.mask is None else piece.mask
+            seen = np.ones((piece.rows, 1)) if piece.mask is None else piece.mask
             sums += E.T @ np.hstack([piece.x * scale, seen * scale])
-        w = np.ones(block.rows) if block.weight is None else block.weight
+        w = block.times
         count = d * block.size if block.mask is None else float(w @ block.mask.sum(axis=1))
         xx = float(w @ (block.x**2).sum(axis=1))
         return NodeSums(block.size, total, sums[:, d:], sums[:, :d], xx, count, alone)
@@ -104,36 +140,90 @@ class NodeModel(LatentModel, Generic[Params]):
         return like._replace(W=W, psi=psi)
 
     # fitting --------------------------------------------------------------------------------------------
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+    def _fit(self, source: Source, run: Run) -> Fitted:
         survey = survey_for_fit(source, run, standardize=self.standardize)
         if self.n_components > source.d:
             raise error("LD200", n_components=self.n_components, most=source.d, why=f"the table has {source.d} columns")
         start = self._start(survey)
-        fit = (self._calibrated if survey.gaps and self.calibrate else self._em)(start, survey, run)
+        if survey.gaps and self.calibrate:
+            # Fits without some cells show how wide intervals must be; the one with all cells goes on from the first.
+            first = held_out_fits(self, partial(self._climbed, start, run=run), survey, seed_of(self.random_state), run)
+            begin = first.fits[0].params if first.fits else start
+            fit = first.then(lambda most: self._climbed(begin, survey.source, run=run, limit=most))
+        else:
+            fit = self._climbed(start, survey.source, run=run)
         if fit.params.psi <= fit.params.low * (1 + 1e-9):
             warn("LD470", floor=fit.params.psi)
-        return fit.restated(survey.log_stretch, survey.passes + survey.gathered), survey.frame
+        return self._fitted(fit, survey.frame).restated(survey.log_stretch, survey.passes + survey.gathered)
 
-    def _em(
-        self, start: Params, survey: TableSurvey, run: Run, source: Source | None = None, limit: int | None = None
-    ) -> Fit:
-        """Plain steps first, then extrapolated ones; steps that re-estimate the prior are never extrapolated."""
-        source = survey.source if source is None else source
-        if self.weight_prior == "auto":
-            return em(self, start, source, run, mix=False, may_fall=True, limit=limit)
-        most = int(self.max_iter) if limit is None else limit
-        first = em(self, start, source, run, mix=False, limit=min(PLAIN_PASSES, most))
-        if first.reason != LIMIT or most <= PLAIN_PASSES:
+    def _climbed(self, start: Params, source: Source, *, run: Run, limit: int | None = None) -> Fit[Params, NodeSums]:
+        """Plain passes of EM, then L-BFGS on the log posterior itself; at most `limit` passes, or `max_iter`."""
+        most, auto = int(self.max_iter) if limit is None else limit, self.weight_prior == "auto"
+        first = em(self, start, source, run, mix=False, may_fall=auto, limit=min(PLAIN_PASSES, most))
+        # Small gains of a few plain passes say little: EM may be crossing a plateau. So the climb follows in any case.
+        if not (first.converged or first.reason == LIMIT) or len(first.history) >= most:
             return first
-        fit = em(self, first.params, source, run, limit=most - PLAIN_PASSES)
+        fit = self._raise(first, source, run, most - len(first.history) + 1)
         return fit._replace(history=first.history + fit.history[1:], passes=first.passes + fit.passes)
 
-    def _calibrated(self, start: Params, survey: TableSurvey, run: Run) -> Fit:
-        """Fits without some cells show how wide intervals must be; the one with all of them goes on from the first."""
-        refit = partial(self._em, start, survey, run)
-        first = held_out_fits(self, refit, survey, seed_of(self.random_state), run)
-        begin = first.fits[0].params if first.fits else start
-        return first.then(lambda most: self._em(begin, survey, run, limit=most))
+    def _raise(self, first: Fit[Params, NodeSums], source: Source, run: Run, most: int) -> Fit[Params, NodeSums]:
+        """Rounds of L-BFGS, each begun by a step of EM, until their gains say that no more than `tol` is left.
+
+        The gradient of the log posterior needs nothing but the sums of EM (Fisher's identity): it is that of the
+        expected complete log posterior. A single gain of EM or of its extrapolations may be small by chance, so
+        what is left is foreseen from whole rounds: their gains shrink by some rate, which sums up to the rest.
+        """
+        auto, goal = self.weight_prior == "auto", float(self.tol) * source.total
+        params, stats, value, passes = first.params, first.stats, first.objective, 0
+        last, remaining = np.inf, np.inf
+        with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, most, may_fall=auto) as watch:
+            watch.see(params, stats, value, True)
+            while not watch.reason and remaining > goal:
+                step = self._update(params, stats)  # re-estimates the prior, where that is asked for
+                passes += 1
+                moved = fold(partial(self._stats, step), source, run)
+                height = self._objective(step, moved)
+                if auto or height > value:
+                    params, stats = step, moved
+                    watch.see(params, stats, height, True)
+                ascent = _Round(self, params, stats, source, run, watch)
+                if not watch.reason:
+                    climb(
+                        ascent.value_and_slope, ascent.origin, ascent.see, max_iter=ROUND_STEPS + 1, tol=0.0, window=1
+                    )
+                top, params, stats = ascent.best
+                gain = abs(top - value)
+                rate = float(np.clip(gain / last, LEAST_RATE, MOST_RATE)) if last > 0.0 else LEAST_RATE
+                remaining, last, value, passes = gain * rate / (1.0 - rate), gain, top, passes + ascent.passes
+                # On its floor the density is as high as the floor is low, and only the priors are left to gain.
+                if params.psi <= params.low and gain <= FLOOR_GAIN * source.total:
+                    break
+        fit = watch.fit("EM, then L-BFGS")
+        return fit._replace(
+            passes=passes, remaining=remaining, converged=not watch.reason, reason=watch.reason or "converged"
+        )
+
+    def _steps_from(
+        self, origin: Params, stats: NodeSums
+    ) -> tuple[Callable[[Array], Params], Callable[[Params, NodeSums], Array]]:
+        """Parameters as a vector of steps from `origin`, and the slope of the log posterior by such steps.
+
+        A step of length one is about what the M-step would take: weights count in units of the root of their
+        inverse curvature there, Phi'G Phi / s2 + prior, and the logarithm of s2 in units of its own.
+        """
+        root, unit, size = weight_root(origin, stats), 1.0 / np.sqrt(0.5 * max(stats.cells, 1.0)), origin.W.size
+
+        def place(u: Array) -> Params:
+            W = origin.W + root @ u[:size].reshape(origin.W.shape)
+            with np.errstate(over="ignore"):
+                psi = max(float(origin.psi * np.exp(unit * u[size])), origin.low)
+            return origin._replace(W=W, psi=psi)
+
+        def slope(params: Params, stats: NodeSums) -> Array:
+            by_W = root.T @ weight_slopes(params, stats)
+            return np.append(by_W.ravel(), unit * noise_slope(params, stats))
+
+        return place, slope
 
     # rows -----------------------------------------------------------------------------------------------
     def _posterior(self, params: Params, block: Block) -> Any:
@@ -154,10 +244,8 @@ class NodeModel(LatentModel, Generic[Params]):
 
     def _draw(self, params: Params, posterior: Any, rng: list[np.random.Generator]) -> Array:
         """A node, and noise."""
-        d = params.W.shape[1]
         label = draw_labels(posterior.share, rng)
-        normal = np.array([r.standard_normal(d) for r in rng]).reshape(len(rng), d)
-        return np.asarray(params.nodes[label] + np.sqrt(params.psi) * normal)
+        return params.nodes[label] + np.sqrt(params.psi) * normals(rng, params.W.shape[1])
 
     def _redraw(self, params: Params, rng: np.random.Generator) -> Params:
         return params
@@ -273,14 +361,13 @@ class NodeModel(LatentModel, Generic[Params]):
     def _over_map(self, f: Callable[[Array], Array], Z: Any) -> Array:
         """A function of places, or of the nodes' own."""
         grid = self.params_.grid
-        values: Array = f(grid) if Z is None else self._of_places(f, Z, grid.shape[1])
-        return values
+        return f(grid) if Z is None else self._of_places(f, Z, grid.shape[1])
 
     def _reported_weights(self) -> tuple[Array, float]:
         """The weights in the units the table is reported in, but for a factor that may be huge or tiny."""
         check_is_fitted(self)
         unit = float(self.frame_.report.max())
-        return np.asarray(self.params_.W * (self.frame_.report / unit)), unit
+        return self.params_.W * (self.frame_.report / unit), unit
 
     @property
     def n_parameters_(self) -> int:
@@ -293,36 +380,71 @@ class NodeModel(LatentModel, Generic[Params]):
         return min(self._pack(params).size - 1, params.nodes.size)
 
     # what a fit leaves ----------------------------------------------------------------------------------
-    def _attributes(self, params: Params, frame: Frame, fit: Fit) -> dict[str, Any]:
-        noise = squared(np.array([params.psi]), float(frame.report[0]))
-        return {
-            "nodes_": frame.outward(params.nodes),
-            "grid_": params.grid,
-            "noise_variance_": float(noise[0]),
-            "weight_prior_": params.prior * params.low / NODE_NOISE_FLOOR,
-            "calibration_": params.inflation,
-            "alone_": fit.stats.alone / max(fit.stats.n, 1.0),
-            "n_components_": params.grid.shape[1],
-        }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        p, alone = fit.params, fit.stats.alone / max(fit.stats.n, 1.0)
-        bounded = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-9) else ()
+    def _fitted(self, fit: Fit[Params, NodeSums], frame: Frame) -> Fitted:
+        p, n = fit.params, fit.stats.n
+        alone = fit.stats.alone / max(n, 1.0)
         notes = [f"{alone:.0%} of the rows lie on one of the {len(p.grid)} nodes alone"]
-        if len(p.grid) > fit.stats.n:
-            notes.append(f"fewer rows ({fit.stats.n:g}) than nodes: those without lie where bells and prior put them")
-        notes.append(inflation_note(p.inflation))
-        digits = em_digits(fit.remaining, fit.stats.n)
-        return certify(fit, self._objective_name, digits=digits, boundary=bounded, notes=tuple(notes))
+        if len(p.grid) > n:
+            notes.append(f"fewer rows ({n:g}) than nodes: those without lie where bells and prior put them")
+        certificate = certify(
+            fit,
+            self._objective_name,
+            digits=em_digits(fit.remaining, n),
+            boundary=("noise_variance_",) if p.psi <= p.low * (1 + 1e-9) else (),
+            notes=(*notes, inflation_note(p.inflation), *self._notes(p)),
+        )
+        attributes = {
+            "nodes_": frame.outward(p.nodes),
+            "grid_": p.grid,
+            "noise_variance_": float(squared(np.array([p.psi]), float(frame.report[0]))[0]),
+            "weight_prior_": p.prior * p.low / NODE_NOISE_FLOOR,
+            "calibration_": p.inflation,
+            "alone_": alone,
+            "n_components_": p.grid.shape[1],
+        }
+        return Fitted(p, frame, certificate, attributes, fit.history)
+
+    def _notes(self, params: Params) -> tuple[str, ...]:
+        """What a certificate says beside."""
+        return ()
 
     def _cost_of(self, n: int, d: int, K: int, M: int, *, passes: int, more: int, fix: str, usual: int) -> Cost:
         """A fit of K nodes and M functions with so many passes a fit; `more` numbers worked on beside those of EM."""
         passes = 6 + MOST_ROUNDS + (1 + MOST_ROUNDS) * passes  # with gaps so many fits
         tile, node = min(tile_rows(d), n), 2 * K * d
         work = 4 * tile * d + 4 * TILE_OF_NODES * K + 2 * node + more
-        peak = walking(n, d, work, node) + 8 * (2 * d * M * M + 2 * node)
+        peak = walking(n, d, work, node) + 8 * (2 * d * M * M + 2 * node + MEMORY_OF_STEPS * M * d)
         axes = 8 * (3 * d * d if d <= n else 4 * n * d + 4 * n * n)
         return Cost(passes, 8 * n * d * passes, peak + kept_blocks(n, d) + axes, fix, min(usual, int(self.max_iter)))
+
+
+class _Round:
+    """The log posterior as a function of steps from where a round begins; the best parameters seen, and the passes."""
+
+    def __init__(
+        self, model: NodeModel[Any], params: Any, stats: NodeSums, source: Source, run: Run, watch: Monitor
+    ) -> None:
+        self.model, self.source, self.run, self.watch = model, source, run, watch
+        self.place, self.slope = model._steps_from(params, stats)
+        self.origin, self.passes = np.zeros(model._pack(params).size), 0
+        self.last = params, stats
+        self.best = model._objective(params, stats), params, stats
+
+    def value_and_slope(self, u: Array) -> tuple[float, Array]:
+        if u.any():
+            params = self.place(u)
+            self.last = params, fold(partial(self.model._stats, params), self.source, self.run)
+            self.passes += 1
+        value = self.model._objective(*self.last)
+        if value > self.best[0]:
+            self.best = value, *self.last
+        return value, self.slope(*self.last)
+
+    def see(self, u: Array, value: float) -> bool:
+        """Tell the monitor of a step, which ends at the last place asked for; True stops the climb."""
+        if u.any():
+            self.watch.see(*self.last, value, True)
+        return bool(self.watch.reason)
 
 
 def encode_labels(labels: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:

@@ -14,12 +14,22 @@ from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import EPS, Array, Mask, lower
 from lowdim.maths.optimise import Peak, climb, joined, minus, parted
-from lowdim.maths.seeds import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK
-from lowdim.models.base.calibration import held_out_rounds, inflation_from_errors, inflation_note, without_held_cells
-from lowdim.models.base.estimator import COUNT, POSITIVE, SEED_WORDS, TRUTH, Absent, Rule, is_seed, seed_of
+from lowdim.maths.seeds import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK, normals
+from lowdim.models.base.calibration import (
+    HeldOutCells,
+    held_out_rounds,
+    inflation_from_counts,
+    inflation_note,
+    split_frames,
+    without_held_cells,
+)
+from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared, standard
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, one_of, option, seed_of
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, em_digits, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
+from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.models.nonlinear.gtm import GTM
 from lowdim.models.nonlinear.mlp import (
     ACTIVATIONS,
     Layers,
@@ -44,8 +54,8 @@ from lowdim.models.nonlinear.nonlinear_fa_bound import (
     regression_loss,
     search_places,
 )
-from lowdim.sources.source import Block, Header, Source
-from lowdim.sources.views import Frame, gather
+from lowdim.sources.source import Block, Source
+from lowdim.sources.views import gather
 from lowdim.text.messages import LowdimWarning, error, warn
 
 START_GRID = {1: 40, 2: 15, 3: 7}  # nodes a side of the GTM it starts from
@@ -78,7 +88,7 @@ class NonlinearFAParams(NamedTuple):
         return Network(self.layers, self.activation)
 
 
-class NonlinearFactorAnalysis(LatentModel):
+class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, Posterior]):
     """Nonlinear factor analysis: factors z through a perceptron, a Gaussian posterior for each row.
 
     x = g(z) + e,  z ~ N(0, I),  e ~ N(0, s2 I),  q(z | x) = N(m, diag(s^2)) with an m and s of each row's own. The
@@ -87,30 +97,6 @@ class NonlinearFactorAnalysis(LatentModel):
     stay the same would be learnt by heart, and inflate it. `score_samples` is the bound of each row, a lower limit of
     its log density. Rows may have gaps and count by weights; of tables with gaps a few seen cells are held back at
     first, to see how wide the intervals of fills must be.
-
-    Parameters
-    ----------
-    n_components : {1, 2, 3, 4, 5}, default 2
-        Factors q. Each multiplies the points of an expectation, and so the time, by three.
-    hidden : int or tuple of int, default 30
-        Units of the hidden layer, or of each.
-    activation : {"tanh", "sigmoid"}, default "tanh"
-        What hidden units are.
-    weight_prior : float >= 0, default 0.01
-        Precision of the weights; cells are in units of the columns' mean spread. Too small for a table, the network
-        bends between the points of an expectation: `fresh_bound_` then falls behind `objective_`.
-    amortized : bool, default False
-        True: a second perceptron of the same layers gives m and s from a row's cells (and which are missing), and is
-        learnt with the rest: faster for complete rows. False: each row finds its m and s by a search, as rows with gaps
-        do in any case (an encoder fills new rows twice as badly at 30 % gaps).
-    standardize : bool, default False
-        Work in units of each column's spread.
-    tol : float, default 1e-2
-        The climb ends when 20 steps gained less than this in all, in nats a row.
-    max_iter : int, default 2000
-        Steps of L-BFGS at most.
-    random_state : int, Generator or None, default 0
-        Draws the first weights and the cells held back; None is 0.
 
     Attributes
     ----------
@@ -156,47 +142,53 @@ class NonlinearFactorAnalysis(LatentModel):
         "its log density is a lower bound, no likelihood", "objective_, the evidence bound"
     )
     _objective_name: ClassVar[str] = "evidence bound"
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": Rule(lambda v: v in SEARCH_SIDE, "1, 2, 3, 4 or 5"),
-        "hidden": Rule(lambda v: len(layer_sizes(v)) > 0, "a whole number >= 1, or a tuple of such numbers"),
-        "activation": Rule(lambda v: v in ACTIVATIONS, "'tanh' or 'sigmoid'"),
-        "weight_prior": Rule(lambda v: not isinstance(v, str) and 0 <= v < np.inf, "a number >= 0"),
-        "amortized": TRUTH,
-        "standardize": TRUTH,
-        "tol": POSITIVE,
-        "max_iter": COUNT,
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
     _laws_broken: ClassVar[dict[str, str]] = {
         "sample_then_fit": "its free parameters are not those of a Gaussian",
         "mask_of_ones_is_no_mask": "a row's search may end a rounding error elsewhere",
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        hidden: int | tuple[int, ...] = 30,
-        activation: str = "tanh",
-        weight_prior: float = 1e-2,
-        amortized: bool = False,
-        standardize: bool = False,
-        tol: float = 1e-2,
-        max_iter: int = 2000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.hidden = hidden
-        self.activation = activation
-        self.weight_prior = weight_prior
-        self.amortized = amortized
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: int = option(
+        default=2,
+        rule=Rule(lambda v: v in SEARCH_SIDE, "1, 2, 3, 4 or 5"),
+        words="Factors q. Each multiplies the points of an expectation, and so the time, by three.",
+        kw_only=False,
+    )
+    hidden: int | tuple[int, ...] = option(
+        default=30,
+        rule=Rule(lambda v: len(layer_sizes(v)) > 0, "a whole number >= 1, or a tuple of such numbers"),
+        words="Units of the hidden layer, or of each.",
+        kind="int or tuple of int",
+    )
+    activation: str = option(default="tanh", rule=one_of(*ACTIVATIONS), words="What hidden units are.")
+    weight_prior: float = option(
+        default=1e-2,
+        rule=Rule(lambda v: not isinstance(v, str) and 0 <= v < np.inf, "a number >= 0"),
+        words="Precision of the weights; cells are in units of the columns' mean spread. Too small for a table, the "
+        "network bends between the points of an expectation: `fresh_bound_` then falls behind `objective_`.",
+    )
+    amortized: bool = option(
+        default=False,
+        rule=TRUTH,
+        words="True: a second perceptron of the same layers gives m and s from a row's cells (and which are missing), "
+        "and is learnt with the rest: faster for complete rows. False: each row finds its m and s by a search, as rows "
+        "with gaps do in any case (an encoder fills new rows twice as badly at 30 % gaps).",
+    )
+    standardize: bool = option(default=False, rule=TRUTH, words="Work in units of each column's spread.")
+    tol: float = option(
+        default=1e-2,
+        rule=POSITIVE,
+        words="The climb ends when 20 steps gained less than this in all, in nats a row.",
+    )
+    max_iter: int = option(default=2000, rule=COUNT, words="Steps of L-BFGS at most.")
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator or None",
+        words="Draws the first weights and the cells held back; None is 0.",
+    )
 
     # fitting ------------------------------------------------------------------------------------------
-    def _fit(self, source: Source, run: Run) -> tuple[Fit, Frame]:
+    def _fit(self, source: Source, run: Run) -> Fitted:
         survey = survey_for_fit(source, run, standardize=self.standardize)
         if self.n_components > source.d:
             raise error("LD200", n_components=self.n_components, most=source.d, why=f"the table has {source.d} columns")
@@ -210,13 +202,35 @@ class NonlinearFactorAnalysis(LatentModel):
         bounds = fold(partial(self._bound_sums, params, seed_of(self.random_state)), survey.source, run).value
         stretch = survey.log_stretch
         history = tuple(v + stretch - float(survey.columns.seen.sum()) * np.log(size) for v in fit.history)
-        return fit._replace(
+        fit = fit._replace(
             params=params,
-            stats=float(bounds[1]) + stretch,
             objective=float(bounds[0]) + stretch,
             history=history,
             passes=fit.passes + survey.passes + before + 2,
-        ), survey.frame
+        )
+        return self._fitted(fit, float(bounds[1]) + stretch, survey)
+
+    def _fitted(self, fit: Fit[NonlinearFAParams, Any], fresh: float, survey: TableSurvey) -> Fitted:
+        """What the fit leaves, given the bound on fresh draws."""
+        p, frame, n = fit.params, survey.frame, survey.source.n
+        note = f"on fresh samples the bound is {fresh:.6g}"
+        if fit.objective - fresh > OVERSTATED * n:
+            note += ", far lower: the network bends too sharply for three points an axis; raise weight_prior"
+        certificate = certify(
+            fit,
+            self._objective_name,
+            digits=em_digits(fit.remaining, n),
+            boundary=("noise_variance_",) if p.psi <= p.low * (1 + 1e-6) else (),
+            notes=(note, inflation_note(p.inflation)),
+        )
+        attributes = {
+            "mean_": frame.outward(p.mean),
+            "noise_variance_": float(squared(np.array([p.psi * p.size**2]), float(frame.report[0]))[0]),
+            "fresh_bound_": fresh,
+            "calibration_": p.inflation,
+            "n_components_": p.net.inputs,
+        }
+        return Fitted(p, frame, certificate, attributes, fit.history)
 
     def _bound_sums(self, params: NonlinearFAParams, seed: int, block: Block) -> Sum:
         """The bound of the rows placed anew, and the same on fresh draws."""
@@ -228,7 +242,7 @@ class NonlinearFactorAnalysis(LatentModel):
         fresh = np.concatenate(
             [bounds_by_points(params.net, params.psi, rows.part(p), theta[p], u[p], share) for p in pieces(block.rows)]
         )
-        w = np.ones(block.rows) if block.weight is None else block.weight
+        w = block.times
         units = rows.counts * np.log(params.size)
         return Sum(np.array([w @ (bound - units), w @ (fresh - units)]))
 
@@ -236,8 +250,11 @@ class NonlinearFactorAnalysis(LatentModel):
         """The table as it is, or with gaps without the cells held back: neither start nor climb may have seen them."""
         if not survey.gaps:
             return survey.source
-        held = held_out_rounds(survey.columns.seen, seed_of(self.random_state))[0]
-        return without_held_cells(survey.source, held)
+        return without_held_cells(survey.source, self._held_out(survey))
+
+    def _held_out(self, survey: TableSurvey) -> HeldOutCells:
+        """The cells that the first climb does not see: one set, since a climb is long."""
+        return held_out_rounds(survey.columns.seen, seed_of(self.random_state))[0]
 
     def _first_places(self, source: Source, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
         """Where a GTM puts the rows, and how surely, in units of their spread; and the passes that took.
@@ -256,10 +273,7 @@ class NonlinearFactorAnalysis(LatentModel):
         s = np.clip(posterior.std / spread, LEAST_PLACE_SD, 1.0)
         return (posterior.mean - middle) / spread, s, int(start.n_iter_) + 1
 
-    def _start_model(self) -> Any:
-        from lowdim.models.linear.ppca import ProbabilisticPCA
-        from lowdim.models.nonlinear.gtm import GTM
-
+    def _start_model(self) -> ProbabilisticPCA | GTM:
         q, most = int(self.n_components), min(START_PASSES, int(self.max_iter))
         if q not in START_GRID:
             return ProbabilisticPCA(q, tol=1e-4, max_iter=most)
@@ -280,8 +294,10 @@ class NonlinearFactorAnalysis(LatentModel):
         if rows.mask is not None and fewer.mask is not None:
             v = self._raise_bound("held back", without, v, run, lambda v, value: watch.interrupted).x
             if not watch.interrupted:
-                inflation = inflation_from_errors(_held_out_errors(without, v, rows.x, rows.mask & ~fewer.mask))
-
+                learnt = _params(without, v)._replace(mean=survey.columns.mean, size=size)
+                raw, frames = split_frames(survey.source)
+                counts = fold(partial(self._held_out_counts, learnt, self._held_out(survey), frames), raw, run)
+                inflation = inflation_from_counts(counts.value)
         peak = self._raise_bound("bound", problem, v, run, partial(notify_monitor, watch))
         reason = watch.reason if peak.reason == "stopped" else peak.reason
         fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortized else "rows") + " together")
@@ -379,9 +395,9 @@ class NonlinearFactorAnalysis(LatentModel):
 
     def _draw(self, params: NonlinearFAParams, posterior: Posterior, rng: list[np.random.Generator]) -> Array:
         q, d = posterior.mean.shape[1], len(params.mean)
-        normal = np.array([r.standard_normal(q + d) for r in rng]).reshape(len(rng), q + d)
+        normal = normals(rng, q + d)
         Y = params.net.output(posterior.mean + posterior.std * normal[:, :q])
-        return np.asarray((Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean)
+        return (Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean
 
     def _redraw(self, params: NonlinearFAParams, rng: np.random.Generator) -> NonlinearFAParams:
         return params
@@ -392,24 +408,6 @@ class NonlinearFactorAnalysis(LatentModel):
     def _axes(self, params: NonlinearFAParams) -> Array:
         return np.eye(params.net.inputs)
 
-    # what a fit leaves ----------------------------------------------------------------------------------
-    def _attributes(self, params: NonlinearFAParams, frame: Frame, fit: Fit) -> dict[str, Any]:
-        noise = squared(np.array([params.psi * params.size**2]), float(frame.report[0]))
-        return {
-            "mean_": frame.outward(params.mean),
-            "noise_variance_": float(noise[0]),
-            "fresh_bound_": fit.stats,
-            "calibration_": params.inflation,
-            "n_components_": params.net.inputs,
-        }
-
-    def _certify(self, fit: Fit, frame: Frame, header: Header) -> Certificate:
-        p = fit.params
-        bounded = ("noise_variance_",) if p.psi <= p.low * (1 + 1e-6) else ()
-        notes = (_fresh_note(fit, header.n), inflation_note(p.inflation))
-        digits = em_digits(fit.remaining, header.n)
-        return certify(fit, self._objective_name, digits=digits, boundary=bounded, notes=notes)
-
     def _cost(self, n: int, d: int) -> Cost:
         q, sizes, points = int(self.n_components), layer_sizes(self.hidden), 3 ** int(self.n_components)
         H = sum(sizes)
@@ -419,14 +417,6 @@ class NonlinearFactorAnalysis(LatentModel):
         peak = 8 * (13 * n * d + 45 * (4 * n * q + weights) + work) + 8 * 3 * d * d  # of a table with gaps
         passes = 170 + int(self.max_iter)
         return Cost(passes, 8 * n * d * passes, peak, "a sample of rows, or fewer columns", min(500, passes))
-
-
-def _fresh_note(fit: Fit, n: int) -> str:
-    """The bound on fresh draws, and what it means where it falls behind."""
-    note = f"on fresh samples the bound is {fit.stats:.6g}"
-    if fit.objective - fit.stats <= OVERSTATED * n:
-        return note
-    return f"{note}, far lower: the network bends too sharply for three points an axis; raise weight_prior"
 
 
 def _random_network(sizes: tuple[int, ...], gain: float, activation: str, rng: np.random.Generator) -> Network:
@@ -486,13 +476,6 @@ def _cells(params: NonlinearFAParams, posterior: Posterior) -> Cells:
         var[p] = np.einsum("j,njd->nd", share, (Y - mean[p, None]) ** 2)
     unit = params.size**2
     return Cells(mean * params.size + params.mean, var * unit, np.full_like(mean, params.psi * unit))
-
-
-def _held_out_errors(problem: NonlinearFABound, v: Array, x: Array, held: Mask) -> Array:
-    """How many standard deviations held-back cells lie off their fills, the rows placed as new ones are."""
-    params = _params(problem, v)
-    cells = _cells(params, _gaussian(*_row_posteriors(params, problem.rows)))
-    return np.asarray(np.abs(x - cells.mean)[held] / np.sqrt((cells.var + cells.noise)[held]))
 
 
 def _gaussian(theta: Array, log_density: Array) -> Posterior:

@@ -21,7 +21,7 @@ from lowdim.models.nonlinear.mlp import (
     pack_weights,
     unpack_layers,
 )
-from lowdim.models.nonlinear.rbf_grid import latent_grid
+from lowdim.models.nonlinear.node_em import latent_grid
 
 HERMITE_POINTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0])  # of Gauss-Hermite's rule: exact to the fifth power
 HERMITE_SHARES = np.array([1.0, 4.0, 1.0]) / 6.0

@@ -335,22 +335,12 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         """What the shared positions say of the cells: not a fill, which also looks at the cell's own view."""
         return self.frame_.outward(self._decode(self.params_, self._latent(block)).mean)
 
-    def _impute_draw(self, X: Any, number: int, seed: int) -> Array:
-        params = self._redraw(self.params_, np.random.default_rng([seed, number]))
+    def _drawn_given(self, params: CCAParams, block: Block, rng: list[np.random.Generator]) -> Array:
         whole = whitening(params.covariance)
-        half = half_root(whole.C)
-
-        def fill(b: Block) -> Array:
-            if b.mask is None:
-                return b.x
-            inner = self.frame_.inward(b)
-            rng = [np.random.default_rng([seed, number, b.start + i]) for i in range(b.rows)]
-            drawn = normals(rng, len(half)) @ half.T
-            for at, given in given_in_pieces(deviations(params.mu, inner), inner.mask, whole):
-                drawn[at] = given.drawn(whole.P, drawn[at])
-            return np.where(b.mask, b.x, self.frame_.outward(params.mu + drawn))
-
-        return self._each(fill, X)
+        drawn = normals(rng, len(params.mu)) @ half_root(whole.C).T
+        for at, given in given_in_pieces(deviations(params.mu, block), block.mask, whole):
+            drawn[at] = given.drawn(whole.P, drawn[at])
+        return params.mu + drawn
 
     # verbs ---------------------------------------------------------------------------------------
     @property
@@ -379,11 +369,9 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
 
     def _y_arranged(self, source: Source) -> Source:
         chosen = chosen_by_name(source, getattr(self, "y_feature_names_in_", ()))
-        if chosen is not None:
-            return chosen
-        if source.d != self.n_y_features_in_:
+        if chosen is None and source.d != self.n_y_features_in_:
             raise error("LD220", got=source.d, want=self.n_y_features_in_, model="the second view of CCA", missing="")
-        return source
+        return chosen or source
 
     def _as_given(self, cells: Array) -> Any:
         """Cells of both views as they were fitted: two tables, or one."""

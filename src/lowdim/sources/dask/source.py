@@ -146,16 +146,16 @@ class DaskSource(Source):
         return [ready.get(self.keys[i], self.keys[i]) for i in wanted]
 
     def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
-        """About k rows: the first of up to 16 chunks, or rows of them drawn by `rng`."""
+        """About k rows: the first of up to 16 chunks; those drawn by `rng` are the same as of any other source."""
+        if rng is not None:
+            return super().sample(k, rng)
         full = [i for i in range(len(self.keys)) if self.size(i)]
         chunks = [
             full[(j * len(full)) // min(len(full), CHUNKS_SAMPLED)] for j in range(min(len(full), CHUNKS_SAMPLED))
         ]
         each, rows = -(-k // max(len(chunks), 1)), [np.zeros(0, dtype=np.intp)]
         for i in chunks:
-            many = min(each, self.size(i))
-            within = np.arange(many) if rng is None else np.sort(rng.choice(self.size(i), many, replace=False))
-            rows.append(within + self.ends[i] - self.size(i))
+            rows.append(np.arange(min(each, self.size(i))) + self.ends[i] - self.size(i))
         return self.block_of(np.concatenate(rows), 0)
 
     def executor(self) -> Any:
@@ -185,7 +185,7 @@ def open_dask(X: Any, where: dict[str, Any]) -> DaskSource:
             raise error("LD100", shape=X.shape)
         if len(X.chunks[1]) > 1:
             raise error("LD107", count=len(X.chunks[1]))
-        check_real(np.empty((0, X.shape[1]), dtype=X.dtype), None)
+        check_real(np.empty((0, X.shape[1]), dtype=X.dtype))
         optimized = optimize(X)[0]
         keys, lengths, d = [row[0] for row in X.__dask_keys__()], list(X.chunks[0]), int(X.shape[1])
     elif type(X).__name__ in ("DataFrame", "Series", "Index"):
@@ -256,7 +256,7 @@ def chunk_cells(chunk: Any, size: int, d: int, columns: tuple[str, ...], first: 
 def _numbers(values: NDArray[Any], columns: tuple[str, ...], first: int) -> Array:
     if values.dtype.kind == "O" and values.size:
         return np.column_stack([objects_as_numbers(values[:, j], name, first) for j, name in enumerate(columns)])
-    return np.ascontiguousarray(check_real(values, None), dtype=np.float64)
+    return np.ascontiguousarray(check_real(values), dtype=np.float64)
 
 
 def cut_out(chunk: Any, begin: int, end: int) -> Any:

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
+from lowdim.sources.arrays import check_kind
 from lowdim.sources.files.base import PIECES, WIDEST_FILE, Affordable, FileSource, damaged, row_words, runs_of
 from lowdim.sources.files.sinks import ZARR_MARKS, import_zarr
 from lowdim.sources.source import Rows
@@ -78,16 +79,6 @@ def read_whole(path: Path, affordable: Affordable) -> NDArray[Any]:
     array = load_npy(path)
     affordable(array.size, 1, "")
     return np.array(array)
-
-
-def check_kind(shape: tuple[int, ...], kind: Any) -> None:
-    """Two dimensions of real numbers, or the error that says what else it is."""
-    if len(shape) != 2:
-        raise error("LD100", shape=shape)
-    if kind.kind == "c":
-        raise error("LD102", column="the array")
-    if kind.kind not in "biuf":
-        raise error("LD104", column="c1", type=str(kind)[:60], python="")
 
 
 class Bands:
