@@ -46,6 +46,7 @@ def section(name: str) -> str:
     """The text of one section, measured now."""
     import bayesian
     import factor
+    import kmeans
     import pca
     import ppca
     import quick
@@ -59,6 +60,7 @@ def section(name: str) -> str:
         "gaps": ppca.gaps,
         "passes": ppca.passes,
         "factor": factor.ml,
+        "kmeans": kmeans.starts,
         "heywood": factor.near_heywood,
         "oil": ppca.oil_map,
         "transform": stream.transform,
@@ -71,7 +73,7 @@ def section(name: str) -> str:
 
 
 CASES = ("tall", "wide", "large", "sparse", "gaps", "passes", "factor", "heywood", "oil", "transform")
-CASES += ("text", "prompt", "bayesian", "intervals")
+CASES += ("text", "prompt", "bayesian", "intervals", "kmeans")
 
 
 def measure(name: str) -> dict[str, Any]:
@@ -154,8 +156,6 @@ def notes(rows: dict[str, Any]) -> str:
 
 
 WHY = {
-    "kmeans-20k-1": "passes in which few rows need new distances take 0.8 to 0.95 of the peer's time, those in which "
-    "most do 1.7 times",
     "pca-1": "1.26 on 2026-11-15 (below)",
     "kmeans-20k-2": "so short a pass is walked on one thread: two would wait for each other longer than they work",
     "ica": "0.96 to 1.04 from run to run: the iteration is scikit-learn's own",

@@ -120,6 +120,32 @@ def kmeans(threads: int, n: int, d: int, K: int) -> Measured:
     return Measured(ours, peer, runs[f"ours {MANY}"].rounds, note)
 
 
+def kmeans_fit(threads: int, n: int, d: int, K: int, seeds: int, rounds: int) -> Measured:
+    """A whole fit with one start, its own: the mean over seeds of the best turn of each."""
+    from clock import contest
+    from peers import quiet
+    from sklearn.cluster import KMeans
+
+    import lowdim
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((K, d))[rng.integers(0, K, n)] + rng.standard_normal((n, d))
+    spent: dict[str, list[float]] = {"ours": [], "peer": []}
+    inertia: dict[str, list[float]] = {"ours": [], "peer": []}
+    for seed in range(seeds):
+        how = {"n_init": 1, "random_state": seed}
+        made = {
+            "ours": quiet(partial(lowdim.KMeans(K, **how).fit, X, run=serial(threads))),
+            "peer": quiet(partial(KMeans(K, **how).fit, X)),
+        }
+        for who, run in contest(made, threads, rounds).items():
+            spent[who].append(run.cpu if threads == 1 else run.seconds)
+            inertia[who].append(run.answer.inertia_)
+    ratios = [f(inertia["ours"]) / f(inertia["peer"]) for f in (np.median, np.mean)]
+    note = f"{seeds} seeds; median inertia {ratios[0]:.4f} of the peer's, mean inertia {ratios[1]:.4f}"
+    return Measured(float(np.mean(spent["ours"])), float(np.mean(spent["peer"])), rounds, note)
+
+
 # maps ------------------------------------------------------------------------------------------------------------
 def roll(n: int = 2000, seed: int = 0) -> np.ndarray:
     """n rows of a swiss roll with a little noise."""
@@ -236,7 +262,13 @@ def ratings(threads: int) -> Measured:
 DATA = Path(os.environ.get("LOWDIM_DATA", ROOT.parent / "shared" / "data"))
 SKLEARN, ROLL, MARKS = "scikit-learn", "2,000 x 3", partial(isomap, landmarks=100)
 SMALL, LARGE = partial(kmeans, n=20_000, d=20, K=10), partial(kmeans, n=100_000, d=50, K=50)
+SMALL_FIT = partial(kmeans_fit, n=20_000, d=20, K=10, seeds=20, rounds=5)
+LARGE_FIT = partial(kmeans_fit, n=100_000, d=50, K=50, seeds=5, rounds=2)
 ROWS = {
+    "kmeans-fit-20k-1": Row("K-means, a fit with one start", "20,000 x 20, K 10", 1, SKLEARN, 1.0, SMALL_FIT),
+    "kmeans-fit-20k-2": Row("K-means, a fit with one start", "20,000 x 20, K 10", 2, SKLEARN, 1.0, SMALL_FIT),
+    "kmeans-fit-100k-1": Row("K-means, a fit with one start", "100,000 x 50, K 50", 1, SKLEARN, 1.0, LARGE_FIT),
+    "kmeans-fit-100k-2": Row("K-means, a fit with one start", "100,000 x 50, K 50", 2, SKLEARN, 1.0, LARGE_FIT),
     "kmeans-20k-1": Row("K-means, an iteration", "20,000 x 20, K 10", 1, SKLEARN, 1.0, SMALL),
     "kmeans-20k-2": Row("K-means, an iteration", "20,000 x 20, K 10", 2, SKLEARN, 1.0, SMALL),
     "kmeans-100k-1": Row("K-means, an iteration", "100,000 x 50, K 50", 1, SKLEARN, 1.0, LARGE),

@@ -36,10 +36,6 @@ from lowdim.models.linear.ppca import ProbabilisticPCA as ProbabilisticPCA
 from lowdim.models.linear.robust_ppca import RobustPPCA as RobustPPCA
 from lowdim.models.linear.whitening import total_least_squares as total_least_squares
 from lowdim.models.linear.whitening import whiten as whiten
-from lowdim.models.matrices import procrustes as procrustes
-from lowdim.models.matrices import rotate as rotate
-from lowdim.models.matrices import to_similarities as to_similarities
-from lowdim.models.matrices import to_squared_distances as to_squared_distances
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis as MixedFactorAnalysis
 from lowdim.models.mixtures.bayesian_mixture import BayesianMixtureOfPPCA as BayesianMixtureOfPPCA
 from lowdim.models.mixtures.kmeans import KMeans as KMeans
@@ -58,6 +54,8 @@ from lowdim.models.projections.ica import ICA as ICA
 from lowdim.models.projections.linear_discriminant import LinearDiscriminant as LinearDiscriminant
 from lowdim.models.projections.variance_selector import VarianceSelector as VarianceSelector
 from lowdim.models.ratings.factorization import MatrixFactorization as MatrixFactorization
+from lowdim.models.rotations import procrustes as procrustes
+from lowdim.models.rotations import rotate as rotate
 from lowdim.models.spectral.isomap import Isomap as Isomap
 from lowdim.models.spectral.kernel_pca import KernelPCA as KernelPCA
 from lowdim.models.spectral.laplacian_eigenmaps import LaplacianEigenmaps as LaplacianEigenmaps
@@ -65,6 +63,8 @@ from lowdim.models.spectral.lle import LocallyLinearEmbedding as LocallyLinearEm
 from lowdim.models.spectral.mds import ClassicalMDS as ClassicalMDS
 from lowdim.models.spectral.meu import MaximumEntropyUnfolding as MaximumEntropyUnfolding
 from lowdim.models.spectral.mvu import MaximumVarianceUnfolding as MaximumVarianceUnfolding
+from lowdim.models.spectral.pair_table import to_similarities as to_similarities
+from lowdim.models.spectral.pair_table import to_squared_distances as to_squared_distances
 from lowdim.models.spectral.robust_map import robust_map as robust_map
 from lowdim.sources.arrays import as_source as as_source
 from lowdim.sources.files.open import stream as stream

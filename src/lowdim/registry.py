@@ -352,10 +352,10 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "fill": "judge.fills.fills", "fit_method": "jobs.one_model", "forecast": "jobs.forecast",
     "judge_map": "judge.maps.quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
     "odd_rows": "judge.rows.odd_rows",
-    "procrustes": "models.matrices", "quantize_image": "models.mixtures.quantize_image", "read": "judge.table_input",
-    "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "models.matrices",
+    "procrustes": "models.rotations", "quantize_image": "models.mixtures.quantize_image", "read": "judge.table_input",
+    "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "models.rotations",
     "stream": "sources.files.open", "subject": "jobs.subject",
-    "to_similarities": "models.matrices", "to_squared_distances": "models.matrices",
+    "to_similarities": "models.spectral.pair_table", "to_squared_distances": "models.spectral.pair_table",
     "total_least_squares": "models.linear.whitening", "whiten": "models.linear.whitening",
 }  # fmt: skip
 MODULES = {"datasets": "datasets", "laws": "laws", "messages": "text.messages"}
@@ -399,7 +399,7 @@ _SHARED_RECORDS = (
     "models.base.results.Certificate",
     "sources.views.Frame",
     "engine.statistics.Moments",
-    "models.spectral.completion.Completion",
+    *(f"models.spectral.completion.{name}" for name in ("Completion", "LinearCells", "Bells")),
 )
 _SHARED_STATISTICS = (
     *(f"engine.statistics.{name}" for name in ("BlockSurvey", "Columns", "Pairs", "Sum", "Triangle")),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.maths.kmeans import nearest_centers, plus_plus
+from lowdim.maths.kmeans import cluster_sums, lloyd_steps, move_centers, nearest_centers, plus_plus
 
 
 class Draws:
@@ -55,6 +55,34 @@ def test_centres_are_different_rows_and_weights_of_zero_are_never_drawn(far):
     w[:10] = 0.0
     centers = plus_plus(X, None, w, 4, np.zeros(3), [rng], far)[0]
     assert {tuple(c) for c in centers} == {tuple(x) for x in X[10:]}
+
+
+def test_starts_drawn_together_are_those_drawn_alone():
+    rng = np.random.default_rng(5)
+    X, w = rng.standard_normal((300, 4)), rng.random(300)
+    mask = rng.random(X.shape) < 0.8
+    for seen in (None, mask):
+        x = X if seen is None else X * seen
+
+        def drawn(*seeds, x=x, seen=seen):
+            return plus_plus(x, seen, w, 6, np.zeros(4), [np.random.default_rng(s) for s in seeds])
+
+        np.testing.assert_array_equal(drawn(0, 1, 2), np.concatenate([drawn(0), drawn(1), drawn(2)]))
+
+
+def test_steps_of_several_starts_are_those_of_each_alone():
+    rng = np.random.default_rng(6)
+    X, w = rng.standard_normal((200, 3)), rng.random(200)
+    mu = np.stack([X[:4], X[4:8], X[8:12]])
+    together, inertia = lloyd_steps(X, None, w, mu, 3)
+    for r in range(3):
+        alone, before = mu[r], np.inf
+        for _ in range(3):
+            sums = cluster_sums(X, None, w, 0, alone[None])
+            near = ((X[:, None] - alone) ** 2).sum(axis=2).min(axis=1)
+            assert sums.inertia[0] == pytest.approx(w @ near, rel=1e-12) and sums.inertia[0] <= before
+            before, alone = sums.inertia[0], move_centers(alone, sums)[0]
+        assert together[r] == pytest.approx(alone, rel=1e-13) and inertia[r] == pytest.approx(before, rel=1e-13)
 
 
 def test_draws_do_not_depend_on_the_order_of_rows_nor_on_copies():

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.maths.linalg import Array
 from lowdim.maths.pairs import exact_distances, to_squared_distances
-from lowdim.models.base.estimator import seed_of
+from lowdim.models.base.options import seed_of
 from lowdim.text.messages import error
 
 

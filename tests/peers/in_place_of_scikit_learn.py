@@ -109,7 +109,7 @@ def _precisions(model: Any) -> Any:
 
 
 def _weights(model: Any) -> Any:
-    L = model.precision_.toarray()
+    L = model.field().precision.toarray()
     return np.diag(np.diag(L)) - L
 
 

@@ -68,7 +68,7 @@ def test_kernel_pca_expands(sixes):
     """[Lawrence2012], figures 4.6, 4.7: under a narrow kernel only close rotations are alike, others sqrt 2 apart."""
     median = np.median(pdist(sixes))
     model = KernelPCA(60, gamma=20 / median**2).fit(sixes)
-    D = np.sqrt(model.implied_squared_distances()[np.triu_indices(360, 1)])
+    D = np.sqrt(model.field().squared_distances()[np.triu_indices(360, 1)])
     assert D.max() <= np.sqrt(2)
     far = 0.99 * np.sqrt(2)
     assert (far <= D).mean() >= 0.8

@@ -21,7 +21,7 @@ warnings.filterwarnings("ignore", message="LD203")
 six = np.pad(load("six").X, ((0, 0), (3, 4)))
 X = np.stack([rotate(six, angle, reshape=False, order=1).ravel() for angle in range(360)])
 model = ld.KernelPCA(60, gamma=20 / np.median(pdist(X)) ** 2).fit(X)
-implied = np.sqrt(np.maximum(model.implied_squared_distances(), 0))
+implied = np.sqrt(np.maximum(model.field().squared_distances(), 0))
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained")
 axes[0].imshow(implied, cmap="cividis_r")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -160,7 +161,7 @@ class BlockSurvey(NamedTuple):
     gaps: Pairs | None
 
     def merge(self, other: Self) -> Self:
-        both = zip(self, other, strict=True)
+        both: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
         return type(self)(*(b if a is None else a if b is None else a.merge(b) for a, b in both))
 
     def pairs(self) -> Pairs:

@@ -176,7 +176,7 @@ def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
         light = clone(model).set_params(tol=REFIT_TOL / source.n, max_iter=100, **turned)
     else:  # principal components: their density is probabilistic PCA's
         light = ProbabilisticPCA(q, standardize=model.standardize, tol=REFIT_TOL / source.n, max_iter=100)
-    complete = not fold(columns_of, Framed(source, g.frame), Run()).gaps
+    complete = fold(columns_of, Framed(source, g.frame), Run()).holes == 0
     avoids = light.avoids_covariance(source.n, d)
     wide = complete and avoids and isinstance(light, ProbabilisticPCA)
     few = not complete and not avoids and isinstance(light, ProbabilisticPCA)

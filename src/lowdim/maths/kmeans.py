@@ -148,7 +148,7 @@ def cluster_sums(x: Array, mask: Mask | None, weight: Array | None, start: int, 
         inertia = squares - ((2.0 * total - rows[:, :, None] * mu) * mu).sum(axis=(1, 2))  # |x|^2 - 2xm + |m|^2
         exact = np.flatnonzero(~(squares < SAFE_SQUARES * inertia))
     # With gaps, or where digits that matter cancelled, distances are taken row by row.
-    for r in exact:
+    for r in exact.tolist():
         labels[r], residual = recheck_labels(x, mask, mu[r], labels[r])
         inertia[r] = w @ (residual * residual).sum(axis=1)
     if len(exact):
@@ -173,7 +173,8 @@ def _sum_by_label(labels: Labels, w: Array, K: int, x: Array) -> tuple[Array, Ar
     weight = np.repeat(w, R) if R > 1 else w
     ends = np.arange(0, R * n + 1, R, dtype=np.int32)  # as SciPy has them: nothing to convert
     belongs = sp.csc_array((weight, place, ends), shape=(R * K, n))
-    return np.bincount(place, weight, R * K).reshape(R, K), (belongs @ x).reshape(R, K, d)
+    rows = np.asarray(np.bincount(place, weight, R * K), dtype=np.float64)
+    return rows.reshape(R, K), (belongs @ x).reshape(R, K, d)
 
 
 def _farthest(one: ClusterSums, two: ClusterSums) -> tuple[Array, ...]:

@@ -120,8 +120,7 @@ def inverse_packed(A: Array, q: int) -> tuple[Array, Array]:
         full = unpack(A, q)
         sign, logdet = np.linalg.slogdet(full)
         if (sign > 0.0).all():
-            i, j = lower(q)
-            return np.ascontiguousarray(np.linalg.inv(full)[:, i, j].T), logdet
+            return np.ascontiguousarray(np.linalg.inv(full)[:, *lower(q)].T), logdet
         if q > VECTORISED:
             raise np.linalg.LinAlgError("a matrix is not positive definite")
     # Cholesky's steps over all matrices at once; with next to no noise a pivot is lost in rounding.

@@ -25,7 +25,8 @@ def moderate_scale(size: Array, *, together: bool = False) -> Array:
 
 def moderate_factor(*tables: Array) -> float:
     """The power of two that brings the largest number of these tables near one; 1 where it is moderate."""
-    return float(moderate_scale(np.max([np.abs(table).max(initial=0.0) for table in tables])))
+    sizes = [0.0, *(np.abs(table).max(initial=0.0) for table in tables)]  # 0.0: never in single precision
+    return float(moderate_scale(np.max(sizes)))
 
 
 def centre_and_spread(X: Array) -> tuple[Array, Array]:

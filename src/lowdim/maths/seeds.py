@@ -28,7 +28,6 @@ RANDOM_PROJECTION = 61
 LARGE_SAMPLE = 70  # rows of a file too large to read whole
 GTM_JITTER = 71
 FORECAST_LOADINGS = 71  # any loadings, to time a pass
-HELD_OUT_IN_MEMORY = 72  # cells held out for calibration
 GPLVM_START = 73
 HELD_OUT_HASH = 74  # keys of the hash that holds cells of a stream out
 BAYESIAN_GPLVM_START = 74

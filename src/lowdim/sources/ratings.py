@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.sources.arrays import as_source
+from lowdim.sources.arrow_rows import is_number_type, position
 from lowdim.sources.source import Block, Source
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, Message, error
@@ -99,16 +100,12 @@ def as_ratings(
         return Ratings(_dense(source))
     if X.dtype.kind not in "biuf":
         as_source(X)  # says what is wrong with it
-    if X.format in ("coo", "dia", "bsr"):
-        X = X.tocoo()
-        pairs = Triples(X.coords[0].astype(np.intp), X.coords[1].astype(np.intp), None, None, X.data)
-        return _of_triples(pairs, duplicates, X.shape)
-    matrix = sp.csr_array(X)
-    if not matrix.has_canonical_format:
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        pairs = Triples(rows, matrix.indices.astype(np.intp), None, None, matrix.data)
-        return _of_triples(pairs, duplicates, matrix.shape)
-    return Ratings(_clean(matrix))
+    matrix = X.tocoo() if X.format in ("coo", "dia", "bsr") else sp.csr_array(X)
+    if matrix.format == "csr" and matrix.has_canonical_format:
+        return Ratings(_clean(matrix))
+    cells = matrix.tocoo()  # pairs in the order in which they are stored, some perhaps twice
+    u, i = (at.astype(np.intp) for at in cells.coords)
+    return _of_triples(Triples(u, i, None, None, cells.data), duplicates, cells.shape)
 
 
 def is_triples(X: Any) -> bool:
@@ -128,8 +125,6 @@ def triples(
 
     `rated=False` asks for the pairs alone: a third column need not be there.
     """
-    from lowdim.sources.arrow_rows import position
-
     table = triple_table(X)
     names = list(table.column_names)
     if columns is None and len(names) != 3 and (rated or len(names) != 2):
@@ -184,8 +179,6 @@ def _read(path: Path) -> Any:
 def _values(column: Any, name: str) -> Array:
     """The ratings as numbers, every one of them there and finite."""
     import pyarrow as pa
-
-    from lowdim.sources.arrow_rows import is_number_type
 
     try:
         if not is_number_type(column.type) and str(column.type) not in TEXT_TYPES:

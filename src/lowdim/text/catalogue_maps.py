@@ -10,7 +10,7 @@ MAP_MESSAGES: dict[str, Entry] = {
         OptionError,
         "The springs are {shape}, but there are {n} rows on the map",
         "a spring joins two rows of the map",
-        "springs(model.embedding_, model.precision_), of a model without equal rows",
+        "springs(model.embedding_, model.field().precision), of a model without equal rows",
     ),
     "LD491": Entry(
         OptionError,

@@ -287,7 +287,7 @@ def test_digester():
 
 
 def test_methods_with_a_field_are_compared_by_its_likelihood():
-    """The column is `field_score` of the filled rows, a cell; methods without a field have none."""
+    """The column is `field().score` of the filled rows, a cell; methods without a field have none."""
     t = np.linspace(0, 3, 60)
     rng = np.random.default_rng(0)
     X = np.c_[np.cos(t), np.sin(t), 0.3 * t] + 0.05 * rng.standard_normal((60, 3))
@@ -301,5 +301,5 @@ def test_methods_with_a_field_are_compared_by_its_likelihood():
         METHODS["ppca"].make(1).fit(np.where(bench.masks[0], np.nan, X)).impute(np.where(bench.masks[0], np.nan, X))
     )
     measured = bench.try_method(METHODS["le"]).row.measures["field"].values[0]
-    assert measured == pytest.approx(fitted.field_score(filled) / X.size, rel=1e-12)
+    assert measured == pytest.approx(fitted.field().score(filled) / X.size, rel=1e-12)
     assert "random field" not in compare(X, "ppca", dims=1).text()

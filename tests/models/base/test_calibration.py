@@ -16,9 +16,7 @@ from lowdim.models.base.calibration import (
     Inflation,
     count_errors,
     held_out_rounds,
-    hold_back,
     inflation_from_counts,
-    inflation_from_errors,
     split_frames,
     without_held_cells,
 )
@@ -39,33 +37,32 @@ def rule(share=0.05, turn=0, d=6):
     return HeldOutCells(share, turn, 0, np.ones(d, dtype=bool))
 
 
-def test_in_memory_a_share_of_the_seen_cells_is_held_back():
-    mask = ~np.isnan(table(4000))
-    left, held = hold_back(mask, 3)
-    assert not (left & held).any() and np.array_equal(left | held, mask)
-    assert held.sum() / mask.sum() == pytest.approx(0.05, abs=0.006)  # 4 standard deviations
-    assert np.array_equal(hold_back(mask, 3)[1], held) and not np.array_equal(hold_back(mask, 4)[1], held)
-    few = hold_back(np.eye(3, dtype=bool), 0)[0]
-    assert few.any(axis=0).all()  # none where a column would be left empty
+def counted(z):
+    """Errors counted between the edges."""
+    return np.bincount(np.searchsorted(ERROR_EDGES, z), minlength=len(ERROR_EDGES) + 1).astype(float)
+
+
+def order_statistic(z):
+    """The factor by the k-th smallest of m errors, k = 0.9 (m + 1)."""
+    k = min(0.9 * (len(z) + 1), float(len(z)))
+    return float(np.interp(k, np.arange(1, len(z) + 1), np.sort(z))) / NORMAL_90
 
 
 @pytest.mark.parametrize("wrong", [0.8, 1.0, 1.7])
 def test_the_factor_undoes_a_wrong_standard_deviation(wrong):
     z = np.abs(np.random.default_rng(1).standard_normal(40000)) / wrong
-    assert inflation_from_errors(z) == pytest.approx(1 / wrong, rel=0.02)
-    counts = np.bincount(np.searchsorted(ERROR_EDGES, z), minlength=len(ERROR_EDGES) + 1).astype(float)
-    assert inflation_from_counts(counts) == pytest.approx(inflation_from_errors(z), rel=1.1e-3)
+    counts = counted(z)
+    assert inflation_from_counts(counts) == pytest.approx(1 / wrong, rel=0.02)
+    assert inflation_from_counts(counts) == pytest.approx(order_statistic(z), rel=1.1e-3)
     assert inflation_from_counts(counts * 2.5) == inflation_from_counts(counts)
 
 
 def test_factors_have_ends():
-    assert inflation_from_errors(np.zeros(9)) == 0.2 and inflation_from_errors(np.zeros(0)) == 1.0
     low, high = np.zeros(len(ERROR_EDGES) + 1), np.zeros(len(ERROR_EDGES) + 1)
     low[0], high[-1] = 3.0, 3.0
     assert inflation_from_counts(low) == 0.2 and inflation_from_counts(np.zeros(4)) == 1.0
-    for f, given in ((inflation_from_errors, np.full(9, 1e9)), (inflation_from_counts, high)):
-        with pytest.warns(ModelWarning, match="LD477"):
-            assert f(given) == 200.0
+    with pytest.warns(ModelWarning, match="LD477"):
+        assert inflation_from_counts(high) == 200.0
 
 
 def test_which_cells_depends_on_the_rows_alone():
@@ -127,7 +124,7 @@ def test_cells_off_are_counted_by_weight_and_seen_cells_are_hidden_from_who_says
     counts = count_errors(rule(), (frame,), says, block).value
     held = rule().cells(block)
     assert counts.sum() == held.sum() and inflation_from_counts(counts) == pytest.approx(1.0, abs=0.1)  # 480 cells
-    assert inflation_from_counts(counts) == pytest.approx(inflation_from_errors(np.abs(block.x[held])), rel=0.01)
+    assert inflation_from_counts(counts) == pytest.approx(order_statistic(np.abs(block.x[held])), rel=0.01)
     twice = count_errors(rule(), (frame,), says, block._replace(weight=np.full(2000, 2.0))).value
     assert np.array_equal(twice, 2 * counts)
     assert count_errors(rule(0.0), (frame,), says, block).value.sum() == 0.0
@@ -136,7 +133,7 @@ def test_cells_off_are_counted_by_weight_and_seen_cells_are_hidden_from_who_says
 def test_a_factor_from_few_cells_holds_the_next_one_nine_times_in_ten():
     """Order statistics: the k-th of m uniform numbers is k / (m + 1) on average."""
     rng, z90 = np.random.default_rng(0), NORMAL_90
-    factors = [inflation_from_errors(np.abs(rng.standard_normal(30))) for _ in range(4000)]
+    factors = [inflation_from_counts(counted(np.abs(rng.standard_normal(30)))) for _ in range(4000)]
     assert np.mean(2 * ndtr(np.array(factors) * z90) - 1) == pytest.approx(0.9, abs=0.004)  # 0.873 by their quantile
 
 

@@ -21,7 +21,7 @@ from lowdim import (
     MaximumEntropyUnfolding,
     MaximumVarianceUnfolding,
 )
-from lowdim.models.spectral.completion import complete_rows, completion_of
+from lowdim.models.spectral.completion import Bells, LinearCells, complete_rows, completion_of
 from lowdim.models.spectral.meu import expected_of_field
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.models.spectral.tables import roll
@@ -112,9 +112,10 @@ def test_expected_distances_against_drawn_tables():
     r = np.random.default_rng(0)
     X = r.standard_normal((400, 1)) @ np.ones((1, 3)) + 0.5 * r.standard_normal((400, 3))
     mask = ~np.isnan(holes(X, 0.2))
-    c = completion_of(np.where(mask, X, 0.0), mask)._replace(kind="linear")
+    c = completion_of(np.where(mask, X, 0.0), mask)
+    assert isinstance(c.model, LinearCells)
     rows = complete_rows(c, np.where(mask, X, 0.0), mask)
-    model = lowdim.ProbabilisticPCA(c.W.shape[1]).fit(np.where(mask, X, np.nan))
+    model = lowdim.ProbabilisticPCA(c.model.W.shape[1]).fit(np.where(mask, X, np.nan))
     draws = model.impute(np.where(mask, X, np.nan)[:12], draws=4000)
     drawn = np.mean([cdist(d, d, "sqeuclidean") for d in draws], axis=0)
     expected = cdist(rows.mean[:12], rows.mean[:12], "sqeuclidean") + rows.open[:12, None] + rows.open[:12]
@@ -127,9 +128,9 @@ def test_bells_know_a_ring_and_the_linear_model_a_plane():
     t = 2 * np.pi * r.random(300)
     ring = np.c_[np.cos(t), np.sin(t), np.cos(2 * t), np.sin(2 * t)]
     plane = r.standard_normal((60, 3)) @ r.standard_normal((3, 12)) + 0.01 * r.standard_normal((60, 12))
-    for X, kind in ((ring, "bells"), (plane, "linear")):
+    for X, kind in ((ring, Bells), (plane, LinearCells)):
         mask = ~np.isnan(holes(X))
-        assert completion_of(np.where(mask, X, 0.0), mask).kind == kind
+        assert isinstance(completion_of(np.where(mask, X, 0.0), mask).model, kind)
 
 
 @pytest.mark.slow

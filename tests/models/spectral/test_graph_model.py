@@ -312,7 +312,7 @@ def test_weights_are_refused(name):
 def test_every_map_is_a_random_field(name):
     X = TABLES["plain"]
     fitted = model(name).fit(X)
-    L, K = fitted.precision_, fitted.covariance_
+    L, K = fitted.field().precision, fitted.field().covariance
     L = L.toarray() if sp.issparse(L) else L
     H = np.eye(40) - 1 / 40
     assert np.abs(L.sum(axis=1)).max() <= 1e-9 * np.abs(L).max()
@@ -322,23 +322,23 @@ def test_every_map_is_a_random_field(name):
         assert np.linalg.matrix_rank(K, tol=1e-8) <= 8
     else:
         assert np.abs(H @ K @ L @ K @ H - H @ K @ H).max() <= 1e-6 * np.abs(K).max()
-    draws = fitted.sample_field(4000, random_state=0)
+    draws = fitted.field().sample(4000, random_state=0)
     assert draws.shape == (40, 4000)
-    implied = fitted.implied_squared_distances()
+    implied = fitted.field().squared_distances()
     seen = ((draws[0] - draws[7]) ** 2).mean()
     assert seen == pytest.approx(implied[0, 7], rel=6 * np.sqrt(2 / 4000))
-    assert np.isfinite(fitted.field_score(X))
+    assert np.isfinite(fitted.field().score(X))
 
 
 @pytest.mark.parametrize("name", ["isomap", "laplacian", "lle"])
 def test_the_field_of_equal_rows(name):
     X = np.r_[TABLES["plain"], TABLES["plain"][:5]]
     fitted = model(name).fit(X)
-    assert fitted.covariance_.shape == (40, 40)
-    D = fitted.implied_squared_distances()
+    assert fitted.field().covariance.shape == (40, 40)
+    D = fitted.field().squared_distances()
     assert D.shape == (45, 45)
     assert np.abs(D[40:] - D[:5]).max() <= 1e-9 * D.max()
-    assert fitted.sample_field(3).shape == (45, 3)
+    assert fitted.field().sample(3).shape == (45, 3)
 
 
 @pytest.mark.drill

@@ -35,11 +35,11 @@ def test_an_axis_without_spread_is_zero():
     assert (fitted.embedding_[:, 1] == 0.0).all()
 
 
-def test_looking_at_a_model_computes_no_field(monkeypatch):
-    """scikit-learn's `dir` tries every attribute; a field of thousands of rows takes minutes."""
+def test_looking_at_a_model_makes_no_completion(monkeypatch):
+    """scikit-learn's `dir` tries every attribute; a model of unseen cells takes seconds."""
     fitted = Isomap(2).fit(TABLES["plain"])
-    monkeypatch.setattr(Isomap, "_covariance", lambda self: pytest.fail("computed"))
+    monkeypatch.setattr(Isomap, "_own_completion", lambda self: pytest.fail("computed"))
     names = dir(fitted)
-    assert "covariance_" in names
+    assert "completion_" in names
     assert "embedding_" in names
     assert "impute" not in names

@@ -83,7 +83,7 @@ def test_precomputed_and_callable_kernels():
     three = KernelPCA(3, kernel=lambda A, B: np.exp(-0.05 * cdist(A, B) ** 2)).fit(X)
     assert apart(two.embedding_, one.embedding_) <= 1e-10 and apart(three.embedding_, one.embedding_) <= 1e-10
     assert apart(two.transform(K), one.embedding_) <= 1e-10 and apart(three.transform(X), one.embedding_) <= 1e-10
-    assert three.implied_squared_distances() == pytest.approx(2 - 2 * K, abs=1e-9)
+    assert three.field().squared_distances() == pytest.approx(2 - 2 * K, abs=1e-9)
     with pytest.raises(LowdimError, match="LD303"):
         three.save("/tmp/never.lowdim")
 

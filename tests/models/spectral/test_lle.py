@@ -15,7 +15,7 @@ def test_acyclic_pseudolikelihood_is_the_likelihood():
     """Of all rows given the first: -p/2 log|K| of the rest, from the dense matrix L."""
     X = rng(0).standard_normal((40, 6)) * [3, 2, 1, 1, 1, 1]
     fitted = LocallyLinearEmbedding(2, n_neighbors=4, variant="acyclic").fit(X)
-    L = fitted.precision_.toarray()
+    L = fitted.field().precision.toarray()
     first = np.flatnonzero(fitted.params_.precision == 0.0)
     assert len(first) == 1
     rest = np.delete(np.arange(40), first)

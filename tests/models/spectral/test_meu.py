@@ -54,7 +54,7 @@ def test_positive_springs_are_the_best():
     assert model.objective_ > best - 1e-6
     assert model.kkt_ <= 1e-8
     i, j = model.edges_.T
-    d, expected = ((Y[i] - Y[j]) ** 2).mean(axis=1), model.implied_squared_distances()[i, j]
+    d, expected = ((Y[i] - Y[j]) ** 2).mean(axis=1), model.field().squared_distances()[i, j]
     used = model.multipliers_ > 0
     assert expected[used] == pytest.approx(d[used], rel=1e-7)
     assert (expected[~used] <= d[~used] * (1 + 1e-9)).all()
@@ -66,7 +66,7 @@ def test_free_springs_meet_every_distance():
     model = MaximumEntropyUnfolding(2, n_neighbors=5, multipliers="free").fit(Y)
     i, j = model.edges_.T
     d = ((Y[i] - Y[j]) ** 2).mean(axis=1)
-    assert model.implied_squared_distances()[i, j] == pytest.approx(d + 2 * model.eps_, rel=1e-7)
+    assert model.field().squared_distances()[i, j] == pytest.approx(d + 2 * model.eps_, rel=1e-7)
     assert model.objective_ > MaximumEntropyUnfolding(2, n_neighbors=5).fit(Y).objective_
 
 
@@ -88,6 +88,6 @@ def test_the_objective_of_padded_distances_is_the_tables_own():
     """log p(Y) = p/2 log|P| - 1/2 tr(P YY') - np/2 log 2 pi with the model's own precision."""
     Y = np.random.default_rng(0).standard_normal((30, 3))
     fit = lowdim.MaximumEntropyUnfolding(2, multipliers="free", eps=1e-2, n_neighbors=29).fit(Y)
-    P, centred = np.asarray(fit.precision_), Y - Y.mean(axis=0)
+    P, centred = np.asarray(fit.field().precision), Y - Y.mean(axis=0)
     known = 0.5 * (3 * np.linalg.slogdet(P)[1] - np.trace(P @ centred @ centred.T) - 90 * np.log(2 * np.pi))
     assert fit.objective_ == pytest.approx(known, rel=1e-6)

@@ -14,7 +14,7 @@ def test_variance_is_certified_by_weak_duality():
     model = MaximumVarianceUnfolding(2, n_neighbors=5, cliques=False).fit(X)
     i, j = model.edges_.T
     d = ((X[i] - X[j]) ** 2).sum(axis=1)
-    low, high = oracle.unfolding_bounds(model.edges_, d, model.covariance_, model.multipliers_)
+    low, high = oracle.unfolding_bounds(model.edges_, d, model.field().covariance, model.multipliers_)
     assert low <= high * (1 + 1e-12)
     assert high / low - 1 < 1e-6
     assert model.gap_ < 1e-6

@@ -101,7 +101,7 @@ def test_saved_and_loaded(name, tmp_path):
     again = lowdim.load(tmp_path / "model")
     assert np.array_equal(again.transform(X + 0.01), model.transform(X + 0.01))
     assert again.objective_ == model.objective_
-    assert np.array_equal(again.covariance_, model.covariance_)
+    assert np.array_equal(again.field().covariance, model.field().covariance)
 
 
 @each

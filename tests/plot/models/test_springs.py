@@ -12,8 +12,8 @@ from tests.plot.svg_checks import same_twice
 def test_springs_are_those_of_the_matrix():
     X = np.random.default_rng(0).standard_normal((50, 5))
     model = ld.LaplacianEigenmaps(2, n_neighbors=6).fit(X)
-    L = model.precision_
-    plot = same_twice(lambda: springs(model.embedding_, L, heights=model.sample_field(1, 0)[:, 0]))
+    L = model.field().precision
+    plot = same_twice(lambda: springs(model.embedding_, L, heights=model.field().sample(1, 0)[:, 0]))
     dense = L.toarray() if hasattr(L, "toarray") else L
     assert len(plot.data["strength"]) == (np.triu(dense, 1) != 0).sum()
     energy = float(np.trace(model.embedding_.T @ dense @ model.embedding_))  # z'Lz is the energy of the springs

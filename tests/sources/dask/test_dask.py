@@ -52,9 +52,11 @@ def same(one, two):
     _identical(one, two, "the engine changes")
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    made = distributed.LocalCluster(processes=True, n_workers=2, threads_per_worker=1, dashboard_address=":0")
+@pytest.fixture(scope="module", params=["threads", pytest.param("processes", marks=pytest.mark.slow)])
+def cluster(request):
+    """Two workers; as processes, each of which loads everything again, they take as long as all else here together."""
+    apart = request.param == "processes"
+    made = distributed.LocalCluster(processes=apart, n_workers=2, threads_per_worker=1, dashboard_address=":0")
     yield made
     made.close()
 
@@ -308,15 +310,19 @@ def test_other_tilings_agree_to_rounding(client):
         assert np.allclose(got.explained_variance_, want.explained_variance_, rtol=1e-12)
 
 
-def test_errors_and_warnings_come_home(client):
+@pytest.mark.parametrize("cluster", [pytest.param("processes", marks=pytest.mark.slow)], indirect=True)
+def test_warnings_come_home_once(client):
+    with pytest.warns(TableWarning, match="LD121") as given:
+        list(DaskExecutor(client).map(warner, as_source(table(100), tile=10)))
+    assert len(given) == 1 and given[0].filename == __file__
+
+
+def test_errors_come_home(client):
     X = table(300)
     X[250, 3] = np.inf
     for given in (X, ragged(X, (0, 13, 200)), frame(X)):
         with pytest.raises(TableError, match=r"LD150(.|\n)*row 251, column '(c4|d)'"):
             DaskExecutorFit(client, given)
-    with pytest.warns(TableWarning, match="LD121") as given:
-        list(DaskExecutor(client).map(warner, as_source(table(100), tile=10)))
-    assert len(given) == 1 and given[0].filename == __file__
     with pytest.raises(ZeroDivisionError):
         list(DaskExecutor(client).map(divider, as_source(table(100), tile=10)))
     with pytest.raises(KeyError, match="a chunk's own"):

@@ -352,7 +352,7 @@ def best_of_checkpoint(path: str | os.PathLike[str]) -> CheckpointBest:
     >>> import tempfile, lowdim
     >>> X = np.array([[1.0, 2.0, 3.1], [2.0, 4.1, np.nan], [3.0, 5.9, 9.0], [4.0, np.nan, 12.1]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model = lowdim.PPCA(1).fit(X, run=Run(checkpoint=f"{folder}/fit.ckpt"))
+    ...     model = lowdim.PPCA(1).fit(X, run=lowdim.Run(checkpoint=f"{folder}/fit.ckpt"))
     ...     best = best_of_checkpoint(f"{folder}/fit.ckpt")
     >>> best.objective == model.objective_, best.params.W.shape
     (True, (3, 1))

@@ -477,7 +477,7 @@ class ComparisonBench:
     def _field_density(self, method: ModelEntry, model: Any, s: int, G: Array) -> float:
         """Log density of the fitted rows under the method's random field, a cell."""
         rows = G[evenly_spread(len(G), method.most_rows)] if method.most_rows else G
-        return float(model.field_score(self._filler(s).impute(rows))) / rows.size
+        return float(model.field().score(self._filler(s).impute(rows))) / rows.size
 
     def _figures(self, place: Array) -> tuple[dict[str, float], NDArray[np.intp]]:
         """What a map of the judged rows keeps, and its nearest rows."""

@@ -21,7 +21,7 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.seeds import HELD_OUT_HASH, HELD_OUT_IN_MEMORY
+from lowdim.maths.seeds import HELD_OUT_HASH
 from lowdim.models.base.results import Cells
 from lowdim.models.base.survey import TableSurvey
 from lowdim.sources.source import Block, Source
@@ -104,21 +104,6 @@ class Inflation(NamedTuple):
         """Drawn cells moved away from the mean as the inflated variances ask."""
         by = self.variance_factor(cells)
         return np.where(by == 1.0, draw, cells.mean + np.sqrt(by) * (draw - cells.mean))
-
-
-def hold_back(mask: Mask, seed: int) -> tuple[Mask, Mask]:
-    """The mask without the cells held out, and these; none are held out where a column would be left empty."""
-    held = mask & (np.random.default_rng([seed, HELD_OUT_IN_MEMORY]).random(mask.shape) < held_share(float(mask.sum())))
-    remaining = mask & ~held
-    return (remaining, held) if remaining.any(axis=0).all() else (mask, np.zeros_like(mask))
-
-
-def inflation_from_errors(errors: Array) -> float:
-    """The inflation, given the errors of held-out cells in standard deviations."""
-    if not len(errors):
-        return 1.0
-    k = min(0.9 * (len(errors) + 1), float(len(errors)))
-    return bounded_inflation(float(np.interp(k, np.arange(1, len(errors) + 1), np.sort(errors))) / NORMAL_90)
 
 
 # which cells are held out ------------------------------------------------------------------------------------

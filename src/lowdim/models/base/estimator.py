@@ -19,21 +19,8 @@ from lowdim.engine.fit import INTERRUPTED
 from lowdim.engine.fold import Run, remembered, walk
 from lowdim.engine.plan import Cost, plan
 from lowdim.maths.linalg import Array
-from lowdim.models.base.options import (  # noqa: F401
-    COUNT,
-    ORTHOGONAL,
-    POSITIVE,
-    TRUTH,
-    WHOLE,
-    Option,
-    Rule,
-    declare_options,
-    is_seed,
-    option,
-    seed_of,
-    with_other_word,
-)
-from lowdim.models.base.results import Certificate, Fitted
+from lowdim.models.base.options import Option, declare_options, option, with_other_word
+from lowdim.models.base.results import Fitted
 from lowdim.sources.arrays import as_source
 from lowdim.sources.sinks import Sink, as_sink
 from lowdim.sources.source import Block, Header, Source
@@ -45,10 +32,6 @@ Out = Array | str | PathLike[str] | Sink | None
 
 
 FILL_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
-
-
-TURN = Rule(lambda v: v is None or v in ORTHOGONAL, f"None or one of {ORTHOGONAL}")  # TRANSITION
-SEED_WORDS = "None, a whole number >= 0, a numpy Generator or RandomState"  # TRANSITION
 
 
 class Absent:
@@ -119,26 +102,18 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
         with remembered(self, source, run) as run:
             fitted = self._fit(source, run)
-        if not isinstance(fitted, Fitted):  # TRANSITION: hooks `_certify` and `_attributes`
-            fitted = self._from_hooks(*fitted, source.header)
         return self._keep(fitted, source.header)
-
-    def _from_hooks(self, fit: Any, frame: Any, header: Header) -> Fitted:
-        """TRANSITION: what `_certify` and `_attributes` say of a fit."""
-        certificate = self._certify(fit, frame, header)
-        return Fitted(fit.params, frame, certificate, self._attributes(fit.params, frame, fit), fit.history)
 
     def _check_options(self) -> None:
         """Refuse values that their rules do not allow; a model whose options depend on each other adds to it."""
-        rules = {name: found.rule for name, found in self._options.items()}
-        for name, rule in {**getattr(self, "_rules", {}), **rules}.items():  # TRANSITION: _rules
+        for name, found in self._options.items():
             value = getattr(self, name)
             try:
-                holds = rule.holds(value)
+                holds = found.rule.holds(value)
             except (TypeError, ValueError):  # not even of a kind that can be compared
                 holds = False
             if not holds:
-                raise error("LD210", option=name, value=value, allowed=rule.words)
+                raise error("LD210", option=name, value=value, allowed=found.rule.words)
 
     def _open(self, X: Any, y: Any, weight: Any) -> Source:
         """What is handed to `fit`, as a source of rows."""
@@ -154,14 +129,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         raise NotImplementedError
 
     def _keep(self, fitted: Fitted, header: Header) -> Self:
-        """Assign what a fit found; refuses anything that is not finite."""
-        self._assign(fitted.assigned(), header)
-        self._warn_of_end(fitted.certificate)
-        return self
-
-    def _assign(self, attributes: dict[str, Any], header: Header) -> None:
-        """The one place that assigns fitted attributes."""
-        attributes = {"n_features_in_": header.d, **attributes}
+        """Assign what a fit found, here alone; refuse what is not finite, and warn of a fit that ended early."""
+        attributes = {"n_features_in_": header.d, **fitted.assigned()}
         if header.named:
             attributes["feature_names_in_"] = np.array(header.columns, dtype=object)
         for name, value in attributes.items():
@@ -171,16 +140,14 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             delattr(self, old)  # nothing of an earlier fit may linger
         for name, value in attributes.items():
             setattr(self, name, value)
-
-    def _warn_of_end(self, certificate: Certificate) -> None:
-        """A warning where a fit ended before it converged; who stopped it by a callback knows."""
-        if certificate.converged or certificate.reason == "stopped by the callback":
-            return
-        name, passes = type(self).__name__, certificate.passes
-        if certificate.reason == INTERRUPTED:
-            warn("LD211", model=name, passes=passes)
-        else:
-            warn("LD201", model=name, passes=passes, reason=certificate.reason)
+        certificate = fitted.certificate
+        if not certificate.converged:
+            name, passes, reason = type(self).__name__, certificate.passes, certificate.reason
+            if reason == INTERRUPTED:
+                warn("LD211", model=name, passes=passes)
+            elif reason != "stopped by the callback":  # who stopped it knows
+                warn("LD201", model=name, passes=passes, reason=reason)
+        return self
 
     # row verbs -----------------------------------------------------------------------------------
     def cost(self, n: int, d: int, *, gaps: bool = True) -> Cost:

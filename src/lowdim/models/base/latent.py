@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fold import Run, remembered, walk
-from lowdim.engine.plan import plan
+from lowdim.engine.fold import Run, walk
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import HeldOutCells, Inflation, count_errors
@@ -23,7 +22,7 @@ from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_
 from lowdim.models.base.scores import aic, bic
 from lowdim.sources.arrays import as_matrix, as_source, complete_matrix
 from lowdim.sources.sinks import as_sink
-from lowdim.sources.source import Block, Source
+from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
@@ -53,18 +52,6 @@ class LatentModel(Estimator, Generic[P, R]):
 
     _objective_name: ClassVar[str] = "log-likelihood"
     _rows_to_predict: ClassVar[int | None] = None  # held-out cells are predicted so many rows at a time; None: all
-
-    # TRANSITION, until every family is a WeightedEstimator or not, and opens its tables by `_open`
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> Any:
-        """Fit the model to a table."""
-        return self._fit_table(X, y, sample_weight, run)
-
-    def _fit_source(self, source: Source, run: Run) -> Any:
-        self._check_source(source)
-        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
-        with remembered(self, source, run) as run:
-            fit, frame = self._fit(source, run)
-        return self._keep(self._from_hooks(fit, frame, source.header), source.header)
 
     # hooks: what a model says of rows in the frame ---------------------------------------------------
     def _posterior(self, params: P, block: Block) -> R:

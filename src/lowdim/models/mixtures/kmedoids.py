@@ -13,18 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost
-from lowdim.maths.linalg import Array, Index, Mask
+from lowdim.maths.linalg import Array, Index
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.options import COUNT, Rule, option
 from lowdim.models.base.results import Certificate, Fitted
 from lowdim.models.mixtures.kmeans import check_clusters
 from lowdim.models.spectral.completion import Completion, complete_rows, completion_of
+from lowdim.models.spectral.pair_table import refuse_gap
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.messages import error
 
 EXPECTED = ("euclidean", "sqeuclidean")  # metrics whose expectation is known where cells are not
+UNKNOWN_PAIR = "a dissimilarity that is not known cannot be guessed"
+ROWS_WITH_GAPS = "the rows themselves, gaps and all, with metric='euclidean'"
 SWAP_ROUNDING = 1e-12  # a swap must gain more than this share of the cost, or rounding could swap for ever
 NO_ROW_DENSITY, NO_MEAN = "clusters around rows have no density", "a medoid is a row, not a mean"
 DISSIMILARITY = Rule(
@@ -156,7 +159,7 @@ class KMedoids(ClusterMixin, WeightedEstimator):
         if mask is None:
             return None, x, np.zeros(len(x))
         if self._of_pairs():
-            raise _unknown_pair(mask)
+            refuse_gap(mask, "KMedoids", source.columns, why=UNKNOWN_PAIR, fix=ROWS_WITH_GAPS)
         completion = completion_of(x, mask, source.columns) if completion is None else completion
         completed = complete_rows(completion, x, mask)
         return completion, completed.mean, completed.open
@@ -211,17 +214,6 @@ class KMedoids(ClusterMixin, WeightedEstimator):
         tags.input_tags.allow_nan = not self._of_pairs()
         tags.input_tags.pairwise = self._of_pairs()
         return tags
-
-
-def _unknown_pair(mask: Mask) -> Exception:
-    row, column = np.argwhere(~mask)[0]
-    return error(
-        "LD163",
-        f"row {row + 1}, column {column + 1} (NaN)",
-        job="KMedoids",
-        why="a dissimilarity that is not known cannot be guessed",
-        fix="the rows themselves, gaps and all, with metric='euclidean'",
-    )
 
 
 def build(D: Array, w: Array, K: int) -> Index:

@@ -35,11 +35,11 @@ TIE = 1e-9  # objectives closer than this share of their size differ by rounding
 PIECE_NUMBERS = 2**21  # numbers the parts may hold of a tile at a time (16 MB)
 LEAST_PART_WEIGHT = 1e-10  # a part with less than this share of the rows is not fitted anew
 LEAST_REG_COVAR = 1e-12  # where none is wanted: below it covariances are not told from singular ones
-REG_COVAR = Rule(
+REG_COVAR: Rule = Rule(
     lambda v: isinstance(v, int | float | np.number) and not isinstance(v, bool) and bool(0 <= v < 1),
     "a share of the variances, 0 <= share < 1",
 )
-INIT = Rule(
+INIT: Rule = Rule(
     lambda v: not isinstance(v, str) or v in ("k-means++", "random"),
     "'k-means++', 'random', or an array of means, one row a component",
 )

@@ -41,7 +41,7 @@ SUBSPACE_COLUMNS = 64  # columns from which axes are followed instead of solved 
 MOMENT_COLUMNS = 64  # columns for each axis beyond which moments cost more than the passes they save
 MOST_AXES = 10  # of a Bayesian part where the caller names no number; those that are not needed are switched off
 VAGUE = 1e-9  # rows that a Bayesian part counts as seen on its mean: they decide only where it sees no cell of a column
-COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
+COVARIANCE_TYPES: tuple[str, ...] = ("full", "tied", "diag", "spherical")
 
 
 class Parts:

@@ -510,6 +510,10 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
     def _cells(self, block: Block) -> Array:
         return self._clip(super()._cells(block))
 
+    def _fill_and_std(self, b: Block) -> tuple[Array, Array]:
+        filled, std = super()._fill_and_std(b)
+        return filled if b.mask is None else np.where(b.mask, b.x, self._clip(filled)), std
+
     def _draw(self, params: RatingFactors, rows: PlacedUsers, rng: list[np.random.Generator]) -> Array:
         """Users and their noise drawn from the beliefs about them, then their ratings of every item."""
         W, q = params.items.mean, rows.mean.shape[1]

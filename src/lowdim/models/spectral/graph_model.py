@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from lowdim.engine.fold import Run
 from lowdim.maths.eigen import DENSE_ROWS, Eigen
@@ -16,19 +15,27 @@ from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.maths.pairs import (
     Neighbours,
     RowPairs,
-    fault,
     joined,
     joined_known,
     mirrored,
     nearest,
     nearest_known,
-    sparse_fault,
     together,
 )
-from lowdim.models.base.estimator import COUNT, Rule
-from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, in_units, refuse_fault
+from lowdim.models.base.options import COUNT, one_of, option
+from lowdim.models.spectral.completion import (
+    Completion,
+    TableRows,
+    certain_limit,
+    complete_rows,
+    completion_of,
+    mean_place,
+    thinned_neighbors,
+)
+from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square, known_either_way
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, check_components
 from lowdim.sources.arrays import SparseSource, as_source
-from lowdim.sources.source import Block, Source
+from lowdim.sources.source import Source
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
 from lowdim.text.messages import error, warn
 
@@ -40,6 +47,8 @@ PIECES_DONE = {
 EQUAL_VALUES = 1e-9  # two eigenvalues closer than this share of them are equal
 ARBITRARY_AXIS = "the next axis has the same eigenvalue as the last: which of them is shown is arbitrary"
 SAME_ROW = 1e-9  # of the spread: inferred cells that differ by less are the same
+NEIGHBORS_JOINED = "Neighbours each row is joined to, and any others as far as the last of them."
+ONE_MAP = "A graph in pieces: joined by the shortest edges that do it, or only its largest mapped."
 SIZES_IN_WORDS = 8  # sizes of pieces that are written out
 
 
@@ -51,7 +60,8 @@ class NeighbourGraph(NamedTuple):
     radius: Array  # distance of the k-th neighbour
     label: Index  # the piece of each row, the largest first
     bridges: RowPairs  # edges between pieces that were added
-    k: int
+    k: int  # neighbours each row is joined to, of those
+    asked: int  # that were asked for
 
     @property
     def m(self) -> int:
@@ -85,15 +95,12 @@ class GraphModel(SpectralModel):
     is a matrix of distances, in which NaN says that one is not known; "graph" is a matrix of edges.
     """
 
-    n_neighbors: int
-    metric: str
-    pieces: str
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "n_neighbors": COUNT,
-        "metric": Rule(lambda v: v in ("euclidean", "precomputed", "graph"), "'euclidean', 'precomputed' or 'graph'"),
-        "pieces": Rule(lambda v: v in ("bridge", "largest", "each"), "'bridge', 'largest' or 'each'"),
-    }
+    n_neighbors: int = option(default=7, rule=COUNT, words=NEIGHBORS_JOINED)
+    pieces: str = option(
+        default="bridge",
+        rule=one_of("bridge", "largest", "each"),
+        words="A graph in pieces: joined by the shortest edges that do it, only its largest mapped, or a map for each.",
+    )
 
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         """Places of the m rows of the graph, which are these `rows` of the table."""
@@ -102,137 +109,119 @@ class GraphModel(SpectralModel):
     def _of_pairs(self) -> bool:
         return self.metric != "euclidean"
 
-    def _embed(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
-        X = self._read_table(source, frame)
-        first, copy_of = self._distinct_rows(X)
+    # the fit ----------------------------------------------------------------------------------------
+    def _embed(self, rows: TableRows, frame: Frame, run: Run) -> SpectralFit:
+        """The map of the rows that are known well enough to be neighbours; the others lie where they may be."""
+        n, k = len(rows.mean), self.n_neighbors
+        if rows.completion is None or rows.mask is None:
+            return self._map_rows(rows.mean, np.arange(n), n, k)
+        # Rows whose unseen cells leave more open than neighbours are apart are nobody's neighbours, ...
+        limit = certain_limit(rows, k, max(self.n_components + 2, k + 1))
+        certain, far = np.flatnonzero(rows.open <= limit), np.flatnonzero(rows.open > limit)
+        fit = self._map_rows(rows.mean[certain], certain, n, thinned_neighbors(k, len(certain), n))
+        # ... and lie where the rows that they may be lie on average: E[z | seen cells].
+        nodes = fit.attributes["rows_"]
+        fit.Z[far] = mean_place(rows.completion, rows.mean[far], rows.mask[far], rows.mean[nodes], fit.Z[nodes])
+        notes = (f"{len(far)} rows are too uncertain to be neighbours, and lie where they are expected",)
+        return fit._replace(notes=fit.notes + notes * bool(len(far)), completion=rows.completion._replace(limit=limit))
+
+    def _embed_pairs(self, source: Source, frame: Frame) -> SpectralFit:
+        D = self._read_pairs(source, frame)
+        return self._map_rows(D, np.arange(source.n), source.n, self.n_neighbors)
+
+    def _map_rows(self, X: Any, known: Index, n: int, n_neighbors: int) -> SpectralFit:
+        """The map of X, cells or pairs of the `known` rows of a table of n; the other rows have no place yet."""
+        # Equal rows are one node.
+        first, copy_of = distinct_rows(X, self.metric)
         if len(first) < 2:
             raise error("LD431", n=X.shape[0])
-        graph = self._build_graph(X if len(first) == X.shape[0] else self._subset(X, first))
+        # Each node is joined to its neighbours; what falls into pieces is bridged, mapped one by one, or left out.
+        graph = self._build_graph(X if len(first) == X.shape[0] else self._subset(X, first), n_neighbors)
         sizes = np.bincount(graph.label)
         graph, mapped = self._join_pieces(graph)
         most = (graph.m if graph.n_maps == 1 else int(sizes[0])) - 1
-        if self.n_components > most:
-            raise error(
-                "LD200", n_components=self.n_components, most=most, why=f"{most + 1} rows span no more dimensions"
-            )
-        fit = self._map_graph(graph, first[mapped])
-        node = np.full(len(first), -1, dtype=np.intp)
-        node[mapped] = np.arange(len(mapped))
-        return self._place_all_rows(fit, X, graph, node[copy_of], sizes, first[mapped], X.shape[0] - len(first))
+        check_components(self.n_components, most, f"{most + 1} rows span no more dimensions")
+        # The method's own part: the map of a graph.
+        rows = known[first[mapped]]
+        fit = self._map_graph(graph, rows)
+        # Every known row is at its node, or placed as a new one if that is in another piece.
+        node_of = np.full(len(first), -1, dtype=np.intp)
+        node_of[mapped] = np.arange(len(mapped))
+        node = np.full(n, -1, dtype=np.intp)
+        node[known] = node_of[copy_of]
+        loose = np.flatnonzero(node[known] < 0)
+        fit = self._of_table(fit, graph, node, rows, sizes, X.shape[0] - len(first), known[loose])
+        if len(loose):
+            fit.Z[known[loose]] = self._extend(fit.params, X[loose])
+        return fit
 
-    # gaps -----------------------------------------------------------------------------------------
-    def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
-        """The map of the rows that are known well enough to be neighbours; the others lie where they may be."""
-        from lowdim.models.spectral.completion import certain_limit, mean_place, thinned_neighbors
+    def _of_table(
+        self, fit: SpectralFit, graph: NeighbourGraph, node: Index, rows: Index, sizes: Index, copies: int, loose: Index
+    ) -> SpectralFit:
+        """The fit to the nodes of a graph as one to the table, whose rows are these nodes; -1 = none of them.
 
-        n, k = len(x), self.n_neighbors
-        limit = certain_limit(rows, k, max(self.n_components + 2, k + 1))
-        certain = np.flatnonzero(rows.open <= limit)
-        thinned = clone(self).set_params(n_neighbors=thinned_neighbors(k, len(certain), n))
-        fit: SpectralFit = thinned._embed(*in_units(rows.mean[certain]), Run())
-        nodes = fit.attributes["rows_"]
-        far = np.flatnonzero(rows.open > limit)
-        Z = np.empty((n, fit.Z.shape[1]))
-        Z[certain] = fit.Z
-        Z[far] = mean_place(completion, x[far], mask[far], rows.mean[certain][nodes], fit.Z[nodes])
-        fit = fit._replace(Z=Z, attributes=of_all_rows(fit.attributes, certain, far, n))
-        if len(far):
-            words = f"{len(far)} rows are too uncertain to be neighbours, and lie where they are expected"
-            fit = fit._replace(notes=(*fit.notes, words))
-        attributes = {"completion_": completion._replace(limit=limit), **fit.attributes}
-        return fit._replace(attributes=attributes)
-
-    def _place_gaps(self, completion: Any, x: Array, mask: Mask) -> Array:
-        from lowdim.models.spectral.completion import CompletedRows, certain_limit, complete_rows, mean_place
-
-        points = self.params_.points
-        limit = completion.limit
-        if "completion_" not in vars(self):
-            limit = certain_limit(CompletedRows(points, np.zeros_like(points)), self.n_neighbors_, 1)
-        rows = complete_rows(completion, x, mask)
-        near = rows.open <= limit
-        Z = np.empty((len(x), self.embedding_.shape[1]))
-        if near.any():
-            size = float(np.linalg.norm(completion.spread))
-            Z[near] = self._extend(self.params_, _snapped(rows.mean[near], points, size))
-        Z[~near] = mean_place(completion, x[~near], mask[~near], points, self.embedding_[self.rows_])
-        return Z
-
-    def _kept_rows(self) -> Array:
-        return np.asarray(self.params_.points)
+        `loose` rows belong to a piece that was not mapped; these pieces are numbered together, as 1.
+        """
+        at = np.flatnonzero(node >= 0)
+        Z, piece = np.zeros((len(node), fit.Z.shape[1])), np.zeros(len(node), dtype=np.int64)
+        Z[at], piece[at], piece[loose] = fit.Z[node[at]], graph.label[node[at]], 1
+        attributes = {
+            "n_pieces_": len(sizes),
+            "piece_sizes_": sizes,
+            "pieces_": piece,
+            "left_out_": np.flatnonzero(node < 0),
+            "rows_": rows,
+            "node_": node,
+            "n_neighbors_": graph.k,
+            **fit.attributes,
+        }
+        notes = fit.notes
+        if len(sizes) > 1:
+            notes += (f"{len(sizes)} pieces ({self.pieces})",)
+        if copies:
+            notes += (f"{copies} rows equal others: equal rows are one in the graph and share a place",)
+        return fit._replace(Z=Z, attributes=attributes, notes=notes)
 
     # the table ------------------------------------------------------------------------------------
-    def _open(self, X: Any) -> Source:
+    def _open(self, X: Any, y: Any, weight: Any) -> Source:
         """Cells that a sparse matrix of pairs does not store are no edges."""
-        return as_source(X, zeros="gaps") if self._of_pairs() and sp.issparse(X) else as_source(X)
+        sparse_pairs = self._of_pairs() and sp.issparse(X)
+        return as_source(X, weight=weight, zeros="gaps") if sparse_pairs else as_source(X, weight=weight)
 
     def _frame(self, source: Source) -> Frame:
         return frame_of(source.sample(FRAME_ROWS), origin=not self._of_pairs())
 
-    def _read_table(self, source: Source, frame: Frame) -> Any:
-        """Cells, or a matrix of pairs that is one: dense, or sparse where a graph is."""
-        if not self._of_pairs():
-            return self._complete_cells(source, frame)
-        if source.n != source.d:
-            problem = f"it has {source.n} rows and {source.d} columns, and is not square"
-            raise error("LD410", what=self._pair_word(), problem=problem, case="not square")
+    def _read_pairs(self, source: Source, frame: Frame) -> Any:
+        """A matrix of pairs that is one: dense, or sparse where a graph is; one known one way only is known."""
+        check_square((source.n, source.d), "distances")
         if isinstance(source, SparseSource) and self.metric == "graph":
-            return self._check_pairs(sp.csr_array(source.values * frame.scale[0]))
-        x, mask = gather(Framed(source, frame))
-        return self._check_pairs(self._mark_unknown(x, mask))
-
-    def _mark_unknown(self, x: Array, mask: Any) -> Array:
-        """Cells without a number are infinitely far."""
-        return x if mask is None else np.where(mask, x, np.inf)
-
-    def _pair_word(self) -> str:
-        """What the cells of a matrix of pairs are, for messages."""
-        return "distances"
-
-    def _check_pairs(self, D: Any) -> Any:
-        """Refuse what is no matrix of distances, naming the cell; one known one way only is known."""
-        D = mirrored(D) if sp.issparse(D) else np.where(np.isfinite(D), D, D.T)
-        refuse_fault(sparse_fault(D) if sp.issparse(D) else fault(np.where(np.isfinite(D), D, 0.0)), self._pair_word())
+            D = mirrored(sp.csr_array(source.values * frame.scale[0]))
+        else:
+            D = known_either_way(self._mark_unknown(*gather(Framed(source, frame)), source.columns))
+        check_pairs(D, "distances")
         return D
 
-    def _distinct_rows(self, X: Any) -> tuple[Index, Index]:
-        """The first of each set of equal rows, in their order, and which of them each row is."""
-        n = X.shape[0]
-        if self.metric == "graph" or (self.metric == "euclidean" and np.diff(np.sort(X[:, 0])).all()):
-            return np.arange(n), np.arange(n)  # no two rows begin alike
-        if self.metric == "precomputed":
-            label = components(sp.csr_array(X == 0.0))[1]
-        else:
-            plain = np.ascontiguousarray(X + 0.0)  # without negative zeros
-            row_bytes = plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1]))).ravel()
-            label = np.unique(row_bytes, return_inverse=True)[1].reshape(n)
-        first, inverse = np.unique(label, return_index=True, return_inverse=True)[1:]
-        order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return first[order], rank[inverse.reshape(n)]
+    def _mark_unknown(self, x: Array, mask: Mask | None, columns: tuple[str, ...] = (), start: int = 0) -> Array:
+        """Pairs without a number are infinitely far."""
+        return x if mask is None else np.where(mask, x, np.inf)
 
     def _subset(self, X: Any, rows: Index) -> Any:
         return X[rows][:, rows] if self._of_pairs() else X[rows]
 
     # the graph ------------------------------------------------------------------------------------
-    def _build_graph(self, X: Any) -> NeighbourGraph:
+    def _build_graph(self, X: Any, n_neighbors: int) -> NeighbourGraph:
         m = X.shape[0]
         if self.metric == "graph":
-            k, pairs, radius = m - 1, stored_edges(X), np.zeros(m)
-            X = np.zeros((m, 0))
-        else:
-            k = self._graph_neighbors(m)
-            pairs, radius = joined(X, k) if self.metric == "euclidean" else joined_known(X, k)
-        label = components(matrix_of(pairs, np.ones(len(pairs.i)), m))[1]
-        no_bridges = pairs.chosen(np.zeros(0, dtype=np.intp))
-        return NeighbourGraph(X, pairs, radius, by_size(label)[0], no_bridges, k)
+            return graph_of(np.zeros((m, 0)), stored_edges(X), np.zeros(m), m - 1, n_neighbors)
+        k = self._graph_neighbors(m, n_neighbors)
+        pairs, radius = joined(X, k) if self.metric == "euclidean" else joined_known(X, k)
+        return graph_of(X, pairs, radius, k, n_neighbors)
 
-    def _graph_neighbors(self, m: int) -> int:
+    def _graph_neighbors(self, m: int, n_neighbors: int) -> int:
         """Neighbours each of m different rows is joined to."""
-        k = min(self.n_neighbors, m - 1)
-        if k < self.n_neighbors:
-            warn("LD432", model=type(self).__name__, n_neighbors=self.n_neighbors, n=m, most=k)
+        k = min(n_neighbors, m - 1)
+        if k < n_neighbors:
+            warn("LD432", model=type(self).__name__, n_neighbors=n_neighbors, n=m, most=k)
         return k
 
     def _join_pieces(self, graph: NeighbourGraph) -> tuple[NeighbourGraph, Index]:
@@ -266,62 +255,60 @@ class GraphModel(SpectralModel):
             np.zeros(len(rows), dtype=np.intp),
             graph.bridges,
             min(graph.k, len(rows) - 1),
+            graph.asked,
         ), rows
 
-    def _place_all_rows(
-        self, fit: SpectralFit, X: Any, graph: NeighbourGraph, node: Index, sizes: Index, rows: Index, copies: int
-    ) -> SpectralFit:
-        """The fit to the rows of the graph as one to the table, whose rows are these nodes; -1 = in another piece."""
-        left_out = np.flatnonzero(node < 0)
-        Z = fit.Z[np.maximum(node, 0)]
-        if len(left_out):
-            Z[left_out] = self._extend(fit.params, X[left_out])
-        piece = np.where(node >= 0, graph.label[np.maximum(node, 0)], min(1, len(sizes) - 1))
-        attributes = {
-            "n_pieces_": len(sizes),
-            "piece_sizes_": sizes,
-            "pieces_": piece.astype(np.int64),  # those outside the largest are numbered together, as 1
-            "left_out_": left_out,
-            "rows_": rows,
-            "node_": node,
-            "n_neighbors_": graph.k,
-            **fit.attributes,
-        }
-        notes = fit.notes
-        if len(sizes) > 1:
-            notes += (f"{len(sizes)} pieces ({self.pieces})",)
-        if copies:
-            notes += (f"{copies} rows equal others: equal rows are one in the graph and share a place",)
-        return fit._replace(Z=Z, attributes=attributes, notes=notes)
-
-    def _field_rows(self) -> Index | None:
-        if len(self.rows_) == len(self.embedding_) or len(self.left_out_) or (self.node_ < 0).any():
-            return None
-        return np.asarray(self.node_, dtype=np.intp)
-
     # new rows --------------------------------------------------------------------------------------
-    def _place_block(self, completion: Callable[[], Any], block: Block) -> Array:
-        if not self._of_pairs():
-            return super()._place_block(completion, block)
-        return self._extend(self.params_, self._mark_unknown(self.frame_.inward(block).x, block.mask))
+    def _own_completion(self) -> Completion:
+        points: Array = self.params_.points
+        limit = certain_limit(TableRows(points), self.n_neighbors_, 1)
+        return completion_of(points, None)._replace(limit=limit)
+
+    def _place_gaps(self, x: Array, mask: Mask) -> Array:
+        """A row that is known well enough goes by its expected cells, another lies where it may be."""
+        completion, points = self.completion_, self.params_.points
+        rows = complete_rows(completion, x, mask)
+        near = rows.open <= completion.limit
+        Z = np.empty((len(x), self.embedding_.shape[1]))
+        if near.any():
+            size = float(np.linalg.norm(completion.spread))
+            Z[near] = self._extend(self.params_, _snapped(rows.mean[near], points, size))
+        Z[~near] = mean_place(completion, x[~near], mask[~near], points, self.embedding_[self.rows_])
+        return Z
 
     def _nearest_mapped(self, points: Array, rows: Index, X: Array, k: int) -> Neighbours:
         """The k nearest of the mapped rows, each row itself among them at distance zero."""
         if self.metric == "euclidean":
             return nearest(X, k, points)
-        neighbours = nearest_known(self._check_lengths(X[:, rows]), k)
+        neighbours = nearest_known(check_lengths(X[:, rows], "distances"), k)
         isolated = np.flatnonzero(~np.isfinite(neighbours.distance[:, 0]))
         if len(isolated):
             raise error("LD434", f"row {isolated[0] + 1}", count=len(isolated))
         return neighbours
 
-    def _check_lengths(self, D: Array) -> Array:
-        """Distances of new rows to the mapped ones, infinite where there is no edge; negative ones are refused."""
-        if D.min(initial=0.0) < 0.0:
-            i, j = np.argwhere(D < 0.0)[0]
-            problem = f"a distance is negative: {D[i, j]:g}"
-            raise error("LD410", f"row {i + 1}, column {j + 1}", what=self._pair_word(), problem=problem)
-        return D
+
+def distinct_rows(X: Any, metric: str = "euclidean") -> tuple[Index, Index]:
+    """The first of each set of equal rows, in their order, and which of them each row is."""
+    n = X.shape[0]
+    if metric == "graph" or (metric == "euclidean" and np.diff(np.sort(X[:, 0])).all()):
+        return np.arange(n), np.arange(n)  # no two rows begin alike
+    if metric == "precomputed":
+        label = components(sp.csr_array(X == 0.0))[1]
+    else:
+        plain = np.ascontiguousarray(X + 0.0)  # without negative zeros
+        row_bytes = plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1]))).ravel()
+        label = np.unique(row_bytes, return_inverse=True)[1].reshape(n)
+    first, inverse = np.unique(label, return_index=True, return_inverse=True)[1:]
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[inverse.reshape(n)]
+
+
+def graph_of(points: Array, pairs: RowPairs, radius: Array, k: int, asked: int) -> NeighbourGraph:
+    """The graph of these neighbours, its pieces numbered by their size."""
+    label = components(matrix_of(pairs, np.ones(len(pairs.i)), len(points)))[1]
+    return NeighbourGraph(points, pairs, radius, by_size(label)[0], pairs.chosen(np.zeros(0, dtype=np.intp)), k, asked)
 
 
 def _snapped(x: Array, points: Array, size: float) -> Array:
@@ -329,17 +316,6 @@ def _snapped(x: Array, points: Array, size: float) -> Array:
     close = nearest(x, 1, points)
     same = close.distance <= SAME_ROW * size
     return np.where(same, points[close.row[:, 0]], x)
-
-
-def of_all_rows(attributes: dict[str, Any], certain: Index, far: Index, n: int) -> dict[str, Any]:
-    """Attributes of a fit to the certain rows as those of the table; the other rows are no nodes."""
-    node, piece = np.full(n, -1, dtype=np.intp), np.zeros(n, dtype=np.int64)
-    node[certain], piece[certain] = attributes["node_"], attributes["pieces_"]
-    left_out = np.sort(np.append(certain[attributes["left_out_"]], far))
-    named: dict[str, Any] = {
-        name: certain[attributes[name]] for name in ("rows_", "landmarks_", "edges_") if name in attributes
-    }
-    return {**attributes, **named, "node_": node, "pieces_": piece, "left_out_": left_out}
 
 
 class MapVectors(NamedTuple):

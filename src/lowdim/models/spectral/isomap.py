@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Problem, solve
-from lowdim.maths.graph import both_ways, spread_rows
-from lowdim.maths.linalg import Array, Index, sign_rule, svd
+from lowdim.maths.graph import all_path_lengths, both_ways, spread_rows
+from lowdim.maths.linalg import Array, Index, Mask, sign_rule, svd
 from lowdim.maths.pairs import BLOCK_PAIRS, centred_gram
-from lowdim.models.base.estimator import Rule
+from lowdim.models.base.options import Rule, none_or, one_of, option
 from lowdim.models.base.results import product
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, equal_values
+from lowdim.models.spectral.random_field import FieldMatrix
 from lowdim.models.spectral.spectral_model import SpectralFit, lengths_in_table_units
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
@@ -41,21 +42,7 @@ class Isomap(GraphModel):
 
     With D_G the shortest paths and H = I - 11'/n, B = -1/2 H D_G^2 H = U Lambda U' and Z = U_q Lambda_q^(1/2). A new
     row x goes by its neighbours j, itself among them: delta(x, i) = min_j d(x, j) + D_G(j, i), then Gower's formula.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    n_neighbors : int, default=7
-        Neighbours each row is joined to, and any others as far as the last of them.
-    n_landmarks : int or None, default=None
-        Rows, spread by path length, that are scaled in place of all; the others are placed by Gower's formula, and
-        all are turned to their principal axes. None scales every row.
-    metric : {"euclidean", "precomputed", "graph"}, default="euclidean"
-        Rows of a table, a matrix of distances (NaN: not known), or a matrix of lengths of edges (0, NaN or not
-        stored: no edge; for `transform` to know a row as itself, store its own 0 and leave the others out).
-    pieces : {"bridge", "largest", "each"}, default="bridge"
-        A graph in pieces: joined by the shortest edges that do it, only its largest mapped, or a map for each.
+    As a random field over the rows (`field()`) K = B.
 
     Attributes
     ----------
@@ -71,10 +58,8 @@ class Isomap(GraphModel):
         Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
     n_neighbors_ : int
         Neighbours in use.
-    precision_, covariance_ : ndarray
-        The random field over the rows: K = B.
     cells_inferred_, completion_ : int, Completion
-        With gaps: how many cells were not seen, and the model of them.
+        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -97,27 +82,18 @@ class Isomap(GraphModel):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        **GraphModel._rules,
-        "n_landmarks": Rule(
-            lambda v: v is None or (isinstance(v, int | np.integer) and bool(v >= 2)), "None, or a whole number >= 2"
-        ),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 7,
-        n_landmarks: int | None = None,
-        metric: str = "euclidean",
-        pieces: str = "bridge",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.n_landmarks = n_landmarks
-        self.metric = metric
-        self.pieces = pieces
+    n_landmarks: int | None = option(
+        default=None,
+        rule=none_or(Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2")),
+        words="Rows, spread by path length, that are scaled in place of all; the others are placed by Gower's formula, "
+        "and all are turned to their principal axes. None scales every row.",
+    )
+    metric: str = option(
+        default="euclidean",
+        rule=one_of("euclidean", "precomputed", "graph"),
+        words="Rows of a table, a matrix of distances (NaN: not known), or a matrix of lengths of edges (0, NaN or not "
+        "stored: no edge; for `transform` to know a row as itself, store its own 0 and leave the others out).",
+    )
 
     def _cost(self, n: int, d: int) -> Cost:
         pairs = n * (n if self.n_landmarks is None else self.n_landmarks)
@@ -126,16 +102,22 @@ class Isomap(GraphModel):
 
     # the fit ---------------------------------------------------------------------------------------
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
+        """Steps 2 and 3 of Tenenbaum et al. (step 1 is the graph): lengths of paths, and their classical scaling."""
         G = both_ways(graph.edges(), graph.m)
         map_rows = graph.map_rows()
         maps = [self._scale(G if len(part) == graph.m else sp.csr_array(G[part][:, part])) for part in map_rows]
-        Z = np.zeros((graph.m, self.n_components))
-        for part, scaled in zip(map_rows, maps, strict=True):
-            Z[part] = scaled.Z
+        # The maps of all pieces in one: places, and lengths of the paths to landmarks, zero between pieces.
+        Z, lengths = maps[0].Z, maps[0].lengths
+        if len(maps) > 1:
+            Z, lengths = np.zeros((graph.m, Z.shape[1])), np.zeros((graph.m, sum(len(s.landmark) for s in maps)))
+            end = 0
+            for part, scaled in zip(map_rows, maps, strict=True):
+                start, end = end, end + len(scaled.landmark)
+                Z[part], lengths[part, start:end] = scaled.Z, scaled.lengths
         params = IsomapParams(
             graph.points if self.metric == "euclidean" else np.zeros((graph.m, 0)),
             rows,
-            _joint_lengths(map_rows, maps, graph.m),
+            lengths,
             np.concatenate([part[scaled.landmark] for part, scaled in zip(map_rows, maps, strict=True)]),
             np.concatenate([scaled.mean for scaled in maps]),
             np.concatenate([scaled.axes for scaled in maps]),
@@ -149,49 +131,45 @@ class Isomap(GraphModel):
 
     def _scale(self, G: sp.csr_array) -> ScaledPiece:
         """Classical scaling of one connected graph."""
-        from lowdim.maths.graph import all_path_lengths
-
         m, q = G.shape[0], self.n_components
+        # Lengths of the shortest paths D_G, from all rows or from landmarks that are far from each other.
         count = m if self.n_landmarks is None else min(max(self.n_landmarks, q + 1), m)
         landmark, lengths = (np.arange(m), all_path_lengths(G)) if count == m else spread_rows(G, count)
+        # B = -1/2 H D_G^2 H, its largest eigenvalues (one more, to see whether it is equal to the last) and axes.
         B = np.square(lengths if count == m else lengths[landmark])
         B *= -0.5
         mean = -2.0 * B.mean(axis=0)
         eigen = solve(Problem(centred_gram(B), few=True), min(q + 1, count))
-        values = np.concatenate([eigen.values, np.zeros(q + 1)])[: q + 1]
-        axes, notes = self._axes(eigen.vectors, values, m)
+        values = np.zeros(q + 1)
+        values[: len(eigen.values)] = eigen.values
+        used = np.flatnonzero(values[:q] > ROUNDING_SHARE * max(float(values[0]), 0.0))
+        if len(used) < q and m > q:
+            warn("LD413", n_axes=len(used), n_components=q, model=type(self).__name__)
+        notes = equal_values(values, q, 0.0) if len(used) == q else ()
+        Z, axes, shift = np.zeros((m, q)), np.zeros((count, q)), np.zeros(q)
+        axes[:, used] = eigen.vectors[:, used] / np.sqrt(values[used])
         if count == m:
-            V = np.pad(eigen.vectors[:, :q], ((0, 0), (0, max(q - eigen.vectors.shape[1], 0))))
-            Z = V * np.sqrt(np.where(values > ROUNDING_SHARE * max(values[0], 0.0), values, 0.0))[:-1]
-            shift = np.zeros(q)
+            Z[:, used] = eigen.vectors[:, used] * np.sqrt(values[used])
         else:
+            # De Silva and Tenenbaum: the other rows by Gower's formula, then all turned to their principal axes.
             Z = -0.5 * (lengths**2 - mean) @ axes
             shift = Z.mean(axis=0)
-            turn = svd(Z - shift)[2].T  # to the principal axes of all rows
+            turn = svd(Z - shift)[2].T
             turn = turn * sign_rule((Z - shift) @ turn)
             axes, shift, Z = axes @ turn, shift @ turn, (Z - shift) @ turn
         return ScaledPiece(landmark, lengths, mean, axes, shift, Z, eigen.solver, eigen.residual, notes)
-
-    def _axes(self, V: Array, values: Array, m: int) -> tuple[Array, tuple[str, ...]]:
-        """V / sqrt(lambda), zero where an axis has no spread; notes on the spectrum."""
-        q = self.n_components
-        axes = np.zeros((len(V), q))
-        used = np.flatnonzero(values[:q] > ROUNDING_SHARE * max(float(values[0]), 0.0))
-        axes[:, used] = V[:, used] / np.sqrt(values[used])
-        if len(used) < q and m > q:
-            warn("LD413", n_axes=len(used), n_components=q, model=type(self).__name__)
-        return axes, equal_values(values, q, 0.0) if len(used) == q else ()
 
     def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
         return lengths_in_table_units(fit, frame, ("axes", "shift"))
 
     # new rows --------------------------------------------------------------------------------------
-    def _mark_unknown(self, x: Array, mask: Any) -> Array:
+    def _mark_unknown(self, x: Array, mask: Mask | None, columns: tuple[str, ...] = (), start: int = 0) -> Array:
         if self.metric == "graph" and mask is None:  # nothing says which zeros are no edge: all of them
             return np.where(x == 0.0, np.inf, x)
         return super()._mark_unknown(x, mask)
 
     def _extend(self, params: IsomapParams, X: Array) -> Array:
+        # A row belongs to the piece of its nearest neighbour; those in other pieces lead nowhere.
         neighbours = self._nearest_mapped(params.points, params.rows, X, params.k)
         home = params.label[neighbours.row[:, 0]]
         distance = np.where(params.label[neighbours.row] == home[:, None], neighbours.distance, np.inf)
@@ -202,12 +180,13 @@ class Isomap(GraphModel):
             step = max(1, BLOCK_PAIRS // max(len(landmarks), 1))
             for start in range(0, len(new_rows), step):
                 part = new_rows[start : start + step]
+                # delta(x, i) = min_j d(x, j) + D_G(j, i), then Gower's formula.
                 delta = _path_lengths(params.lengths, landmarks, neighbours.row[part], distance[part])
                 Z[part] = product(-0.5 * (delta**2 - params.mean[landmarks]), params.axes[landmarks]) - params.shift[c]
         return Z
 
     # the random field --------------------------------------------------------------------------------
-    def _covariance(self) -> Array:
+    def _field_matrix(self) -> FieldMatrix:
         """-1/2 H D_G^2 H of the rows mapped, in the frame's units; with landmarks, what their rows of it determine.
 
         With E the rows of B that belong to landmarks and B_L their own, K = E' B_L^+ E: Nystroem's formula (Williams
@@ -227,10 +206,7 @@ class Isomap(GraphModel):
                 F = E @ (eigen.vectors[:, real] / np.sqrt(eigen.values[real]))
                 E = F @ F.T
             K[np.ix_(part, part)] = (E + E.T) / 2
-        return K
-
-    def _length(self) -> float:
-        return 1.0 / float(self.frame_.scale[0])
+        return FieldMatrix(covariance=K, length=1.0 / float(self.frame_.scale[0]))
 
 
 class ScaledPiece(NamedTuple):
@@ -245,19 +221,6 @@ class ScaledPiece(NamedTuple):
     solver: str
     residual: float
     notes: tuple[str, ...]
-
-
-def _joint_lengths(map_rows: list[Index], maps: list[ScaledPiece], m: int) -> Array:
-    """Path lengths of all rows to all landmarks, zero between maps."""
-    if len(maps) == 1:
-        return maps[0].lengths
-    lengths = np.zeros((m, sum(len(scaled.landmark) for scaled in maps)))
-    start = 0
-    for part, scaled in zip(map_rows, maps, strict=True):
-        end = start + len(scaled.landmark)
-        lengths[part, start:end] = scaled.lengths
-        start = end
-    return lengths
 
 
 def _path_lengths(lengths: Array, landmarks: Index, neighbours: Index, distance: Array) -> Array:

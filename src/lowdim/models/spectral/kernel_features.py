@@ -185,13 +185,11 @@ def fourier(kernel: KernelFunction, d: int, m: int, rng: np.random.Generator) ->
 
 
 class FeatureSource(View):
-    """A complete source seen through a feature map: a table of as many columns as there are features."""
+    """A source seen through a feature map: a table of as many columns as there are features; NaN where it has gaps."""
 
-    def __init__(
-        self, source: Source, f: Callable[[Array], Array], width: int, refuse_gap: Callable[[int, str, int], None]
-    ) -> None:
+    def __init__(self, source: Source, f: Callable[[Array], Array], width: int) -> None:
         super().__init__((source.n, width), None, source.weight)  # tiles by its own width, not the table's
-        self.source, self.f, self.refuse_gap = source, f, refuse_gap
+        self.source, self.f = source, f
 
     def read(self, rows: slice | Index) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a mapped source makes finished blocks")
@@ -202,10 +200,9 @@ class FeatureSource(View):
 
     def block_of(self, rows: slice | Index, start: int = 0) -> Block:
         block = self.source.block_of(rows, start)
-        if block.mask is not None:
-            row, j = np.argwhere(~block.mask)[0]
-            self.refuse_gap(start + int(row), self.source.columns[j], int((~block.mask).sum()))
-        return Block(chunked(self.f, block.x, self.d), None, block.weight, start)
+        whole = block.mask is None
+        x = chunked(self.f, block.x, self.d) if whole else np.full((block.rows, self.d), np.nan)
+        return Block(x, None, block.weight, start)
 
 
 def chunked(f: Callable[[Array], Array], X: Array, width: int) -> Array:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.plan import Cost, walking
+from lowdim.engine.statistics import moments
 from lowdim.maths.eigen import Eigen, Problem, solve
 from lowdim.maths.linalg import EPS, Array, Mask
 from lowdim.maths.pairs import (
     LARGE_NEGATIVE_SHARE,
     WIDTH_ROWS,
     centred_gram,
-    fault,
     median_width,
     negative_mass,
     squared_distances,
 )
 from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import KERNEL_FEATURES
-from lowdim.models.base.estimator import COUNT, SEED_WORDS, Out, Rule, is_seed, seed_of
+from lowdim.models.base.estimator import Out
+from lowdim.models.base.latent import decoded_within_range, given_places
+from lowdim.models.base.options import COUNT, SEED, Rule, none_or, one_of, option, seed_of
+from lowdim.models.spectral.completion import Completion, TableRows, complete_rows, completion_of
 from lowdim.models.spectral.kernel_features import (
     FeatureMap,
     FeatureSource,
@@ -38,7 +42,19 @@ from lowdim.models.spectral.kernel_features import (
     solve_kernel,
     times,
 )
-from lowdim.models.spectral.spectral_model import GapsFound, SpectralFit, SpectralModel, in_units, refuse_fault
+from lowdim.models.spectral.pair_table import check_pairs
+from lowdim.models.spectral.preimage import (
+    ImageSpan,
+    by_distances,
+    fixed_point,
+    gaussian_distance,
+    learned,
+    linear_distance,
+    quiet_directions,
+)
+from lowdim.models.spectral.random_field import FieldMatrix
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, check_components, plain_frame
+from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
@@ -64,28 +80,7 @@ class KernelPCA(SpectralModel):
     """Kernel PCA: principal components of the images phi(x), k(x, y) = phi(x)'phi(y).
 
     The centred kernel H K H = U Lambda U' gives Z = U_q Lambda_q^(1/2). A new row is placed by its centred similarities
-    to the rows of the fit; `inverse_transform` leads back by pre-images.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    kernel : {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable, default="rbf"
-        x'y (then it is PCA, up to signs), exp(-gamma |x - y|^2) (also as "gaussian"), (gamma x'y + coef0)^degree,
-        tanh(gamma x'y + coef0), a matrix of similarities, or a function of two tables.
-    gamma : float or None, default=None
-        None is 1 / (2 median distance^2) for "rbf" and 1 / columns otherwise.
-    degree : int, default=3
-        Of "poly".
-    coef0 : float, default=1.0
-        Of "poly" and "sigmoid".
-    approximation : {None, "nystroem", "fourier"}, default=None
-        For many rows: `n_landmarks` rows stand for all, or so many random features do ("rbf"); the table is walked
-        twice and n x n numbers are never held.
-    n_landmarks : int, default=500
-        Landmarks or features of an approximation.
-    random_state : int, Generator, RandomState or None, default=0
-        Draws the landmarks or the features; None is 0.
+    to the rows of the fit; `inverse_transform` leads back by pre-images. `field()` has the covariance K.
 
     Attributes
     ----------
@@ -95,10 +90,8 @@ class KernelPCA(SpectralModel):
         The largest of H K H, falling, not divided by n.
     gamma_ : float
         gamma in use, in the table's units.
-    precision_, covariance_ : ndarray
-        The random field over the rows: the kernel matrix K.
     cells_inferred_, completion_ : int, Completion
-        With gaps: how many cells were not seen, and the model of them.
+        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -123,43 +116,44 @@ class KernelPCA(SpectralModel):
     ((1, 2), 2)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "kernel": Rule(
+    kernel: Any = option(
+        default="rbf",
+        rule=Rule(
             lambda v: callable(v) or (isinstance(v, str) and v in (*KERNELS, "gaussian")),
             f"one of {', '.join(KERNELS)}, or a function k(X, Y)",
         ),
-        "gamma": Rule(
-            lambda v: v is None or (isinstance(v, int | float | np.number) and bool(0 <= v < np.inf)),
-            "None or a number >= 0",
-        ),
-        "degree": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1"),
-        "coef0": Rule(lambda v: isinstance(v, int | float | np.number) and bool(np.isfinite(v)), "a finite number"),
-        "approximation": Rule(lambda v: v in (None, "nystroem", "fourier"), "None, 'nystroem' or 'fourier'"),
-        "n_landmarks": Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2"),
-        "random_state": Rule(is_seed, SEED_WORDS),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        approximation: str | None = None,
-        n_landmarks: int = 500,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.approximation = approximation
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
+        kind='{"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable',
+        words="x'y (then it is PCA, up to signs), exp(-gamma |x - y|^2) (also as 'gaussian'), (gamma x'y + coef0)"
+        "^degree, tanh(gamma x'y + coef0), a matrix of similarities, or a function of two tables.",
+    )
+    gamma: float | None = option(
+        default=None,
+        rule=none_or(Rule(lambda v: isinstance(v, int | float | np.number) and bool(0 <= v < np.inf), "a number >= 0")),
+        words='None is 1 / (2 median distance^2) for "rbf" and 1 / columns otherwise.',
+    )
+    degree: int = option(default=3, rule=COUNT, words='Of "poly".')
+    coef0: float = option(
+        default=1.0,
+        rule=Rule(lambda v: isinstance(v, int | float | np.number) and bool(np.isfinite(v)), "a finite number"),
+        words='Of "poly" and "sigmoid".',
+    )
+    approximation: str | None = option(
+        default=None,
+        rule=one_of(None, "nystroem", "fourier"),
+        words='For many rows: `n_landmarks` rows stand for all, or so many random features do ("rbf"); the table is '
+        "walked twice and n x n numbers are never held.",
+    )
+    n_landmarks: int = option(
+        default=500,
+        rule=Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2"),
+        words="Landmarks or features of an approximation.",
+    )
+    random_state: Any = option(
+        default=0,
+        rule=SEED,
+        kind="int, Generator, RandomState or None",
+        words="Draws the landmarks or the features; None is 0.",
+    )
 
     # options -----------------------------------------------------------------------------------------
     @property
@@ -200,141 +194,116 @@ class KernelPCA(SpectralModel):
     def _frame(self, source: Source) -> Frame:
         if self._kernel_name in ("linear", "rbf"):
             return super()._frame(source)
-        return Frame(np.zeros(source.d), np.ones(source.d), np.ones(source.d))  # these kernels see the origin
+        return plain_frame(source.d)  # these kernels see the origin
 
     def _kernel(self, gamma: float) -> KernelFunction:
         if callable(self.kernel):
             return KernelFunction("callable", call=self.kernel)
         return KernelFunction(self._kernel_name, gamma, self.degree, float(self.coef0))
 
-    def _width(self, sample: Array, frame: Frame) -> float:
-        """gamma in the frame's units."""
+    def _width(self, rows: TableRows, frame: Frame) -> float:
+        """gamma in the frame's units, by the distances of these rows where it is not given."""
+        if self.gamma is None and self._kernel_name == "rbf":
+            return median_width(rows.mean, None if rows.var is None else rows.open)
         if self.gamma is None:
-            return median_width(sample) if self._kernel_name == "rbf" else 1.0 / max(sample.shape[1], 1)
+            return 1.0 / max(rows.mean.shape[1], 1)
         g = np.float64(self.gamma)
         if self._kernel_name == "rbf":
             with np.errstate(over="ignore", under="ignore"):
                 g = g / frame.scale[0] / frame.scale[0]
-        return float(min(g, np.finfo(float).max))
-
-    def _check_size(self, source: Source) -> None:
-        if self.n_components > source.n:
-            raise error("LD200", n_components=self.n_components, most=source.n, why=f"the table has {source.n} rows")
+        return float(min(g, LARGEST))
 
     # the fit -----------------------------------------------------------------------------------------
-    def _embed(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
+    def _embed_table(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
+        """A complete table whose features are taken is walked; any other is read whole."""
         framed = Framed(source, frame)
-        sample = self._complete_sample(framed.sample(WIDTH_ROWS), source)
-        gamma = 0.0 if self._of_pairs() else self._width(sample, frame)
-        if self.approximation is None:
-            fit = self._embed_all_pairs(self._complete_cells(source, frame), gamma)
-        else:
-            fit = self._embed_features(framed, gamma, sample[:: max(1, len(sample) // SAMPLE_ROWS)], run)
-        return self._with_width(fit, gamma, frame)
+        sample = framed.sample(WIDTH_ROWS) if self.approximation is not None else None
+        if sample is not None and sample.mask is None:
+            fit = self._embed_features(framed, TableRows(sample.x), frame, run)
+            if fit is not None:
+                return fit
+        return super()._embed_table(source, frame, run)
 
-    def _with_width(self, fit: SpectralFit, gamma: float, frame: Frame) -> SpectralFit:
-        """The fit with gamma stated in the table's units."""
-        with np.errstate(over="ignore"):
-            table_gamma = min(float(gamma * frame.scale[0] * frame.scale[0]), LARGEST)
-        named = {} if self._kernel_name in ("precomputed", "callable") else {"gamma_": table_gamma}
-        return fit._replace(
-            attributes={**fit.attributes, **named},
-            notes=self._gamma_notes(table_gamma) + fit.notes,
-            passes=1 if self.approximation is None else 2,
-        )
-
-    def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
+    def _embed(self, rows: TableRows, frame: Frame, run: Run) -> SpectralFit:
         """The map by similarities of expected distances: exp(-gamma (|m_i - m_j|^2 + v_i + v_j)) = a_i k(m_i, m_j) a_j.
 
         Kernels of products see the expected cells.
         """
-        open_sample = rows.open[:: max(1, len(x) // WIDTH_ROWS)][:WIDTH_ROWS]
-        gamma = self._width(rows.mean, frame)
-        if self.gamma is None and self._kernel_name == "rbf":
-            gamma = median_width(rows.mean, open_sample)
+        X, sample = rows.mean, rows.few(WIDTH_ROWS)
         if self.approximation is not None:
-            framed = Framed(*in_units(rows.mean))
-            fit = self._embed_features(framed, gamma, rows.mean[:: max(1, len(x) // SAMPLE_ROWS)], Run())
-        else:
-            fit = self._embed_all_pairs(rows.mean, gamma, self._row_weights(rows, gamma))
-        fit = self._with_width(fit, gamma, frame)
-        return fit._replace(passes=fit.passes + (self.approximation is not None))
-
-    def _row_weights(self, rows: Any, gamma: float) -> Array:
-        """a = exp(-gamma v), what the variance of a row leaves of its similarities."""
-        if self._kernel_name != "rbf" or self.approximation is not None:
-            return np.ones(len(rows.mean))
-        return np.asarray(np.exp(-np.minimum(gamma * rows.open, MOST_FADED)))
-
-    def _place_gaps(self, completion: Any, x: Array, mask: Mask) -> Array:
-        from lowdim.models.spectral.completion import complete_rows
-
-        rows = complete_rows(completion, x, mask)
-        a = self._row_weights(rows, self.params_.gamma)
-        shift = self.params_.columns @ self.params_.weights
-        return np.asarray(a[:, None] * (self._extend(self.params_, rows.mean) + shift) - shift)
-
-    def _kept_rows(self) -> Array:
-        return np.asarray(self.params_.rows if self.approximation != "fourier" else super()._kept_rows())
-
-    def _complete_sample(self, block: Block, source: Source) -> Array:
-        if block.mask is not None and self._of_pairs():
-            row, j = np.argwhere(~block.mask)[0]
-            self._refuse_gap(int(row) * max(source.n // block.rows, 1), source.columns[j], int((~block.mask).sum()))
-        if block.mask is not None:
-            self._report_gaps(source)
-        return block.x
-
-    def _report_gaps(self, source: Source, *where: Any) -> None:
-        raise GapsFound(*self._gathered(source))
-
-    def _gathered(self, source: Source) -> tuple[Array, Mask]:
-        """All cells and which of them were seen, in the frame's units."""
-        x, mask = gather(Framed(source, self._frame(source)))
-        return x, np.ones(x.shape, dtype=bool) if mask is None else mask
-
-    def _gamma_notes(self, gamma: float) -> tuple[str, ...]:
-        if self.gamma is not None or self._kernel_name not in ("rbf", "poly", "sigmoid"):
-            return ()
-        rule = "1 / (2 median distance^2)" if self._kernel_name == "rbf" else "1 / number of columns"
-        return (f"gamma = {gamma:.6g}, chosen as {rule}",)
-
-    # all pairs of rows ---------------------------------------------------------------------------------
-    def _embed_all_pairs(self, X: Array, gamma: float, a: Array | None = None) -> SpectralFit:
-        """The map of the kernel matrix, of a_i k(x_i, x_j) a_j where rows have weights."""
-        n, q = len(X), self.n_components
-        half = self._kernel_name == "rbf" and by_products(n, q)
-        K = gaussian_matrix(X, gamma, half=half) if half else self._kernel_matrix(X, gamma)
+            fit = self._embed_features(as_source(X), sample, frame, run)
+            assert fit is not None
+            return fit._replace(passes=3)
+        gamma = self._width(sample, frame)
+        K, half = self._kernel_matrix(X, gamma)
+        a = None if rows.var is None else self._row_weights(rows, gamma)
         if a is not None:
             K *= a
             K *= a[:, None]
-        step = max(1, n // SAMPLE_ROWS)
-        part = K[::step, ::step] if not half else similarities(self._kernel(gamma), X[::step], X[::step])
-        self._warn_if_flat(part, X, gamma)
+        some = X[:: max(1, len(X) // SAMPLE_ROWS)]
+        self._warn_if_flat(similarities(self._kernel(gamma), some, some), X, gamma)
+        return self._with_width(self._embed_kernel(K, half, X, gamma, a), gamma, frame)
+
+    def _embed_pairs(self, source: Source, frame: Frame) -> SpectralFit:
+        K = self._mark_unknown(*gather(Framed(source, frame)), source.columns)
+        check_pairs(K, "similarities", similar=True)
+        return self._embed_kernel((K + K.T) / 2.0, False, np.zeros((len(K), 0)), 0.0)
+
+    def _with_width(self, fit: SpectralFit, gamma: float, frame: Frame) -> SpectralFit:
+        """The fit with gamma stated in the table's units."""
+        if self._kernel_name == "callable":
+            return fit
+        with np.errstate(over="ignore"):
+            gamma = min(float(gamma * frame.scale[0] * frame.scale[0]), LARGEST)
+        notes = fit.notes
+        if self.gamma is None and self._kernel_name != "linear":
+            rule = "1 / (2 median distance^2)" if self._kernel_name == "rbf" else "1 / number of columns"
+            notes = (f"gamma = {gamma:.6g}, chosen as {rule}", *notes)
+        return fit._replace(attributes={**fit.attributes, "gamma_": gamma}, notes=notes)
+
+    def _row_weights(self, rows: TableRows, gamma: float) -> Array:
+        """a = exp(-gamma v), what the variance of a row leaves of its similarities."""
+        if self._kernel_name != "rbf" or self.approximation is not None:
+            return np.ones(len(rows.mean))
+        return np.exp(-np.minimum(gamma * rows.open, MOST_FADED))
+
+    def _own_completion(self) -> Completion:
+        return super()._own_completion() if self.approximation == "fourier" else completion_of(self.params_.rows, None)
+
+    def _place_gaps(self, x: Array, mask: Mask) -> Array:
+        rows = complete_rows(self.completion_, x, mask)
+        a = self._row_weights(rows, self.params_.gamma)
+        shift = self.params_.columns @ self.params_.weights
+        return a[:, None] * (self._extend(self.params_, rows.mean) + shift) - shift
+
+    # all pairs of rows ---------------------------------------------------------------------------------
+    def _kernel_matrix(self, X: Array, gamma: float) -> tuple[Array, bool]:
+        """k(x_i, x_j) of all pairs; perhaps only the half of it that products with vectors need."""
+        if self._kernel_name == "rbf":
+            half = by_products(len(X), self.n_components)
+            return gaussian_matrix(X, gamma, half=half), half
+        K = similarities(self._kernel(gamma), X, X)
+        if self._kernel_name == "callable":
+            check_pairs(K, "similarities", similar=True)
+        return (K + K.T) / 2.0, False
+
+    def _embed_kernel(self, K: Array, half: bool, X: Array, gamma: float, a: Array | None = None) -> SpectralFit:
+        """The map of the kernel matrix of rows X, of a_i k(x_i, x_j) a_j where rows have weights."""
+        n, q = len(K), self.n_components
+        check_components(q, n, f"the table has {n} rows")
         notes = () if self._is_definite() else self._check_mass(K)
         columns, size = times(K, np.full(n, 1.0 / n), half), float(np.abs(np.diag(K)).mean())
+        # Schoelkopf et al.: H K H = U Lambda U', Z = U_q Lambda_q^(1/2), and new rows go by U_q Lambda_q^(-1/2).
         eigen = solve_kernel(K, q, half=half)  # which may centre K in place
         values, V = self._without_rounding(eigen, n, size)
         root = np.sqrt(values)
         weights = V * np.divide(1.0, root, out=np.zeros(q), where=root > 0.0)
         weights -= weights.mean(axis=0)  # zero but for rounding: then rows need no centring
-        rows = np.zeros((n, 0)) if self._of_pairs() else X
-        params = KernelPCAParams(rows, weights, columns, np.full(n, 1.0 / n), gamma)
+        params = KernelPCAParams(X, weights, columns, np.full(n, 1.0 / n), gamma)
         if a is not None:  # the weights of the rows in those of the axes: then new rows are placed as ever
             params = params._replace(weights=weights * a[:, None], columns=columns / a, origin=a / n)
         named = {} if a is None else {"row_weights_": a}
         return SpectralFit(params, V * root, values, eigen.solver, eigen.residual, named, notes)
-
-    def _kernel_matrix(self, X: Array, gamma: float) -> Array:
-        if self._kernel_name == "rbf":
-            return gaussian_matrix(X, gamma)
-        if self._of_pairs() and X.shape[0] != X.shape[1]:
-            problem = f"it has {X.shape[0]} rows and {X.shape[1]} columns, and is not square"
-            raise error("LD410", what="similarities", problem=problem, case="not square")
-        K = X if self._of_pairs() else similarities(self._kernel(gamma), X, X)
-        if self._kernel_name in ("precomputed", "callable"):
-            refuse_fault(fault(K, similar=True), "similarities")
-        return np.asarray((K + K.T) / 2.0)
 
     def _warn_if_flat(self, S: Array, X: Array, gamma: float) -> None:
         """Warn of a kernel, of which S shows a part, that says nothing: all similarities are alike."""
@@ -375,31 +344,42 @@ class KernelPCA(SpectralModel):
         return np.where(real, values, 0.0), V * real
 
     # features through the fold ---------------------------------------------------------------------------
-    def _embed_features(self, framed: Framed, gamma: float, sample: Array, run: Run) -> SpectralFit:
-        from lowdim.engine.statistics import moments
+    def _embed_features(self, source: Source, sample: TableRows, frame: Frame, run: Run) -> SpectralFit | None:
+        """The map by finite features of rows in the frame's units: their moments are folded, then rows are placed.
 
-        rng = np.random.default_rng([seed_of(self.random_state), KERNEL_FEATURES])
-        kernel, n = self._kernel(gamma), framed.n
-        K = similarities(kernel, sample, sample)
-        self._warn_if_flat(K, sample, gamma)
+        None where a gap is met that the sample did not show.
+        """
+        n, gamma = source.n, self._width(sample, frame)
+        check_components(self.n_components, n, f"the table has {n} rows")
+        kernel, rng = self._kernel(gamma), np.random.default_rng([seed_of(self.random_state), KERNEL_FEATURES])
+        some = sample.mean[:: max(1, len(sample.mean) // SAMPLE_ROWS)]
+        K = similarities(kernel, some, some)
+        self._warn_if_flat(K, some, gamma)
         notes = () if self._is_definite() else self._check_mass((K + K.T) / 2.0)
+        # Features: similarities to rows that stand for all (Williams and Seeger), or random waves (Rahimi and Recht).
         if self.approximation == "fourier":
-            features = fourier(kernel, framed.d, self.n_landmarks, rng)
+            features = fourier(kernel, source.d, self.n_landmarks, rng)
         else:
             m = min(self.n_landmarks, n)
-            features = nystroem(kernel, self._complete_sample(framed.sample(m, rng if m < n else None), framed.source))
-        found = partial(self._report_gaps, framed.source)
-        mean_covariance = fold(moments, FeatureSource(framed, features.of, features.width, found), run)
-        eigen = solve(Problem(mean_covariance.covariance), min(self.n_components, features.width))
-        eigen = eigen._replace(values=eigen.values * n)
-        values, W = self._without_rounding(eigen, n, float(np.abs(np.diag(K)).mean()))
-        params = KernelPCAParams(features.rows, *features.axes(W, mean_covariance.mean), gamma)
+            landmarks = source.sample(m, rng if m < n else None)
+            if landmarks.mask is not None:
+                return None
+            features = nystroem(kernel, landmarks.x)
+        # Their principal components; rows with gaps have features that are not numbers.
+        found = fold(moments, FeatureSource(source, features.of, features.width), run)
+        if not np.isfinite(found.mean).all():
+            return None
+        eigen = solve(Problem(found.covariance), min(self.n_components, features.width))
+        values, W = self._without_rounding(eigen._replace(values=eigen.values * n), n, float(np.abs(np.diag(K)).mean()))
+        params = KernelPCAParams(features.rows, *features.axes(W, found.mean), gamma)
         Z = np.empty((n, self.n_components))
-        for start, part in walk(partial(self._places_of, params), framed, run):
-            Z[start : start + len(part)] = part
+        for start, places in walk(partial(self._places_of, params), source, run):
+            Z[start : start + len(places)] = places
         unit = "features" if self.approximation == "fourier" else "landmarks"
         size = features.width if self.approximation == "fourier" else len(features.rows)
-        return SpectralFit(params, Z, values, f"{self.approximation}, {size} {unit}", eigen.residual, {}, notes)
+        solver = f"{self.approximation}, {size} {unit}"
+        fit = SpectralFit(params, Z, values, solver, eigen.residual, {}, notes, passes=2)
+        return self._with_width(fit, gamma, frame)
 
     def _places_of(self, params: KernelPCAParams, block: Block) -> Array:
         return self._extend(params, block.x)
@@ -419,13 +399,13 @@ class KernelPCA(SpectralModel):
         return k @ params.weights
 
     # the random field --------------------------------------------------------------------------------------
-    def _covariance(self) -> Any:
+    def _field_matrix(self) -> FieldMatrix:
         p = self.params_
         if self._of_pairs() or self.approximation is not None:
-            return None
+            return FieldMatrix()
         K = similarities(self._kernel(p.gamma), p.rows, p.rows)
         a = vars(self).get("row_weights_")
-        return K if a is None else K * a * a[:, None]
+        return FieldMatrix(covariance=K if a is None else K * a * a[:, None])
 
     # pre-images --------------------------------------------------------------------------------------------
     def inverse_transform(self, Z: Any, *, method: str | None = None, n_neighbors: int = 10) -> Array:
@@ -446,8 +426,6 @@ class KernelPCA(SpectralModel):
         -------
         X : ndarray of shape (m, d)
         """
-        from lowdim.models.base.latent import decoded_within_range, given_places
-
         check_is_fitted(self)
         method = self._preimage_method(method)
         span = self._image_span()
@@ -486,18 +464,15 @@ class KernelPCA(SpectralModel):
         -------
         X : ndarray of shape (n, d)
         """
-        from lowdim.models.spectral.completion import complete_rows
-
         check_is_fitted(self)
-        completion = cache(self._completion)
         method, span = self._preimage_method(method), self._image_span()
         noise_of = self._noise_estimator(noise, span)
 
         def preimages_of(block: Block) -> Array:
             x = self.frame_.inward(block).x
             if block.mask is not None and not block.mask.all():
-                Z = self._place_block(completion, block)
-                x = complete_rows(completion(), x, block.mask).mean
+                Z = self._place_block(block)
+                x = complete_rows(self.completion_, x, block.mask).mean
             else:
                 Z = self._extend(self.params_, x) if noise_of is None else self._denoised(x, noise_of(x))
             return self.frame_.outward(self._preimages(span, method, n_neighbors, Z, x))
@@ -517,16 +492,12 @@ class KernelPCA(SpectralModel):
             raise error("LD416", method=method, why="it needs a Gaussian or linear kernel", fix="method='learned'")
         return method
 
-    def _image_span(self) -> Any:
-        from lowdim.models.spectral.preimage import ImageSpan
-
+    def _image_span(self) -> ImageSpan:
         p = self.params_
         places = self.embedding_ if self.approximation is None else self._extend(p, p.rows)
         return ImageSpan(p.rows, places, p.weights, p.origin, p.columns)
 
-    def _noise_estimator(self, noise: Any, span: Any) -> Any:
-        from lowdim.models.spectral.preimage import quiet_directions
-
+    def _noise_estimator(self, noise: Any, span: ImageSpan) -> Callable[[Array], Array] | None:
         if noise is None:
             return None
         if self._kernel_name != "rbf":
@@ -545,19 +516,17 @@ class KernelPCA(SpectralModel):
         Z: Array = (gaussian(np.maximum(D, 0.0), p.gamma) - p.columns) @ p.weights
         return Z
 
-    def _preimages(self, span: Any, method: str, n_neighbors: int, Z: Array, start: Array) -> Array:
-        from lowdim.models.spectral import preimage
-
+    def _preimages(self, span: ImageSpan, method: str, n_neighbors: int, Z: Array, start: Array) -> Array:
         linear = self._kernel_name == "linear"
         if method == "learned":
-            return preimage.learned(span, Z)
+            return learned(span, Z)
         if method == "distances":
-            rbf_distance = partial(preimage.gaussian_distance, self.params_.gamma)
-            distance = partial(preimage.linear_distance, span.rows) if linear else rbf_distance
-            return preimage.by_distances(span, distance, Z, n_neighbors)
+            rbf_distance = partial(gaussian_distance, self.params_.gamma)
+            distance = partial(linear_distance, span.rows) if linear else rbf_distance
+            return by_distances(span, distance, Z, n_neighbors)
         if linear:
             return np.asarray(span.coefficients(Z) @ span.rows)
-        x, failed = preimage.fixed_point(span, self.params_.gamma, Z, start)
+        x, failed = fixed_point(span, self.params_.gamma, Z, start)
         if failed.any():
             warn("LD417", count=int(failed.sum()))
         return x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,23 +10,24 @@ import scipy.sparse as sp
 from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Eigen
 from lowdim.maths.graph import degrees, laplacian, matrix_of, rows_of, smallest
-from lowdim.maths.linalg import Array, Index
+from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.maths.pairs import (
     BLOCK_PAIRS,
     TIED_DISTANCES,
     RowPairs,
-    fault,
     joined,
     joined_known,
-    sparse_fault,
     together,
     within,
 )
-from lowdim.models.base.estimator import Rule
+from lowdim.models.base.options import Rule, none_or, one_of, option
 from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
-from lowdim.models.spectral.spectral_model import SpectralFit, refuse_fault
+from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square
+from lowdim.models.spectral.random_field import FieldMatrix
+from lowdim.models.spectral.spectral_model import SpectralFit
+from lowdim.sources.arrays import SparseSource
 from lowdim.sources.source import Source
-from lowdim.sources.views import Frame
+from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
 
 LEAST_BRIDGE_WEIGHT = 1e-6  # of an edge between pieces under heat weights: theirs may be too small for a double
@@ -58,24 +59,7 @@ class LaplacianEigenmaps(GraphModel):
     W = (A + A')/2, a_ij = 1 (or exp(-d_ij^2 / (2 width^2))) where j is among the neighbours of i; D its row sums and
     L = D - W. The places are the vectors of L v = lambda D v with the smallest eigenvalues but the constant, v'Dv = 1.
     New rows are where they would be in balance with their neighbours: those near them, and those that would count
-    them as near.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    n_neighbors : int, default=7
-        Neighbours each row is joined to, and any others as far as the last of them.
-    weights : {"binary", "heat"}, default="binary"
-        Weights of edges: one, or the heat kernel of their length.
-    width : float or None, default=None
-        Width of the heat kernel, in the table's unit; None takes the median distance of neighbours.
-    normalization : {"generalized", "symmetric"}, default="generalized"
-        Vectors of L v = lambda D v, or those of D^-1/2 L D^-1/2, which are D^1/2 v.
-    metric : {"euclidean", "precomputed", "graph"}, default="euclidean"
-        Rows of a table, a matrix of distances (NaN: not known), or the symmetric weights W themselves.
-    pieces : {"bridge", "largest", "each"}, default="bridge"
-        A graph in pieces: joined by the shortest edges that do it, only its largest mapped, or a map for each.
+    them as near. L is the precision of its random field (`field()`).
 
     Attributes
     ----------
@@ -91,10 +75,8 @@ class LaplacianEigenmaps(GraphModel):
         Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
     n_neighbors_ : int
         Neighbours in use.
-    precision_, covariance_ : sparse array, ndarray
-        The random field over the rows: L and its pseudo-inverse.
     cells_inferred_, completion_ : int, Completion
-        With gaps: how many cells were not seen, and the model of them.
+        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -115,34 +97,26 @@ class LaplacianEigenmaps(GraphModel):
     array([0.292893])
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        **GraphModel._rules,
-        "weights": Rule(lambda v: v in ("binary", "heat"), "'binary' or 'heat'"),
-        "width": Rule(
-            lambda v: v is None or (isinstance(v, int | float | np.number) and bool(0.0 < v < np.inf)),
-            "None, or a number > 0",
-        ),
-        "normalization": Rule(lambda v: v in ("generalized", "symmetric"), "'generalized' or 'symmetric'"),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 7,
-        weights: str = "binary",
-        width: float | None = None,
-        normalization: str = "generalized",
-        metric: str = "euclidean",
-        pieces: str = "bridge",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.normalization = normalization
-        self.metric = metric
-        self.pieces = pieces
+    weights: str = option(
+        default="binary",
+        rule=one_of("binary", "heat"),
+        words="Weights of edges: one, or the heat kernel of their length.",
+    )
+    width: float | None = option(
+        default=None,
+        rule=none_or(Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 < v < np.inf), "a number > 0")),
+        words="Width of the heat kernel, in the table's unit; None takes the median distance of neighbours.",
+    )
+    normalization: str = option(
+        default="generalized",
+        rule=one_of("generalized", "symmetric"),
+        words="Vectors of L v = lambda D v, or those of D^-1/2 L D^-1/2, which are D^1/2 v.",
+    )
+    metric: str = option(
+        default="euclidean",
+        rule=one_of("euclidean", "precomputed", "graph"),
+        words="Rows of a table, a matrix of distances (NaN: not known), or the symmetric weights W themselves.",
+    )
 
     def _cost(self, n: int, d: int) -> Cost:
         edges = n * min(2 * self.n_neighbors, n)
@@ -150,28 +124,25 @@ class LaplacianEigenmaps(GraphModel):
         peak = 8 * (3 * cells + 60 * edges) + 16 * BLOCK_PAIRS + 24 * min(n, 600) ** 2
         return Cost(1, 8 * cells, peak, "a sample of the rows, and transform for the others")
 
-    def _pair_word(self) -> str:
-        return "weights" if self.metric == "graph" else "distances"
-
     def _frame(self, source: Source) -> Frame:
         frame = super()._frame(source)
         return frame if self.width is None else frame._replace(scale=np.ones(source.d))  # the width is in the table's
 
-    def _mark_unknown(self, x: Array, mask: Any) -> Array:
-        if self.metric == "graph":
+    def _mark_unknown(self, x: Array, mask: Mask | None, columns: tuple[str, ...] = (), start: int = 0) -> Array:
+        if self.metric == "graph":  # a pair without a weight is not joined
             return x if mask is None else np.where(mask, x, 0.0)
         return super()._mark_unknown(x, mask)
 
-    def _check_pairs(self, D: Any) -> Any:
+    def _read_pairs(self, source: Source, frame: Frame) -> Any:
         if self.metric != "graph":
-            return super()._check_pairs(D)
-        wrong = (
-            sparse_fault(D, loops=True)
-            if sp.issparse(D)
-            else fault(D, similar=True) or sparse_fault(sp.csr_array(D), loops=True)
-        )
-        refuse_fault(wrong, "weights")
-        return D
+            return super()._read_pairs(source, frame)
+        check_square((source.n, source.d), "weights")
+        if isinstance(source, SparseSource):
+            W = sp.csr_array(source.values * frame.scale[0])
+        else:
+            W = sp.csr_array(self._mark_unknown(*gather(Framed(source, frame))))
+        check_pairs(W, "weights", loops=True)
+        return W
 
     # the fit ---------------------------------------------------------------------------------------
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
@@ -289,7 +260,7 @@ class LaplacianEigenmaps(GraphModel):
     def _neighbours_of(self, params: LaplacianParams, X: Array) -> tuple[RowPairs, Array, Index]:
         """Rows i of X with the mapped rows near them and those to which they are near; log weights; their pieces."""
         known = self.metric != "euclidean"
-        D = self._check_lengths(X[:, params.rows]) if known else X
+        D = check_lengths(X[:, params.rows], "distances") if known else X
         home = params.label[self._nearest_mapped(params.points, params.rows, X, 1).row[:, 0]]
         near = joined_known(D, params.k)[0] if known else joined(X, params.k, params.points)[0]
         if known:
@@ -308,11 +279,11 @@ class LaplacianEigenmaps(GraphModel):
         return together(pairs, bridges), np.append(log_w, _log_heat(bridges.d, params.width, bridge=True)), home
 
     # the random field --------------------------------------------------------------------------------
-    def _precision(self) -> sp.csr_array:
+    def _field_matrix(self) -> FieldMatrix:
         """L = D - W over the rows mapped."""
         p = self.params_
         U = sp.csr_array((p.w, (p.i, p.j)), shape=(len(p.rows), len(p.rows)))
-        return laplacian(U + U.T - sp.diags_array(U.diagonal()))
+        return FieldMatrix(precision=laplacian(U + U.T - sp.diags_array(U.diagonal())))
 
 
 def _log_heat(d: Array, width: float, bridge: bool = False) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,10 +13,11 @@ from lowdim.maths.eigen import Eigen
 from lowdim.maths.graph import both_ways, path_lengths, smallest
 from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.maths.pairs import BLOCK_PAIRS, exact_distances, nearest, nearest_known, neighbor_weights
-from lowdim.models.base.estimator import Rule
+from lowdim.models.base.options import COUNT, Rule, one_of, option
 from lowdim.models.base.results import squared
 from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
-from lowdim.models.spectral.spectral_model import SpectralFit
+from lowdim.models.spectral.random_field import FieldMatrix
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
@@ -45,27 +46,7 @@ class LocallyLinearEmbedding(GraphModel):
 
     Each row is regressed on its neighbours, with weights w_ij that sum to one; the places are the eigenvectors of
     L = (I-W)' P (I-W) with the smallest eigenvalues but the constant. As a random field over the rows,
-    sum_i log N(x_i; sum_j w_ij x_j, 1/p_i) is its pseudolikelihood.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    n_neighbors : int, default=7
-        Neighbours each row is regressed on; more than n_components.
-    variant : {"standard", "free", "acyclic"}, default="standard"
-        "standard": P = I, as if every row were met equally well. "free": each row has its own precision p_i, so that
-        the rows of P^(1/2) W no longer sum to one. "acyclic": each row is regressed on rows before it only; then the
-        pseudolikelihood is the likelihood (given the first row), as |L| factorises.
-    order : {"path", "rows"}, default="path"
-        What "before" is for the acyclic variant: nearer to one end of the table along its graph, or higher up in the
-        table, for rows that follow each other in time.
-    reg : float, default=1e-3
-        Ridge of the regressions, times the trace of the neighbours' Gram matrix.
-    metric : {"euclidean", "precomputed"}, default="euclidean"
-        Rows of a table, or a matrix of distances.
-    pieces : {"bridge", "largest", "each"}, default="bridge"
-        A graph in pieces: joined by the shortest edges that do it, only its largest mapped, or a map for each.
+    sum_i log N(x_i; sum_j w_ij x_j, 1/p_i) is its pseudolikelihood; `field()` has the precision L.
 
     Attributes
     ----------
@@ -81,10 +62,8 @@ class LocallyLinearEmbedding(GraphModel):
         Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
     n_neighbors_ : int
         Neighbours in use.
-    precision_, covariance_ : sparse array, ndarray
-        The random field over the rows: L and its pseudo-inverse.
     cells_inferred_, completion_ : int, Completion
-        With gaps: how many cells were not seen, and the model of them.
+        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -106,32 +85,32 @@ class LocallyLinearEmbedding(GraphModel):
     True
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        **GraphModel._rules,
-        "metric": Rule(lambda v: v in ("euclidean", "precomputed"), "'euclidean' or 'precomputed'"),
-        "variant": Rule(lambda v: v in ("standard", "free", "acyclic"), "'standard', 'free' or 'acyclic'"),
-        "order": Rule(lambda v: v in ("path", "rows"), "'path' or 'rows'"),
-        "reg": Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v < np.inf), "a number >= 0"),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 7,
-        variant: str = "standard",
-        order: str = "path",
-        reg: float = 1e-3,
-        metric: str = "euclidean",
-        pieces: str = "bridge",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.variant = variant
-        self.order = order
-        self.reg = reg
-        self.metric = metric
-        self.pieces = pieces
+    n_neighbors: int = option(
+        default=7, rule=COUNT, words="Neighbours each row is regressed on; more than n_components."
+    )
+    variant: str = option(
+        default="standard",
+        rule=one_of("standard", "free", "acyclic"),
+        words='"standard": P = I, as if every row were met equally well. "free": each row has its own precision p_i, '
+        'so that the rows of P^(1/2) W no longer sum to one. "acyclic": each row is regressed on rows before it only; '
+        "then the pseudolikelihood is the likelihood (given the first row), as |L| factorises.",
+    )
+    order: str = option(
+        default="path",
+        rule=one_of("path", "rows"),
+        words='What "before" is for the acyclic variant: nearer to one end of the table along its graph, or higher up '
+        "in the table, for rows that follow each other in time.",
+    )
+    reg: float = option(
+        default=1e-3,
+        rule=Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v < np.inf), "a number >= 0"),
+        words="Ridge of the regressions, times the trace of the neighbours' Gram matrix.",
+    )
+    metric: str = option(
+        default="euclidean",
+        rule=one_of("euclidean", "precomputed"),
+        words="Rows of a table, or a matrix of distances.",
+    )
 
     def _cost(self, n: int, d: int) -> Cost:
         k = min(self.n_neighbors, n)
@@ -139,11 +118,7 @@ class LocallyLinearEmbedding(GraphModel):
         peak = 8 * (3 * n * d + pairs + 6 * min(n, 600) ** 2) + 40 * BLOCK_PAIRS
         return Cost(1, 8 * n * d, peak, "a sample of the rows and transform for the others, or fewer n_neighbors")
 
-    def _mark_unknown(self, x: Array, mask: Any) -> Array:
-        if mask is not None and not mask.all():
-            row, j = np.argwhere(~mask)[0]
-            self._refuse_gap(int(row), f"c{j + 1}", int((~mask).sum()))
-        return x
+    _mark_unknown = SpectralModel._mark_unknown  # every distance of a neighbourhood is needed
 
     # the fit ---------------------------------------------------------------------------------------
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
@@ -289,12 +264,12 @@ class LocallyLinearEmbedding(GraphModel):
         return Z
 
     # the random field --------------------------------------------------------------------------------
-    def _precision(self) -> sp.csr_array:
+    def _field_matrix(self) -> FieldMatrix:
         """L = (I-W)' P (I-W) over the rows mapped."""
         p = self.params_
         m = len(p.rows)
         R = sp.diags_array(np.sqrt(p.precision)) @ (sp.eye_array(m) - sp.csr_array((p.w, (p.i, p.j)), shape=(m, m)))
-        return sp.csr_array(R.T @ R)
+        return FieldMatrix(precision=sp.csr_array(R.T @ R))
 
 
 def _new_row_weights(C: Array, d: Array, used: Mask) -> Array:

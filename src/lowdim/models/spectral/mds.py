@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
@@ -15,13 +15,15 @@ from lowdim.maths.pairs import (
     LARGE_NEGATIVE_SHARE,
     NegativeMass,
     centred_gram,
-    fault,
     negative_mass,
     to_similarities,
 )
-from lowdim.models.base.estimator import COUNT, Rule
+from lowdim.maths.scale import moderate_factor
+from lowdim.models.base.options import one_of, option
 from lowdim.models.base.results import product, squared
-from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, lengths_in_table_units
+from lowdim.models.spectral.completion import Completion, TableRows, linear_completion
+from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square, known_either_way, refuse_gap
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, check_components, lengths_in_table_units
 from lowdim.sources.source import Source
 from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
@@ -49,19 +51,7 @@ class ClassicalMDS(SpectralModel):
 
     With D the squared distances and H = I - 11'/n, B = -1/2 H D H = U Lambda U' and Z = U_q Lambda_q^(1/2). B has
     negative eigenvalues exactly where no positions have these distances. New rows are placed by Gower's formula, from
-    their distances to the rows of the fit.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    metric : {"euclidean", "precomputed", "squared", "similarity"}, default="euclidean"
-        Rows of a table (then Z are the scores of PCA, solved on the smaller side), or a matrix of distances, of
-        squared distances, or of similarities (d_ij = k_ii + k_jj - 2 k_ij).
-    correction : {None, "lingoes", "cailliez"}, default=None
-        Adds the least constant that removes the negative eigenvalues: to the squared distances, or to the distances.
-    scaling : {None, "sqrt(q/p)"}, default=None
-        For rows of a table of p columns: places times sqrt(q/p), which makes distances a column comparable.
+    their distances to the rows of the fit. As a random field over the rows (`field()`) K = ZZ'.
 
     Attributes
     ----------
@@ -73,8 +63,6 @@ class ClassicalMDS(SpectralModel):
         Share of the spread (of |Lambda|) that is negative, and how many eigenvalues are.
     constant_ : float
         What the correction added.
-    precision_, covariance_ : ndarray
-        The random field over the rows: K = ZZ'.
     cells_inferred_, completion_ : int, Completion
         With gaps: how many cells were not seen, and the model of them. Of distances, how many pairs: each lies in the
         middle of what the triangles by other rows allow.
@@ -99,27 +87,23 @@ class ClassicalMDS(SpectralModel):
     np.float64(5.0)
     """
 
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "metric": Rule(
-            lambda v: v in ("euclidean", *PAIR_WORDS), "'euclidean', 'precomputed', 'squared' or 'similarity'"
-        ),
-        "correction": Rule(lambda v: v in (None, "lingoes", "cailliez"), "None, 'lingoes' or 'cailliez'"),
-        "scaling": Rule(lambda v: v in (None, "sqrt(q/p)"), "None or 'sqrt(q/p)'"),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric: str = "euclidean",
-        correction: str | None = None,
-        scaling: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.metric = metric
-        self.correction = correction
-        self.scaling = scaling
+    metric: str = option(
+        default="euclidean",
+        rule=one_of("euclidean", *PAIR_WORDS),
+        words="Rows of a table (then Z are the scores of PCA, solved on the smaller side), or a matrix of distances, "
+        "of squared distances, or of similarities (d_ij = k_ii + k_jj - 2 k_ij).",
+    )
+    correction: str | None = option(
+        default=None,
+        rule=one_of(None, "lingoes", "cailliez"),
+        words="Adds the least constant that removes the negative eigenvalues: to the squared distances, or to the "
+        "distances.",
+    )
+    scaling: str | None = option(
+        default=None,
+        rule=one_of(None, "sqrt(q/p)"),
+        words="For rows of a table of p columns: places times sqrt(q/p), which makes distances a column comparable.",
+    )
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -152,50 +136,27 @@ class ClassicalMDS(SpectralModel):
             "a sample of the rows, or from data KernelPCA(kernel='linear', approximation='nystroem')",
         )
 
-    def _embed(self, source: Source, frame: Frame, run: Run) -> SpectralFit:
-        if not self._of_pairs():
-            return self._embed_rows(self._complete_cells(source, frame))
-        x, mask = gather(Framed(source, frame))
-        if mask is None:
-            return self._embed_pairs(x)
-        D, inferred = self._known_pairs(np.where(mask, x, np.nan), source.columns)
-        fit, pairs = self._embed_pairs(D), len(D) * (len(D) - 1) // 2
-        if not inferred:
-            return fit
-        note = (
-            f"{inferred} of {pairs} distances were inferred, each the middle of what the triangles by other rows allow"
-        )
-        return fit._replace(attributes={**fit.attributes, "cells_inferred_": inferred}, notes=(*fit.notes, note))
-
     # rows of a table -----------------------------------------------------------------------------
-    def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
-        return self._embed_rows(rows.mean, rows.var.sum(axis=0))
-
-    def _completion(self) -> Any:
-        """That of the fit; a map of a complete table places new rows by least squares on their seen cells."""
-        from lowdim.models.spectral.completion import linear_completion
-
-        if "completion_" in vars(self):
-            return self.completion_
+    def _own_completion(self) -> Completion:
+        """A map of a complete table places new rows by least squares on their seen cells."""
         length = np.linalg.norm(self.params_.axes, axis=0)
         length = np.where(length > 0.0, length, 1.0)
         spread = np.sqrt((self.embedding_**2).mean(axis=0)) / length
         noise = LEAST_SQUARES_NOISE * max(float((spread**2).max(initial=0.0)), np.finfo(float).tiny)
         return linear_completion(self.params_.axes / length * spread, self.params_.mean, noise)
 
-    def _embed_rows(self, X: Array, unseen: Array | None = None) -> SpectralFit:
-        """The map of these rows; `unseen` is the variance of the cells of each column that were inferred, summed."""
-        n, d = X.shape
-        if self.n_components > n:
-            raise error("LD200", n_components=self.n_components, most=n, why=f"the table has {n} rows")
-        mean = X.mean(axis=0)
-        X = X - mean
+    def _embed(self, rows: TableRows, frame: Frame, run: Run) -> SpectralFit:
+        """Of Euclidean distances B = HXX'H: the scores of PCA, from the eigenvectors of the smaller side."""
+        n, d = rows.mean.shape
+        check_components(self.n_components, n, f"the table has {n} rows")
+        mean = rows.mean.mean(axis=0)
+        X = rows.mean - mean
         extra = X.mean(axis=0)  # twice: the first mean was rounded
         X -= extra
         q = min(self.n_components, n, d)
         small = X.T @ X if d <= n else X @ X.T
-        if unseen is not None and d <= n:
-            small[np.diag_indices(d)] += unseen  # the expected scatter: means alone would be too close
+        if rows.var is not None and d <= n:
+            small[np.diag_indices(d)] += rows.var.sum(axis=0)  # the expected scatter: means alone would be too close
         eigen = solve(Problem(small), min(q + 1, len(small)))
         V = eigen.vectors[:, :q]
         if d > n:
@@ -215,13 +176,16 @@ class ClassicalMDS(SpectralModel):
         return lengths_in_table_units(fit, frame, ("axes",))
 
     # pairs of rows ---------------------------------------------------------------------------------
-    def _embed_pairs(self, D: Array) -> SpectralFit:
-        _check_pairs(D, self.metric)
+    def _embed_pairs(self, source: Source, frame: Frame) -> SpectralFit:
+        D, inferred = self._known_pairs(*gather(Framed(source, frame)), source.columns)
         n, q = len(D), self.n_components
-        if q > n:
-            raise error("LD200", n_components=q, most=n, why=f"there are {n} rows")
-        unit = _unit(float(np.abs(D).max(initial=0.0)))
+        check_components(q, n, f"there are {n} rows")
+        # In a unit of length in which all can be squared; of squares and similarities that is the root of theirs.
+        square = self.metric != "precomputed"
+        length = 1.0 / moderate_factor(np.sqrt(np.abs(D)) if square else D)
+        unit = length**2 if square else length
         S = (D + D.T) / (2.0 * unit)
+        # Torgerson and Gower: B = -1/2 H D H; a constant, where asked, makes the distances Euclidean first.
         constant = self._constant(S)
         K = self._inner(S, constant)
         column_means = K.mean(axis=0)
@@ -229,9 +193,9 @@ class ClassicalMDS(SpectralModel):
         mass = negative_mass(B)
         eigen = solve(Problem(B), min(q + 1, n))
         values = _padded(eigen.values, q + 1)
-        length = unit if self.metric == "precomputed" else float(np.sqrt(unit))
         added = constant * (length**2 if self.correction == "lingoes" else length)
         notes = self._check_axes(values, n) + self._check_mass(mass, added)
+        # Z = U_q Lambda_q^(1/2); new rows go by U_q Lambda_q^(-1/2).
         values = np.where(values > n * EPS * max(values[0], 0.0), values, 0.0)[:q]
         root = np.sqrt(values)
         V = np.zeros((n, q))
@@ -239,27 +203,36 @@ class ClassicalMDS(SpectralModel):
         axes = V * np.divide(length, root, out=np.zeros(q), where=root > 0.0)
         params = MDSParams(axes, column_means, float(column_means.mean()), unit, constant)
         attributes = {"negative_share_": mass.share, "n_negative_": mass.below, "constant_": added}
+        if inferred:
+            attributes["cells_inferred_"] = inferred
+            told = f"{inferred} of {n * (n - 1) // 2} distances were inferred"
+            notes += (f"{told}, each the middle of what the triangles by other rows allow",)
         values = squared(values, length)
         return SpectralFit(params, V * root * length, values, eigen.solver, eigen.residual, attributes, notes)
 
-    def _known_pairs(self, D: Array, names: tuple[str, ...]) -> tuple[Array, int]:
+    def _known_pairs(self, D: Array, mask: Mask | None, names: tuple[str, ...]) -> tuple[Array, int]:
         """The pairs: those known one way taken both ways, those known neither way inferred; how many these are."""
-        if D.shape[0] != D.shape[1]:
-            return D, 0  # refused when it is looked at
-        D = np.where(np.isnan(D), D.T, D)
-        if self.metric == "similarity":
-            i, j = np.argwhere(np.isnan(D))[0] if np.isnan(D).any() else (-1, -1)
-            return (D, 0) if i < 0 else self._refuse_gap(int(i), names[j], int(np.isnan(D).sum()))
-        np.fill_diagonal(D, np.nan_to_num(np.diag(D)))
-        unknown = np.isnan(D)
-        full = within_triangles(np.sqrt(np.maximum(D, 0.0)) if self.metric == "squared" else D)
-        if np.isnan(full).any():
-            i, j = np.argwhere(np.isnan(full))[0]
-            problem = f"no way along known distances leads from row {i + 1} to row {j + 1}"
-            where = f"row {i + 1}, column {j + 1}"
-            raise error("LD410", where, what=PAIR_WORDS[self.metric], problem=problem, case="apart")
-        full = full**2 if self.metric == "squared" else full
-        return np.where(unknown, full, D), int(np.triu(unknown, 1).sum())
+        what, similar, inferred = PAIR_WORDS[self.metric], self.metric == "similarity", 0
+        check_square(D.shape, what)
+        if mask is not None:
+            D = known_either_way(np.where(mask, D, np.nan))
+            if not similar:
+                np.fill_diagonal(D, np.nan_to_num(np.diag(D)))
+            unknown = np.isnan(D)
+            if similar and unknown.any():
+                refuse_gap(~unknown, type(self).__name__, names)
+            full = within_triangles(np.sqrt(np.maximum(D, 0.0)) if self.metric == "squared" else D)
+            if np.isnan(full).any():
+                i, j = np.argwhere(np.isnan(full))[0]
+                problem = f"no way along known distances leads from row {i + 1} to row {j + 1}"
+                raise error("LD410", f"row {i + 1}, column {j + 1}", what=what, problem=problem, case="apart")
+            D, inferred = np.where(unknown, full**2 if self.metric == "squared" else full, D), int(unknown.sum()) // 2
+        check_pairs(D, what, similar=similar)
+        if not similar:
+            triangles = violated(np.sqrt(np.maximum(D, 0.0)) if self.metric == "squared" else D)
+            if triangles.share > 0.0:
+                warn("LD411", share=triangles.share, i=triangles.i + 1, j=triangles.j + 1, by=triangles.by + 1)
+        return D, inferred
 
     def _constant(self, S: Array) -> float:
         """What is added to every distance (or half of what to its square) between different rows."""
@@ -283,14 +256,9 @@ class ClassicalMDS(SpectralModel):
     def _extend(self, params: MDSParams, X: Array) -> Array:
         if not self._of_pairs():
             return product(X - params.mean, params.axes)
-        if self.metric != "similarity" and X.min(initial=0.0) < 0.0:
-            i, j = np.argwhere(X < 0.0)[0]
-            raise error(
-                "LD410",
-                f"row {i + 1}, column {j + 1}",
-                what=PAIR_WORDS[self.metric],
-                problem=f"a distance is negative: {X[i, j]:g}",
-            )
+        if self.metric != "similarity":
+            check_lengths(X, PAIR_WORDS[self.metric])
+        # Gower (1968): similarities to the rows of the fit, centred both ways as theirs were.
         K = self._inner(X / params.unit, params.constant)
         Z: Array = (K - params.mean - K.mean(axis=1)[:, None] + params.grand_mean) @ params.axes
         return Z
@@ -319,34 +287,6 @@ class ClassicalMDS(SpectralModel):
 
 def _padded(values: Array, k: int) -> Array:
     return np.concatenate([values, np.zeros(max(k - len(values), 0))])[:k]
-
-
-def _unit(largest: float) -> float:
-    """A power of four near the largest entry where squaring could leave double precision, else one."""
-    if largest == 0.0 or 1e-100 < largest < 1e100:
-        return 1.0
-    return float(4.0 ** np.clip(int(np.frexp(largest)[1]) // 2, -500, 500))
-
-
-def _check_pairs(D: Array, metric: str) -> None:
-    """Refuse what is no matrix of pairs, naming the cell; warn where distances are no metric."""
-    what = PAIR_WORDS[metric]
-    if D.shape[0] != D.shape[1]:
-        raise error(
-            "LD410",
-            what=what,
-            problem=f"it has {D.shape[0]} rows and {D.shape[1]} columns, and is not square",
-            case="not square",
-        )
-    wrong = fault(D, similar=metric == "similarity")
-    if wrong is not None:
-        raise error(
-            "LD410", f"row {wrong.i + 1}, column {wrong.j + 1}", what=what, problem=wrong.problem, case=wrong.case
-        )
-    if metric != "similarity":
-        triangles = violated(D if metric == "precomputed" else np.sqrt(np.maximum(D, 0.0)))
-        if triangles.share > 0.0:
-            warn("LD411", share=triangles.share, i=triangles.i + 1, j=triangles.j + 1, by=triangles.by + 1)
 
 
 class Triangles(NamedTuple):

@@ -8,18 +8,19 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Problem, solve
-from lowdim.maths.graph import by_size, components
 from lowdim.maths.linalg import Array, Index, Mask, distinct
 from lowdim.maths.pairs import centred, exact_distances, joined_known, pair_distances
-from lowdim.models.base.estimator import COUNT, Rule
-from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, of_all_rows
+from lowdim.models.base.options import Rule, one_of, option
+from lowdim.models.spectral.completion import TableRows
+from lowdim.models.spectral.graph_model import ONE_MAP, GraphModel, NeighbourGraph, distinct_rows, graph_of
 from lowdim.models.spectral.landmarks import interpolate_places, unordered
-from lowdim.models.spectral.mvu import ONE_MAP, few_threads
+from lowdim.models.spectral.mvu import few_threads
 from lowdim.models.spectral.mvu_solver import springs
+from lowdim.models.spectral.random_field import FieldMatrix
 from lowdim.models.spectral.spectral_model import SpectralFit
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
@@ -76,22 +77,7 @@ class MaximumEntropyUnfolding(GraphModel):
     the optimum p (k_ii + k_jj - 2 k_ij) = |y_i - y_j|^2 for neighbours. With n_neighbors = n - 1 and free springs it is
     PCA / sqrt p. New rows are placed by weights on their neighbours. Gaps by EM: the field is independent over
     columns, so the unseen cells of one are a solve with the springs; then the springs of the expected distances.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    n_neighbors : int, default=7
-        Neighbours each row is joined to, and any others as far as the last of them.
-    multipliers : {"positive", "free"}, default="positive"
-        Springs l_ij >= 0 (then distances are at most the table's, and about half the springs are slack), or any.
-    gamma : float, default=1e-4
-        Base precision, in units of 1 / the mean variance of a column.
-    eps : float, default=1e-6
-        Free multipliers of fewer than n - 1 columns (and rows that almost coincide) need 2 p eps, in units of the mean
-        variance, more on every squared distance; it is taken off the map again.
-    pieces : {"bridge", "largest"}, default="bridge"
-        A graph in pieces: joined by the shortest edges that do it, or only its largest mapped.
+    `field()` has the precision L + gamma I.
 
     Attributes
     ----------
@@ -111,10 +97,8 @@ class MaximumEntropyUnfolding(GraphModel):
         Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
     n_neighbors_ : int
         Neighbours in use.
-    precision_, covariance_ : ndarray
-        The random field over the rows: L + gamma I and K.
     cells_inferred_, completion_ : int, Completion
-        With gaps: how many cells were not seen, and the model of them.
+        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -136,32 +120,23 @@ class MaximumEntropyUnfolding(GraphModel):
     (True, True)
     """
 
-    metric = "euclidean"
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "n_neighbors": COUNT,
-        "pieces": ONE_MAP,
-        "multipliers": Rule(lambda v: v in ("positive", "free"), "'positive' or 'free'"),
-        "gamma": SMALL_SHARE,
-        "eps": SMALL_SHARE,
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 7,
-        multipliers: str = "positive",
-        gamma: float = 1e-4,
-        eps: float = 1e-6,
-        pieces: str = "bridge",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.multipliers = multipliers
-        self.gamma = gamma
-        self.eps = eps
-        self.pieces = pieces
+    metric: ClassVar[str] = "euclidean"
+    pieces: str = option(default="bridge", rule=one_of("bridge", "largest"), words=ONE_MAP)
+    multipliers: str = option(
+        default="positive",
+        rule=one_of("positive", "free"),
+        words="Springs l_ij >= 0 (then distances are at most the table's, and about half the springs are slack), or "
+        "any.",
+    )
+    gamma: float = option(
+        default=1e-4, rule=SMALL_SHARE, words="Base precision, in units of 1 / the mean variance of a column."
+    )
+    eps: float = option(
+        default=1e-6,
+        rule=SMALL_SHARE,
+        words="Free multipliers of fewer than n - 1 columns (and rows that almost coincide) need 2 p eps, in units of "
+        "the mean variance, more on every squared distance; it is taken off the map again.",
+    )
 
     def _cost(self, n: int, d: int) -> Cost:
         edges = min(n * (n - 1) // 2, n * self.n_neighbors)
@@ -209,7 +184,7 @@ class MaximumEntropyUnfolding(GraphModel):
         values = np.maximum(eigen.values - eps, 0.0)
         Z = eigen.vectors * np.sqrt(values)
         edges = np.column_stack([want.i, want.j]).astype(np.int64)
-        k = min(max(self.n_neighbors, 2 * self.n_components + 2), graph.m)
+        k = min(max(graph.asked, 2 * self.n_components + 2), graph.m)
         params = MEUParams(graph.points, Z, edges, springs_fit.multipliers, want.gamma, k)
         value = log_likelihood(want, springs_fit.multipliers, graph.points.shape[1], total, eps)
         attributes = {
@@ -232,35 +207,37 @@ class MaximumEntropyUnfolding(GraphModel):
         )
 
     # gaps: EM on the field ---------------------------------------------------------------------------
-    def _embed_completed(self, completion: Any, rows: Any, x: Array, mask: Mask, frame: Frame) -> SpectralFit:
-        """EM: unseen cells given the field, a solve a column; then graph and springs of the expected distances."""
-        if self.pieces == "largest":
-            return super()._embed_completed(completion, rows, x, mask, frame)
-        some, blank = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(~mask.any(axis=1))
-        fit, settled = self._settled(rows.mean[some], rows.open[some], mask[some])
-        Z = np.empty((len(x), fit.Z.shape[1]))
-        Z[some], Z[blank] = fit.Z, fit.Z.mean(axis=0)  # a row without cells lies in the middle
-        attributes = {"completion_": completion, **of_all_rows(fit.attributes, some, blank, len(x))}
-        return fit._replace(Z=Z, notes=(*fit.notes, settled), attributes=attributes)
-
-    def _settled(self, cells: Array, open_variance: Array, seen: Mask) -> tuple[SpectralFit, str]:
-        """The map when cells and springs have settled, and a note of how they did."""
-        first, copy_of = self._distinct_rows(cells)
+    def _embed(self, rows: TableRows, frame: Frame, run: Run) -> SpectralFit:
+        """With gaps by EM: unseen cells given the field, a solve a column; then the springs of expected distances."""
+        if rows.mask is None or self.pieces == "largest":
+            return super()._embed(rows, frame, run)
+        some, blank = np.flatnonzero(rows.mask.any(axis=1)), np.flatnonzero(~rows.mask.any(axis=1))
+        first, copy_of = distinct_rows(rows.mean[some])
         if len(first) < 2:
-            raise error("LD431", n=len(cells))
-        n, seen, step, moved = len(cells), seen[first], 0, np.inf
-        table, cells = expected_of_rows(cells[first], open_variance[first]), cells[first]
+            raise error("LD431", n=len(some))
+        nodes, step, moved = some[first], 0, np.inf
+        cells, seen = rows.mean[nodes], rows.mask[nodes]
+        table = expected_of_rows(cells, rows.open[nodes])
         while step < MOST_FIELD_STEPS and moved > FIELD_TOL:
+            # M-step: neighbours by expected distances, and the springs between them.
             with no_warnings() if step else nullcontext():
-                graph = self._join_pieces(self._expected_graph(cells, table))[0]
-            fit = self._map_expected(graph, first, table)
+                k = self._graph_neighbors(len(cells), self.n_neighbors)
+                pairs, radius = joined_known(np.sqrt(table.square), k)
+                graph = self._join_pieces(graph_of(cells, pairs, radius, k, self.n_neighbors))[0]
+            fit = self._map_expected(graph, nodes, table)
+            # E-step: unseen cells and expected distances under the field of these springs.
             before, (cells, table) = cells, expected_of_field(self._stiffness_of(fit.params), cells, seen)
             moved = float(np.abs(cells - before).max(initial=0.0) / max(np.abs(cells).max(initial=0.0), 1e-300))
             step += 1
-        fit = self._place_all_rows(fit, cells, graph, copy_of, np.bincount(graph.label), first, n - len(first))
-        return fit, f"EM on the field: {step} rounds, the last moved cells by {moved:.1e} of the largest"
+        node = np.full(len(rows.mean), -1, dtype=np.intp)
+        node[some] = copy_of
+        sizes, copies = np.bincount(graph.label), len(some) - len(first)
+        fit = self._of_table(fit, graph, node, nodes, sizes, copies, loose=np.zeros(0, dtype=np.intp))
+        fit.Z[blank] = fit.Z[some].mean(axis=0)  # a row without cells lies in the middle
+        settled = f"EM on the field: {step} rounds, the last moved cells by {moved:.1e} of the largest"
+        return fit._replace(notes=(*fit.notes, settled))
 
-    def _place_gaps(self, completion: Any, x: Array, mask: Mask) -> Array:
+    def _place_gaps(self, x: Array, mask: Mask) -> Array:
         """As complete rows are placed, by weights on neighbours, over the seen cells of each row."""
         p, Z = self.params_, np.empty((len(x), self.embedding_.shape[1]))
         pattern, of = distinct(mask)
@@ -272,14 +249,6 @@ class MaximumEntropyUnfolding(GraphModel):
                 Z[same] = self.embedding_[self.node_ >= 0].mean(axis=0)
         return Z
 
-    def _expected_graph(self, cells: Array, table: ExpectedTable) -> NeighbourGraph:
-        """The graph of neighbours by expected distances."""
-        k = self._graph_neighbors(len(cells))
-        pairs, radius = joined_known(np.sqrt(table.square), k)
-        m = len(cells)
-        label = components(sp.csr_array((np.ones(len(pairs.i)), (pairs.i, pairs.j)), shape=(m, m)))[1]
-        return NeighbourGraph(cells, pairs, radius, by_size(label)[0], pairs.chosen(np.zeros(0, dtype=np.intp)), k)
-
     def _stiffness_of(self, params: MEUParams) -> Array:
         n = len(params.points)
         return springs(params.edges[:, 0], params.edges[:, 1], params.multipliers, n) + params.gamma * np.eye(n)
@@ -287,16 +256,10 @@ class MaximumEntropyUnfolding(GraphModel):
     def _extend(self, params: MEUParams, X: Array) -> Array:
         return interpolate_places(X, params.points, params.places, params.k)
 
-    def _precision(self) -> Any:
-        return self._stiffness_of(self.params_)
-
-    @property
-    def covariance_(self) -> Array:
-        """K = (L + gamma I)^-1, its constant direction, of variance 1 / gamma, included."""
-        check_is_fitted(self)
-        n = len(self.params_.points)
-        K: Array = super().covariance_ + 1.0 / (self.params_.gamma * n)
-        return K
+    def _field_matrix(self) -> FieldMatrix:
+        """L + gamma I; in K the constant direction has the variance 1 / gamma."""
+        p = self.params_
+        return FieldMatrix(precision=self._stiffness_of(p), level=1.0 / (p.gamma * len(p.points)))
 
 
 class ExpectedTable(NamedTuple):

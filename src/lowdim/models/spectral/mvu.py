@@ -15,10 +15,11 @@ from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import both_ways, components, path_lengths, spread_rows
 from lowdim.maths.linalg import Array, Index
 from lowdim.maths.pairs import RowPairs, joined_known, pair_distances, together
-from lowdim.models.base.estimator import COUNT, TRUTH, Rule
-from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph
+from lowdim.models.base.options import COUNT, TRUTH, none_or, one_of, option
+from lowdim.models.spectral.graph_model import NEIGHBORS_JOINED, ONE_MAP, GraphModel, NeighbourGraph
 from lowdim.models.spectral.landmarks import cliques, extend_places, interpolate_places, unordered
 from lowdim.models.spectral.mvu_solver import Unfolded, unfold
+from lowdim.models.spectral.random_field import FieldMatrix
 from lowdim.models.spectral.spectral_model import SpectralFit
 from lowdim.text.messages import warn
 
@@ -28,7 +29,6 @@ PATH_NEIGHBORS = 8  # neighbours, at least, along which geodesic lengths to land
 REAL_SHARE = 1e-9  # of the largest eigenvalue: below is what an interior point leaves where there is nothing
 THREADED_EDGES = 1500  # from here on a second BLAS thread is worth having
 POOR_GAP = 1e-5  # a certificate above this is worth a warning
-ONE_MAP = Rule(lambda v: v in ("bridge", "largest"), "'bridge' or 'largest'")  # nothing holds separate pieces together
 
 
 class MVUParams(NamedTuple):
@@ -46,21 +46,7 @@ class MaximumVarianceUnfolding(GraphModel):
         maximise tr(HKH),  K >= 0,  k_ii + k_jj - 2 k_ij <= |x_i - x_j|^2  for neighbours i, j
 
     and the map is that of K. Solved by an interior point method with an eigenvalue certificate. With
-    n_neighbors = n - 1 it is PCA. New rows are placed by weights on their neighbours.
-
-    Parameters
-    ----------
-    n_components : int, default=2
-        Dimensions of the map, q.
-    n_neighbors : int, default=4
-        Neighbours each row is joined to, and any others as far as the last of them.
-    cliques : bool, default=True
-        Whether all pairs within a neighbourhood are joined, which matters more than the solver.
-    n_landmarks : int or None, default=None
-        Rows that are unfolded, with lengths along the graph, and carry the others; None is all rows up to 600, and 200
-        of more.
-    pieces : {"bridge", "largest"}, default="bridge"
-        A graph in pieces: joined by the shortest edges that do it, or only its largest mapped.
+    n_neighbors = n - 1 it is PCA. New rows are placed by weights on their neighbours. `field()` has the covariance K.
 
     Attributes
     ----------
@@ -80,10 +66,8 @@ class MaximumVarianceUnfolding(GraphModel):
         Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
     n_neighbors_ : int
         Neighbours in use.
-    precision_, covariance_ : ndarray
-        The random field over the rows: K.
     cells_inferred_, completion_ : int, Completion
-        With gaps: how many cells were not seen, and the model of them.
+        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
     n_components_, n_features_in_ : int
         Dimensions of the map, and columns of the table.
     certificate_, params_, frame_ : Certificate, NamedTuple, Frame
@@ -105,33 +89,24 @@ class MaximumVarianceUnfolding(GraphModel):
     True
     """
 
-    metric = "euclidean"
-    _rules: ClassVar[dict[str, Rule]] = {
-        "n_components": COUNT,
-        "n_neighbors": COUNT,
-        "pieces": ONE_MAP,
-        "cliques": TRUTH,
-        "n_landmarks": Rule(lambda v: v is None or COUNT.holds(v), "None (all rows up to 600) or a whole number >= 1"),
-    }
+    metric: ClassVar[str] = "euclidean"
+    n_neighbors: int = option(default=4, rule=COUNT, words=NEIGHBORS_JOINED)
+    pieces: str = option(default="bridge", rule=one_of("bridge", "largest"), words=ONE_MAP)
+    cliques: bool = option(
+        default=True,
+        rule=TRUTH,
+        words="Whether all pairs within a neighbourhood are joined, which matters more than the solver.",
+    )
+    n_landmarks: int | None = option(
+        default=None,
+        rule=none_or(COUNT, "all rows up to 600"),
+        words="Rows that are unfolded, with lengths along the graph, and carry the others; None is all rows up to 600, "
+        "and 200 of more.",
+    )
     _laws_broken: ClassVar[dict[str, str]] = {
         **GraphModel._laws_broken,
         "row_order_does_not_matter": "an interior point stops 1e-8 before the optimum, where depends on the order",
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 4,
-        cliques: bool = True,
-        n_landmarks: int | None = None,
-        pieces: str = "bridge",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.cliques = cliques
-        self.n_landmarks = n_landmarks
-        self.pieces = pieces
 
     def _n_nodes(self, n: int) -> int:
         """Rows that are nodes of the program."""
@@ -145,10 +120,10 @@ class MaximumVarianceUnfolding(GraphModel):
         peak = 8 * (2 * n * d + 8 * nodes**2 + (0 if closed else 3 * edges**2) + (nodes * n if nodes < n else 0))
         return Cost(1, 8 * n * d, peak, "fewer n_neighbors or n_landmarks, or Isomap")
 
-    def _graph_neighbors(self, m: int) -> int:
+    def _graph_neighbors(self, m: int, n_neighbors: int) -> int:
         if self._n_nodes(m) == m:
-            return super()._graph_neighbors(m)
-        return min(max(self.n_neighbors, PATH_NEIGHBORS), m - 1)  # paths along few neighbours take detours
+            return super()._graph_neighbors(m, n_neighbors)
+        return min(max(n_neighbors, PATH_NEIGHBORS), m - 1)  # paths along few neighbours take detours
 
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         by_landmarks = self._n_nodes(graph.m) < graph.m
@@ -162,7 +137,7 @@ class MaximumVarianceUnfolding(GraphModel):
         values = np.maximum(eigen.values[:count], 0.0)
         Y = eigen.vectors[:, :count] * np.sqrt(values)
         places = extend_places(graph.points, nodes, Y, graph.k) if by_landmarks else Y
-        k = min(max(self.n_neighbors, 2 * self.n_components + 2), graph.m)
+        k = min(max(graph.asked, 2 * self.n_components + 2), graph.m)
         value, gap = float(np.trace(unfolded.K)), max(unfolded.gap, 0.0)
         attributes = {
             "landmarks_": rows[nodes],
@@ -201,7 +176,7 @@ class MaximumVarianceUnfolding(GraphModel):
         nodes = np.append(nodes, [np.flatnonzero(graph.label == piece)[0] for piece in bare]).astype(np.intp)
         D = path_lengths(G, nodes)[:, nodes]
         D = np.minimum(D, D.T)
-        pairs = joined_known(D, min(self.n_neighbors, len(nodes) - 1))[0]
+        pairs = joined_known(D, min(graph.asked, len(nodes) - 1))[0]
         if components(sp.csr_array((np.ones(len(pairs.i)), (pairs.i, pairs.j)), shape=D.shape))[0] > 1:
             tree = sp.coo_array(minimum_spanning_tree(D))
             pairs = together(pairs, RowPairs(tree.row.astype(np.intp), tree.col.astype(np.intp), tree.data))
@@ -211,8 +186,8 @@ class MaximumVarianceUnfolding(GraphModel):
     def _extend(self, params: MVUParams, X: Array) -> Array:
         return interpolate_places(X, params.points, params.places[:, : params.width], params.k)
 
-    def _covariance(self) -> Any:
-        return self.params_.places @ self.params_.places.T
+    def _field_matrix(self) -> FieldMatrix:
+        return FieldMatrix(covariance=self.params_.places @ self.params_.places.T)
 
 
 def few_threads(edges: int) -> Any:

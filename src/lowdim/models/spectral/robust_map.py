@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import components, path_lengths
 from lowdim.maths.linalg import Array, Index, Mask
-from lowdim.maths.pairs import exact_distances, fault, to_similarities
-from lowdim.models.spectral.spectral_model import refuse_fault
+from lowdim.maths.pairs import exact_distances, to_similarities
+from lowdim.models.spectral.pair_table import check_pairs, check_square
 from lowdim.sources.arrays import as_matrix
 from lowdim.text.messages import error, warn
 
@@ -115,16 +115,10 @@ def robust_map(D: Any, n_components: int = 2, *, tol: float = 1e-6, max_iter: in
 
 def _known_pairs(D: Array) -> Mask:
     """Which pairs are known and to be mapped; anything that is no matrix of distances is refused."""
-    if D.ndim != 2 or D.shape[0] != D.shape[1] or len(D) < 2:
-        raise error(
-            "LD410", what="distances", problem=f"its shape is {D.shape}, and it is not square", case="not square"
-        )
-    known = ~np.isnan(D)
-    if not np.isfinite(D[known]).all():
-        i, j = np.argwhere(np.isinf(D))[0]
-        raise error("LD410", f"row {i + 1}, column {j + 1}", what="distances", problem="a distance is infinite")
-    refuse_fault(fault(np.where(known & known.T, D, 0.0)), "distances")
-    known = known & known.T & (np.where(known, D, 0.0) > 0.0)  # a distance of zero has no logarithm
+    check_square(D.shape, "distances")
+    known = ~np.isnan(D) & ~np.isnan(D.T)
+    check_pairs(np.where(known, D, np.nan), "distances")
+    known &= np.where(known, D, 0.0) > 0.0  # a distance of zero has no logarithm
     count, label = components(sp.csr_array(known.astype(np.float64)))
     if count > 1:
         i, j = int(np.argmax(label == 0)), int(np.argmax(label == 1))

@@ -49,17 +49,17 @@ def springs_of(subject: ModelOnTable) -> Plot:
     Parameters
     ----------
     subject : ModelOnTable
-        A spectral model with a `precision_`; of an analysis without `model=`, Laplacian eigenmaps of its filled table.
+        A spectral model; of an analysis without `model=`, Laplacian eigenmaps of its filled table.
 
     Returns
     -------
     Plot
     """
     model = subject.model
-    if not callable(getattr(model, "sample_field", None)):
+    if not callable(getattr(model, "field", None)):
         raise subject.lacks("springs", "it has no springs", "a spectral model: -m laplacian, lle or mvu")
-    heights = model.sample_field(1, 0)[:, 0]
-    return springs(model.embedding_, model.precision_, heights=heights, row_names=subject.row_names)
+    field = model.field()
+    return springs(model.embedding_, field.precision, heights=field.sample(1, 0)[:, 0], row_names=subject.row_names)
 
 
 @draw.styled
@@ -67,7 +67,7 @@ def springs(Z: Any, L: Any, *, heights: Any = None, row_names: Sequence[object] 
     """Rows on a map joined by the springs of L: -L_ij is a spring's strength, wider lines are stronger.
 
     The energy of the map is sum_ij w_ij |z_i - z_j|^2; the springs that hold most of it are red: there the map is torn
-    or folded. `heights`, one number a row from `sample_field`, colours a second panel: the mattress in its
+    or folded. `heights`, one number a row from `model.field().sample`, colours a second panel: the mattress in its
     heat bath, which varies slowly along strong springs. Negative springs (free multipliers) are dashed.
 
     Reference: [Lawrence2012], chapter 5, and [Lawrence2012b], of `docs/sources.md`.

@@ -146,16 +146,16 @@ class DaskSource(Source):
         return [ready.get(self.keys[i], self.keys[i]) for i in wanted]
 
     def sample(self, k: int, rng: np.random.Generator | None = None) -> Block:
-        """About k rows: the first of up to 16 chunks, or rows of them drawn by `rng`."""
+        """About k rows: the first of up to 16 chunks; those drawn by `rng` are the same as of any other source."""
+        if rng is not None:
+            return super().sample(k, rng)
         full = [i for i in range(len(self.keys)) if self.size(i)]
         chunks = [
             full[(j * len(full)) // min(len(full), CHUNKS_SAMPLED)] for j in range(min(len(full), CHUNKS_SAMPLED))
         ]
         each, rows = -(-k // max(len(chunks), 1)), [np.zeros(0, dtype=np.intp)]
         for i in chunks:
-            many = min(each, self.size(i))
-            within = np.arange(many) if rng is None else np.sort(rng.choice(self.size(i), many, replace=False))
-            rows.append(within + self.ends[i] - self.size(i))
+            rows.append(np.arange(min(each, self.size(i))) + self.ends[i] - self.size(i))
         return self.block_of(np.concatenate(rows), 0)
 
     def executor(self) -> Any:

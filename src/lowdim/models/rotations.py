@@ -1,4 +1,4 @@
-"""Rotations and distances as public functions: what they are given is a table like any other, of any size.
+"""Rotations as public functions: what they are given is a table like any other, of any size.
 
 The mathematics is in `maths/`, which knows no tables; here cells are checked and brought to a moderate size by a power
 of two, which changes no digit.
@@ -6,13 +6,11 @@ of two, which changes no digit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from lowdim.maths import pairs
 from lowdim.maths import rotate as rotations
 from lowdim.maths.linalg import Array
 from lowdim.maths.scale import moderate_factor
@@ -53,25 +51,3 @@ def procrustes(X: Any, target: Any, *, scaling: bool = True, reflection: bool = 
         scale=float(_back(found.scale * own, other, "The scale")),
         shift=_back(found.shift, other, "The shift"),
     )
-
-
-@wraps(pairs.to_squared_distances)
-def to_squared_distances(K: Any) -> Array:
-    """`lowdim.to_squared_distances`: of any table of similarities."""
-    return _of_pairs(pairs.to_squared_distances, K, "similarities")
-
-
-@wraps(pairs.to_similarities)
-def to_similarities(D: Any) -> Array:
-    """`lowdim.to_similarities`: of any table of squared distances."""
-    return _of_pairs(pairs.to_similarities, D, "distances")
-
-
-def _of_pairs(f: Callable[[Array], Array], X: Any, what: str) -> Array:
-    """f of a complete matrix of pairs; f of a multiple is that multiple."""
-    table = complete_matrix(X, f.__name__, "every pair has one number")
-    if table.shape[0] != table.shape[1]:
-        problem = f"its shape is {table.shape}, and it is not square"
-        raise error("LD410", what=what, problem=problem, case="not square")
-    unit = moderate_factor(table)
-    return _back(f(table * unit), unit, "Numbers")
