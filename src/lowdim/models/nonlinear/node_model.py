@@ -93,7 +93,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         words="The climb ends when the log posterior can gain no more than this, in nats a row (on the floor of the "
         "noise, of which LD470 warns, when a round of 30 steps gained no more than 0.001).",
     )
-    max_iter: int = option(default=3000, rule=COUNT, words="Passes of EM and steps of L-BFGS at most.")
+    max_iter: int = option(default=3000, rule=COUNT, words="Passes over the table at most, of EM and of L-BFGS.")
     random_state: Any = option(
         default=0,
         rule=SEED,
@@ -163,7 +163,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         # Small gains of a few plain passes say little: EM may be crossing a plateau. So the climb follows in any case.
         if not (first.converged or first.reason == LIMIT) or len(first.history) >= most:
             return first
-        fit = self._raise(first, source, run, most - len(first.history) + 1)
+        fit = self._raise(first, source, run, most - len(first.history))
         return fit._replace(history=first.history + fit.history[1:], passes=first.passes + fit.passes)
 
     def _raise(self, first: Fit[Params, NodeSums], source: Source, run: Run, most: int) -> Fit[Params, NodeSums]:
@@ -176,7 +176,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         auto, goal = self.weight_prior == "auto", float(self.tol) * source.total
         params, stats, value, passes = first.params, first.stats, first.objective, 0
         last, remaining = np.inf, np.inf
-        with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, most, may_fall=auto) as watch:
+        with one_blas_thread(), Monitor(run, type(self).__name__, -1.0, most + 1, may_fall=auto) as watch:
             watch.see(params, stats, value, True)
             while not watch.reason and remaining > goal:
                 step = self._update(params, stats)  # re-estimates the prior, where that is asked for
@@ -186,7 +186,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
                 if auto or height > value:
                     params, stats = step, moved
                     watch.see(params, stats, height, True)
-                ascent = _Round(self, params, stats, source, run, watch)
+                ascent = _Round(self, params, stats, source, run, watch, most - passes)
                 if not watch.reason:
                     climb(
                         ascent.value_and_slope, ascent.origin, ascent.see, max_iter=ROUND_STEPS + 1, tol=0.0, window=1
@@ -422,9 +422,9 @@ class _Round:
     """The log posterior as a function of steps from where a round begins; the best parameters seen, and the passes."""
 
     def __init__(
-        self, model: NodeModel[Any], params: Any, stats: NodeSums, source: Source, run: Run, watch: Monitor
+        self, model: NodeModel[Any], params: Any, stats: NodeSums, source: Source, run: Run, watch: Monitor, most: int
     ) -> None:
-        self.model, self.source, self.run, self.watch = model, source, run, watch
+        self.model, self.source, self.run, self.watch, self.most = model, source, run, watch, most
         self.place, self.slope = model._steps_from(params, stats)
         self.origin, self.passes = np.zeros(model._pack(params).size), 0
         self.last = params, stats
@@ -432,6 +432,9 @@ class _Round:
 
     def value_and_slope(self, u: Array) -> tuple[float, Array]:
         if u.any():
+            if self.passes >= self.most:
+                self.watch.reason = self.watch.reason or LIMIT
+                raise StopIteration
             params = self.place(u)
             self.last = params, fold(partial(self.model._stats, params), self.source, self.run)
             self.passes += 1
