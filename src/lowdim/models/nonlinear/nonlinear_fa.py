@@ -296,8 +296,8 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
             if not watch.interrupted:
                 learnt = _params(without, v)._replace(mean=survey.columns.mean, size=size)
                 raw, frames = split_frames(survey.source)
-                counts = fold(partial(self._held_out_counts, learnt, self._held_out(survey), frames), raw, run)
-                inflation = inflation_from_counts(counts.value)
+                errors = fold(partial(self._held_out_counts, learnt, self._held_out(survey), frames), raw, run)
+                inflation = inflation_from_counts(errors.value)
         peak = self._raise_bound("bound", problem, v, run, partial(notify_monitor, watch))
         reason = watch.reason if peak.reason == "stopped" else peak.reason
         fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortized else "rows") + " together")
