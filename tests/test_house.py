@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import lowdim
-from lowdim.models.base.estimator import Estimator
+from lowdim.models.base.estimator import Estimator, WeightedEstimator
 from lowdim.registry import MODELS
 
 ROOT = Path(lowdim.__file__).parent
@@ -165,7 +165,8 @@ def test_class_names_are_unique():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_models_stand_beside_each_other(name):
-    """Estimator -> LatentModel or SpectralModel -> at most one base of the family -> the model."""
-    line = [base for base in getattr(lowdim, name).__mro__ if issubclass(base, Estimator)][1:]
+    """Estimator (with weights of rows or not) -> LatentModel or SpectralModel -> at most one base of the family."""
+    bases = getattr(lowdim, name).__mro__[1:]
+    line = [base for base in bases if issubclass(base, Estimator) and base is not WeightedEstimator]
     assert not {base.__name__ for base in line} & set(MODELS), f"{name} inherits from another model"
     assert len(line) <= 3, [base.__name__ for base in line]

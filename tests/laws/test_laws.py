@@ -422,29 +422,30 @@ class Liar(PPCA):
 
     breaks = ""
 
-    def _cost(self, n, d):
-        cost = super()._cost(n, d)
+    def _cost_of_gaps(self, n, d):
+        cost = super()._cost_of_gaps(n, d)
         return cost._replace(passes=0) if self.breaks == "passes_as_declared" else cost
 
     def _fit(self, source, run):
-        fit, frame = super()._fit(source, run)
+        fit = super()._fit(source, run)
+        certificate, params = fit.certificate, fit.params
         if self.breaks == "score_is_objective":
-            fit = fit._replace(objective=fit.objective + 1e-3)
+            fit = fit._replace(certificate=certificate._replace(objective=certificate.objective + 1e-3))
         if self.breaks == "objective_never_falls":
             fit = fit._replace(history=(-1.0, -2.0, -3.0))
         if self.breaks == "blocks_of_tiles":
-            fit = fit._replace(params=fit.params._replace(mu=fit.params.mu + 1e-15 * source.block_tiles))
+            fit = fit._replace(params=params._replace(mu=params.mu + 1e-15 * source.block_tiles))
         if self.breaks == "any_tile":
-            fit = fit._replace(params=fit.params._replace(mu=fit.params.mu + 1e-9 * source.tile))
+            fit = fit._replace(params=params._replace(mu=params.mu + 1e-9 * source.tile))
         if self.breaks == "serial_is_threads":
-            fit = fit._replace(params=fit.params._replace(mu=fit.params.mu + 1e-15 * (run.engine == "serial")))
+            fit = fit._replace(params=params._replace(mu=params.mu + 1e-15 * (run.engine == "serial")))
         if self.breaks == "row_order_does_not_matter":
-            fit = fit._replace(params=fit.params._replace(mu=source.block(0).x[0] * source.block(0).x[0]))
+            fit = fit._replace(params=params._replace(mu=source.block(0).x[0] * source.block(0).x[0]))
         if self.breaks == "sample_then_fit":
-            fit = fit._replace(params=fit.params._replace(W=fit.params.W * 1.3))
+            fit = fit._replace(params=params._replace(W=params.W * 1.3))
         if self.breaks == "weights_repeat_rows":
-            fit = fit._replace(params=fit.params._replace(mu=fit.params.mu + (source.weight is None)))
-        return fit, frame
+            fit = fit._replace(params=params._replace(mu=params.mu + (source.weight is None)))
+        return fit
 
     def impute(self, X, **how):
         out = super().impute(X, **how)

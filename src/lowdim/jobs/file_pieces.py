@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from lowdim.sources.files.arrow import open_ipc
+from lowdim.sources.files.arrow import as_table, open_ipc
 from lowdim.sources.files.base import damaged, stamp
 from lowdim.sources.files.parquet import open_parquet, parquet_files
 from lowdim.sources.files.text_files import text_pieces
@@ -55,8 +55,6 @@ def _of_folder(inside: list[Path], reading: ReadingOptions) -> Iterator[Raw]:
 
 
 def _of_batches(path: Path, kind: str) -> tuple[int, Iterator[Raw]]:
-    import pyarrow as pa
-
     batches: Iterator[Any]
     if kind == "parquet":
         file = open_parquet(path)
@@ -66,7 +64,7 @@ def _of_batches(path: Path, kind: str) -> tuple[int, Iterator[Raw]]:
         whole = [ipc.get_batch(k) for k in range(ipc.num_record_batches)]  # mapped: not in memory
         n = sum(batch.num_rows for batch in whole)
         batches = (b.slice(at, PIECE_ROWS) for b in whole for at in range(0, b.num_rows, PIECE_ROWS))
-    return n, (from_memory(pa.Table.from_batches([batch]))._replace(path=str(path)) for batch in batches)
+    return n, (from_memory(as_table(batch))._replace(path=str(path)) for batch in batches)
 
 
 def _watched(path: Path, kind: str, pieces: Iterator[Raw]) -> Iterator[Raw]:

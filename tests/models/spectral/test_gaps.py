@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.spatial import procrustes
@@ -205,3 +207,18 @@ def test_all_axes_of_a_table_with_gaps_are_those_its_cells_can_tell():
         model = PCA().fit(X)
     assert model.n_components_ == (~np.isnan(X)).sum() // (2 * (100 + 6)) == 2
     assert np.array_equal(model.components_, PCA(2).fit(X).components_)
+
+
+def test_the_completion_of_a_complete_table_is_made_once_and_travels_along(tmp_path, monkeypatch):
+    X = bent_sheet()
+    model = Isomap(2, n_neighbors=8).fit(X)
+    Y = holes(X, 0.05)
+    before = pickle.loads(pickle.dumps(model))  # not made yet
+    Z, made = model.transform(Y), model.completion_
+    model.save(tmp_path / "map.lowdim")
+    assert np.array_equal(before.transform(Y), Z)
+    monkeypatch.setattr(Isomap, "_own_completion", lambda self: pytest.fail("made again"))
+    for again in (model, pickle.loads(pickle.dumps(model)), lowdim.load(tmp_path / "map.lowdim")):
+        assert np.array_equal(again.transform(Y), Z)
+    assert model.completion_ is made
+    assert not clone(model).fit(X)._completions  # another fit has none of it

@@ -13,7 +13,7 @@ from lowdim.engine.fit import Fit, em
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.plan import Cost, kept_blocks, plan, walking
 from lowdim.maths.linalg import Array
-from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits, inflation_note
+from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits, inflation_note
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, option, seed_of
@@ -430,17 +430,14 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         )
         return Fitted(params, frame, certificate, attributes, fit.history)
 
-    def _cost(self, n: int, d: int) -> Cost:
-        return self._cost_with(n, d, fits=1)
-
     def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        return self._cost_with(n, d, fits=1 + MOST_ROUNDS)
+        return cost_with_held_out_fits(self._cost(n, d), n, d)
 
-    def _cost_with(self, n: int, d: int, *, fits: int) -> Cost:
-        """What so many fits take: a survey, starts on a sample and passes of EM."""
+    def _cost(self, n: int, d: int) -> Cost:
+        """A survey, starts on a sample, and passes of EM."""
         K = self._count()
         row, sums = self._parts().numbers(d, True)
-        passes = 3 + fits * (1 + self.max_iter)
+        passes = 4 + self.max_iter
         tile, node = min(tile_rows(d), n), K * sums
         work = 4 * min(tile * K * row, max(PIECE_NUMBERS, 256 * K * row)) + 4 * tile * d
         sample = max(START_ROWS, START_ROWS_EACH * K) * (d + 4 * K)

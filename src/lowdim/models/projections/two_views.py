@@ -30,7 +30,7 @@ class Canonical(NamedTuple):
     variates: tuple[Array, Array]  # the two sets of orthonormal singular vectors, for the certificate
 
 
-class View(NamedTuple):
+class ColumnView(NamedTuple):
     """One view by its factor F = Q diag(s) V', F'F = n S."""
 
     Q: Array
@@ -57,11 +57,11 @@ class View(NamedTuple):
         return float(self.s[0] / self.s[self.rank - 1]) if self.rank else 1.0
 
 
-def view_of(F: Array, n: float) -> View:
+def view_of(F: Array, n: float) -> ColumnView:
     """A view by its factor."""
     Q, s, Vt = svd(F)
     rank = int((s > VIEW_RANK_SHARE * s[0]).sum()) if len(s) and s[0] > 0.0 else 0
-    return View(Q, s, Vt.T, rank, n)
+    return ColumnView(Q, s, Vt.T, rank, n)
 
 
 def canonical_analysis(F1: Array, F2: Array, n: float) -> Canonical:

@@ -148,12 +148,14 @@ class LaplacianEigenmaps(GraphModel):
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         width = self._width(graph)
         bridges, reach = self._two_way_bridges(graph)
+        # Belkin and Niyogi, step 2: weights of the edges, one or the heat kernel, and the degrees D.
         W = self._weights(graph, bridges, width)
         degree = degrees(W)
         isolated = np.flatnonzero((degree <= 2.0 * LEAST_EDGE_WEIGHT * graph.m) & (width > 0.0))
         if len(isolated):
             warn("LD438", f"row {rows[isolated[0]] + 1}", width=width, count=len(isolated))
 
+        # Step 3: L v = lambda D v, solved as D^-1/2 L D^-1/2 u = lambda u with v = D^-1/2 u.
         def solve_map(part: Index, k: int) -> Eigen:
             s = 1.0 / np.sqrt(degree[part])
             M = normalised(W if len(part) == graph.m else sp.csr_array(W[part][:, part]), s)

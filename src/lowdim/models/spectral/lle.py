@@ -127,6 +127,7 @@ class LocallyLinearEmbedding(GraphModel):
             warn("LD436", k=graph.k, q=self.n_components)
         if self.reg == 0.0 and graph.k > d:
             raise error("LD437", k=graph.k, d=d)
+        # Roweis and Saul, step 2: each row as an average of its neighbours, by weights that sum to one.
         index, used = self._regressors(graph)
         w, error_squares, size = self._regress(graph, index, used)
         count, floored = used.sum(axis=1), np.maximum(error_squares, LEAST_ERROR * size)
@@ -135,7 +136,9 @@ class LocallyLinearEmbedding(GraphModel):
         each = np.where(known, d / np.where(known, floored, 1.0), 0.0)
         standard = self.variant == "standard"
         precision = known.astype(float) if standard else each
+        # Step 3: the places that are the same averages, vectors of L = (I-W)' P (I-W) with the smallest eigenvalues.
         maps = self._vectors(graph, W, precision)
+        # Lawrence (2012), section 2.6: the pseudolikelihood of the field, a regression a row.
         p = np.full(graph.m, d * known.sum() / floored[known].sum()) if standard else each
         fit = 0.5 * float((d * np.log(p[known] / (2.0 * np.pi)) - p[known] * floored[known]).sum())
         C = sp.coo_array(W)

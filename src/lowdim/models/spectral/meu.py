@@ -161,6 +161,7 @@ class MaximumEntropyUnfolding(GraphModel):
         if uneven:
             warn("LD458", times=f"{mean / max(float(square.min()), 1e-300):.0e}", eps=self.eps)
         eps = self.eps * mean if uneven or (free and p < n - 1) else 0.0
+        # Lawrence (2012): springs whose field expects the squared distances of neighbours as they are, a column.
         want = WantedDistances(i, j, square + 2.0 * eps, n, self.gamma / mean)
         with few_threads(len(i)):
             if free and len(i) == n * (n - 1) // 2 and expected is None:

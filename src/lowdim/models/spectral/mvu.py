@@ -126,12 +126,15 @@ class MaximumVarianceUnfolding(GraphModel):
         return min(max(n_neighbors, PATH_NEIGHBORS), m - 1)  # paths along few neighbours take detours
 
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
+        # Weinberger and Saul: the pairs whose distances are held, of all rows or of landmarks.
         by_landmarks = self._n_nodes(graph.m) < graph.m
         nodes, edges = self._landmark_program(graph) if by_landmarks else self._row_program(graph)
+        # The semidefinite program: the K of largest trace in which none of them is longer.
         with few_threads(len(edges.i)):
             unfolded = _unfolded(edges, graph.points[nodes], len(nodes))
         if unfolded.gap > POOR_GAP:
             warn("LD453", gap=unfolded.gap, steps=unfolded.steps)
+        # The map is that of K; other rows are carried by their neighbours.
         eigen = solve(Problem(unfolded.K), len(nodes))
         count = max(int((eigen.values > REAL_SHARE * eigen.values[0]).sum()), self.n_components)
         values = np.maximum(eigen.values[:count], 0.0)
