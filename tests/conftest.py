@@ -42,7 +42,8 @@ LONG = (
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Modules and tests stay to the end: the garbage collector would walk them again and again, a sixth of all time."""
+    """Modules and tests stay to the end: the garbage collector would walk them again and again (a sixth of the
+    time of tests/plot and tests/report)."""
     gc.disable()
     try:
         return (yield)

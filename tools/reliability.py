@@ -67,8 +67,8 @@ again, must end as if nothing had happened, with nothing left behind.
 HEAD = """# Reliability
 
 What happens to tables, files and processes that go wrong, counted. The figures are measured by the drills of
-`tests/adversarial` (`make drills`) and written by `tools/reliability.py`; `make test` tries a twentieth of the tables
-and a few files of each kind. Last measured on {day}: {machine}.
+`tests/adversarial` (`make drills`) and written by `tools/reliability.py`; `make test` tries a twentieth of the
+tables and a few files of each kind. Last measured on {day}: {machine}.
 
 """
 
