@@ -158,6 +158,9 @@ class SpectralModel(Estimator):
     def completion_(self) -> Completion:
         """The model of unseen cells: of a complete table made when first asked for, and kept."""
         check_is_fitted(self)
+        if self._of_pairs():
+            why = "a matrix of pairs has no cells to infer"
+            raise error("LD240", model=type(self).__name__, verb="completion_", why=why, fix="fit a table of rows")
         if not self._completions:
             self._completions.append(self._own_completion())
         return self._completions[0]
