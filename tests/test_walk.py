@@ -22,16 +22,16 @@ CORE = sorted(
 )
 # walk: files entered at most, functions entered at most
 BOUNDS = {
-    "ppca_gaps": (24, 184),
-    "mixture_gaps": (27, 237),
-    "gtm": (27, 164),
-    "isomap_gaps": (35, 256),
+    "ppca_gaps": (17, 156),
+    "mixture_gaps": (23, 212),
+    "gtm": (22, 144),
+    "isomap_gaps": (20, 150),
 }
 # in the core, at most
 COUNTS = {
-    "imports of ours inside functions": 86,
-    "of these without a reason": 85,
-    "type: ignore": 51,
+    "imports of ours inside functions": 30,
+    "of these without a reason": 0,
+    "type: ignore": 10,
 }
 
 

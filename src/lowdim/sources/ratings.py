@@ -161,9 +161,10 @@ def _read(path: Path) -> Any:
     """A file of triples as an Arrow table; ids in text are text until all prove to be whole numbers: 007 is not 7."""
     import pyarrow as pa
 
+    # Readers of a person's files, with all that guesses what they hold: ratings in memory need none of them.
     from lowdim.sources.files.parquet import parquet_files
-    from lowdim.table.options import ReadingOptions
-    from lowdim.table.read import load_raw
+    from lowdim.table.options import ReadingOptions  # as above
+    from lowdim.table.read import load_raw  # as above
 
     paths = parquet_files(path) if path.is_dir() else [path]
     try:

@@ -13,6 +13,7 @@ from lowdim.maths.linalg import Array, lower, unpack
 from lowdim.maths.scale import LARGEST
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
+from lowdim.text.notebook import block, table
 
 
 class RowPosterior(Protocol):
@@ -121,8 +122,6 @@ class Certificate(NamedTuple):
 
     def html(self) -> str:
         """The certificate as a small table."""
-        from lowdim.text.notebook import block, table
-
         return block(table((), self.rows()))
 
 
