@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from tests.cli.conftest import small_table, write_csv
 from tests.judge.fills.test_labels import survey
 
 PARTS = ("jury", "posterior", "odd", "gaps", "fills", "axes", "stability")
-STORED = Path(__file__).parents[1] / "stored"
 
 
 def same(a, b) -> bool:
@@ -98,18 +96,6 @@ def test_a_file_that_is_not_this_run_s_is_passed_over(run, tmp_path, damage, mon
         (folder / saved_analysis.JUDGES_FILE).write_bytes(b"no zip")
     opened = load_run(folder).analysis
     assert not {"posterior", "odd"} & set(opened._stored) and same(opened.posterior, found.posterior)
-
-
-def test_a_run_of_an_older_layout_is_an_analysis_too(monkeypatch):
-    monkeypatch.chdir(STORED)
-    run = load_run("runs/main")
-    opened = run.analysis
-    assert run.kind == "analysis" and run.method is None and opened.sentences == run.sentences
-    assert opened.dims == run.facts["dims"] and run.model.n_components_ == opened.dims
-    one = load_run("runs/fa")
-    assert one.kind == "model" and one.method == "fa"
-    with pytest.raises(LowdimError, match="LD319"):
-        _ = one.analysis
 
 
 def test_equal_runs_make_equal_files(run, tmp_path):

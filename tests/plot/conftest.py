@@ -22,7 +22,7 @@ def process():
 @pytest.fixture(scope="session")
 def sampled():
     """A density network of a bent sheet."""
-    return ld.DensityNetwork(2, n_samples=40, hidden=6, max_iter=60, tol=0.1).fit(roll()[0])
+    return ld.DensityNetwork(2, n_samples=40, hidden=6, max_iter=500, tol=0.1).fit(roll()[0])
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ def truth(X):
 
 def closed_by(solver, X):
     seen = survey_table(as_source(X), Run(), standardize=False, wide=solver == "dual")
-    return lowdim.PPCA(Q)._closed(principal(seen, Q, Run(), solver=solver))
+    return lowdim.PPCA(Q)._closed(principal(seen, Q, Run(), solver=solver), seen.frame)
 
 
 def test_primal_from_the_covariance(X, truth):
@@ -49,9 +49,9 @@ def test_fit_chooses_the_dual(X, truth):
 @pytest.mark.parametrize("solver", ["covariance", "dual", "qr"])
 def test_every_closed_solver(X, truth, solver):
     fit = closed_by(solver, X)
-    assert fit.solver == solver
+    assert fit.certificate.solver == solver
     assert fit.params.psi[0] == pytest.approx(truth[0], rel=1e-13)
-    assert fit.objective == pytest.approx(truth[1], abs=1e-8)
+    assert fit.certificate.objective == pytest.approx(truth[1], abs=1e-8)
 
 
 def test_em(X, truth):

@@ -52,14 +52,6 @@ class Fit(NamedTuple, Generic[P, S]):
     solver: str
     remaining: float = 0.0  # what the objective may still gain, in nats
 
-    def restated(self, log_stretch: float, passes: int) -> Fit[P, S]:
-        """The fit in other units, in which its log density is larger by `log_stretch`, after so many more passes."""
-        return self._replace(
-            objective=self.objective + log_stretch,
-            history=tuple(value + log_stretch for value in self.history),
-            passes=self.passes + passes,
-        )
-
 
 class Monitor:
     """Decides after each pass whether to go on; use it as a context so that Ctrl-C is caught.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lowdim.maths.linalg import Array
-from lowdim.models.linear.linear_gaussian import LinearGaussian, LinearGaussianParams
-from lowdim.models.linear.pca import PCAParams
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
+
+# The models load scikit-learn, which takes as long as all else: who draws a stored run reads records of judges alone.
+if TYPE_CHECKING:
+    from lowdim.models.linear.linear_gaussian import LinearGaussian, LinearGaussianParams
 
 
 class FramedGaussian(NamedTuple):
@@ -32,6 +34,8 @@ class FramedGaussian(NamedTuple):
         """Parameters from which EM goes on."""
         if self.params is not None:
             return self.params
+        from lowdim.models.linear.linear_gaussian import LinearGaussianParams
+
         d, q = self.W.shape
         return LinearGaussianParams(self.W, self.mu, self.psi, np.eye(q), np.zeros((d, 1)), self.low, self.excess)
 
@@ -49,6 +53,9 @@ def framed_gaussian(model: LinearGaussian) -> FramedGaussian:
     -------
     FramedGaussian
     """
+    from lowdim.models.linear.linear_gaussian import LinearGaussianParams
+    from lowdim.models.linear.pca import PCAParams
+
     p = model.params_
     if isinstance(p, LinearGaussianParams):
         return FramedGaussian(p.W, p.mu, p.psi, p.low, p.excess, model.frame_, p)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 import re
 
@@ -58,9 +59,13 @@ def test_another_seed_is_another_run(lowdim, made):
 def test_a_fit_that_does_not_converge_leaves_with_5(lowdim, made, monkeypatch):
     from lowdim.models.linear.ppca import ProbabilisticPCA
 
-    monkeypatch.setattr(
-        ProbabilisticPCA.__init__, "__kwdefaults__", {**ProbabilisticPCA.__init__.__kwdefaults__, "max_iter": 2}
-    )
+    made_as = ProbabilisticPCA.__init__
+
+    def short(self, *args, **given):
+        made_as(self, *args, **{"max_iter": 2, **given})
+
+    short.__signature__ = inspect.signature(made_as)
+    monkeypatch.setattr(ProbabilisticPCA, "__init__", short)
     said = lowdim("fit", made / "small.csv", "--dims", "2", "--budget", "1s", "-o", "short.run")
     assert said.code == 5 and "LD201" in said.err and "did not converge" in said.err
     assert json.loads((lowdim.folder / "short.run" / "run.json").read_text())["converged"] is False

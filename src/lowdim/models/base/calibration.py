@@ -69,7 +69,7 @@ def inflation_note(inflation: float) -> str:
     return (
         f"intervals are {inflation:.2f} times as wide as the model believes, by cells held back"
         if inflation != 1.0
-        else "intervals are not calibrated: no cell was missing, too few were seen, or the fit was stopped early"
+        else "intervals are not calibrated on held-out cells"
     )
 
 

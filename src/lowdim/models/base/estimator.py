@@ -1,6 +1,7 @@
 """What every estimator shares: options, fitted attributes, the loop of the row verbs, files and faces.
 
-Only `fit` and `partial_fit` assign to self.
+Only `fit` and `partial_fit` assign to self; a map keeps the model of missing cells that it makes when the first new row
+with gaps asks for it.
 """
 
 from __future__ import annotations
@@ -261,7 +262,7 @@ class WeightedEstimator(Estimator):
         Parameters
         ----------
         X : array, data frame, sparse matrix, path or Source, n x d
-            NaN (or a mask) is a gap; `y` is ignored, but for two views (CCA) and classes (LinearDiscriminant).
+            NaN (or a mask) is a gap; `y` is ignored, unless the model is one of two tables or of classes.
         sample_weight : array of shape (n,), optional
             A weight of 2 counts a row twice.
         run : Run, optional

@@ -28,10 +28,11 @@ LINEAR_CASES: dict[str, dict[str, Any]] = {
 
 # what options may be ---------------------------------------------------------------------------------------
 class Rule(NamedTuple):
-    """What an option may be: a test, and the words for it."""
+    """What an option may be: a test, the words for it, and its kind in the documentation (empty: the annotation)."""
 
     holds: Callable[[Any], bool]
     words: str
+    kind: str = ""
 
 
 def one_of(*choices: str | None) -> Rule:
@@ -42,7 +43,8 @@ def one_of(*choices: str | None) -> Rule:
     """
     shown = [repr(choice) for choice in choices]
     words = " or ".join(shown) if len(shown) < 3 else f"one of {', '.join(shown)}"
-    return Rule(lambda v: (v is None or isinstance(v, str)) and v in choices, words)
+    kind = ", ".join("None" if choice is None else f'"{choice}"' for choice in choices)
+    return Rule(lambda v: (v is None or isinstance(v, str)) and v in choices, words, f"{{{kind}}}")
 
 
 def none_or(rule: Rule, meaning: str = "") -> Rule:
@@ -59,10 +61,14 @@ def is_seed(value: Any) -> bool:
 WHOLE = Rule(
     lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0), "a whole number >= 0"
 )
-COUNT = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 1), "a whole number >= 1")
+COUNT = Rule(
+    lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 1), "a whole number >= 1"
+)
 POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
 TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
-SEED = Rule(is_seed, "None, a whole number >= 0, a numpy Generator or RandomState")
+SEED = Rule(
+    is_seed, "None, a whole number >= 0, a numpy Generator or RandomState", "int, Generator, RandomState or None"
+)
 ORTHOGONAL = ("varimax", "quartimax")  # rotations that keep the prior of a position as it is
 
 
@@ -89,7 +95,7 @@ def option(*, default: Any, rule: Rule, words: str, kind: str = "", kw_only: boo
     words : str
         Its description.
     kind : str, optional
-        What the documentation says it may be; by default its annotation.
+        What the documentation says it may be; by default what the rule says, or its annotation.
     kw_only : bool, default True
         Whether it must be named; False for the first option of a class.
     """
@@ -102,12 +108,12 @@ def declare_options(cls: type) -> None:
     own = {name: value for name, value in vars(cls).items() if isinstance(value, Option)}
     for name, found in own.items():
         if not found.kind:
-            own[name] = found._replace(kind=str(annotations[name]).replace(" | ", " or "))
+            own[name] = found._replace(kind=found.rule.kind or str(annotations[name]).replace(" | ", " or "))
         delattr(cls, name)  # an instance holds its value, the class only what may be
     inherited = {
         name: found for base in cls.__mro__[:0:-1] for name, found in vars(base).get("_own_options", {}).items()
     }
-    options = {**inherited, **own}
+    options = {**own, **{name: found for name, found in inherited.items() if name not in own}}
     cls._own_options = own  # type: ignore[attr-defined]
     cls._options = options  # type: ignore[attr-defined]
     if own:
@@ -147,7 +153,7 @@ def _with_parameters(doc: str, options: Mapping[str, Option]) -> str:
     lines = ["Parameters", "----------"]
     for name, found in sorted(options.items(), key=lambda item: item[1].kw_only):
         lines.append(f"{name} : {found.kind}, default {found.default!r}")
-        lines += textwrap.wrap(found.words, 116, initial_indent="    ", subsequent_indent="    ")
+        lines += [f"    {line}" for line in textwrap.wrap(found.words, 112, break_on_hyphens=False)]
     section = "\n".join(lines)
     first = SECTION.search(text)
     if first is None:

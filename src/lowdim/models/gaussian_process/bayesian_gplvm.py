@@ -132,7 +132,6 @@ class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
     kernel: str = option(
         default="rbf",
         rule=one_of(*PSI_KERNELS),
-        kind='{"rbf", "linear"}',
         words="Smooth functions with a relevance of each dimension, or linear ones.",
     )
     n_inducing: int = option(
@@ -155,7 +154,6 @@ class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator, RandomState or None",
         words="Seed of the inducing points and of held-out cells; None is 0.",
     )
 

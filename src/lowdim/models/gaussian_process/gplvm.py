@@ -208,7 +208,6 @@ class GPLVM(GaussianProcessMap[GPLVMParams]):
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator, RandomState or None",
         words="Seed of further starts and of held-out cells; None is 0.",
     )
 

@@ -258,7 +258,8 @@ class Climb:
         self, surface: LikelihoodSurface, start: Array, monitor: Monitor, stopping: EarlyStopping | None
     ) -> None:
         self.surface, self.monitor, self.stopping = surface, monitor, stopping
-        self.bounds = surface.problem.bounds()
+        places = surface.problem
+        self.bounds = places.bounds()
         self.x = np.clip(start, *self.bounds)
         self.value, self.remaining, self.reason = -np.inf, np.inf, ""
 

@@ -118,7 +118,6 @@ class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator or RandomState",
         words="Of the first basis of the Krylov solver, and of the cells that are held out for calibration.",
     )
     tol: float = option(

@@ -140,7 +140,6 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
     noise: str = option(
         default="columns",
         rule=one_of("columns", "one"),
-        kind='{"columns", "one"}',
         words="A noise variance for each real column, or one for all (as in probabilistic PCA), in units of their "
         "spread.",
     )
@@ -152,7 +151,6 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
     rotation: str | None = option(
         default=None,
         rule=one_of(None, *ORTHOGONAL),
-        kind='{None, "varimax", "quartimax"}',
         words="Turns the axes so that each column loads on few of them; positions stay N(0, I), and every fill, bound "
         "and probability as it is.",
     )
@@ -169,7 +167,6 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator or RandomState",
         words="Only for a start with more than 2,048 weight vectors.",
     )
     n_parameters_ = bic = aic = Absent(

@@ -131,7 +131,6 @@ class BayesianMixtureOfPPCA(MixtureModel):
     noise: str = option(
         default="part",
         rule=one_of("part", "column"),
-        kind='{"part", "column"}',
         words="One noise variance for each part; or one for every column of each part: a mixture of factor analysers.",
     )
     tol: float = option(

@@ -165,7 +165,6 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator, RandomState or None",
         words="The seed of the starts; None is 0.",
     )
 

@@ -127,7 +127,6 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator, RandomState or None",
         words="The seed of the starts and of the cells held back; None is 0.",
     )
 

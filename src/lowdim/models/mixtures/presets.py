@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, WHOLE, Rule, one_of, option
 from lowdim.models.mixtures.mixture import REG_COVAR, MixtureModel
 from lowdim.models.mixtures.parts import COVARIANCE_TYPES, Parts, linear_parts, parts_of
@@ -76,6 +77,11 @@ class Mixture(MixtureModel):
     def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]
         return {} if isinstance(self.component, str) else self.component._laws_broken
 
+    def _check_options(self) -> None:
+        super()._check_options()
+        if isinstance(self.component, LatentModel):
+            self.component._check_options()
+
     def _count(self) -> int:
         return int(self.n_clusters)
 
@@ -132,7 +138,6 @@ class GaussianMixture(MixtureModel):
     covariance_type: str = option(
         default="full",
         rule=one_of(*COVARIANCE_TYPES),
-        kind='{"full", "tied", "diag", "spherical"}',
         words="Any covariance, one for all components, diagonal ones, or multiples of the identity.",
     )
 

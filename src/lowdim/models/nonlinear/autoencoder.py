@@ -200,7 +200,6 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator or None",
         words="Draws the first weights, batches and noise; None is 0.",
     )
 

@@ -130,7 +130,8 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         default="draws",
         rule=one_of("draws", "grid", "importance"),
         words='"draws": the points are drawn from the Gaussian once. "grid": they lie on a regular grid over '
-        '[-1, 1]^L, and K is a power of L; with `basis` this is the GTM. "importance": after EM with drawn points each '
+        "[-1, 1]^L, and K is the L-th power of a whole number; with `basis` this is the GTM. "
+        '"importance": after EM with drawn points each '
         "row has K (10 or more) draws made for it, from Gaussians at its modes and from the prior, and L-BFGS climbs "
         "the log density they estimate, drawn anew every few steps; `score_samples` and `posterior` are by such draws "
         "too.",

@@ -97,7 +97,6 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator or None",
         words="Draws the start and which cells are held back; None is 0.",
     )
 

@@ -183,7 +183,6 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator or None",
         words="Draws the first weights and the cells held back; None is 0.",
     )
 

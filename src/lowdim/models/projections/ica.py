@@ -88,13 +88,11 @@ class ICA(LatentModel[ICAParams, Posterior]):
     fun: str = option(
         default="logcosh",
         rule=one_of("logcosh", "exp", "cube"),
-        kind='{"logcosh", "exp", "cube"}',
         words="FastICA's measure of the distance from a Gaussian.",
     )
     algorithm: str = option(
         default="parallel",
         rule=one_of("parallel", "deflation"),
-        kind='{"parallel", "deflation"}',
         words="All sources at once, or one after the other.",
     )
     tol: float = option(
@@ -104,7 +102,6 @@ class ICA(LatentModel[ICAParams, Posterior]):
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator, RandomState or None",
         words="The seed of the first turn; None is 0.",
     )
     _objective_name: ClassVar[str] = "negentropy of the sources (by log cosh)"

@@ -148,7 +148,6 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
     method: str = option(
         default="variational",
         rule=one_of("variational", "map"),
-        kind='{"variational", "map"}',
         words='"variational" keeps Gaussian beliefs about every user and item and switches off dimensions that the '
         'ratings do not need. "map" fits points, with one noise precision for all: the best points for a user\'s own '
         "precision follow that user's noise.",
@@ -156,7 +155,6 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
     noise: str = option(
         default="user",
         rule=one_of("user", "shared"),
-        kind='{"user", "shared"}',
         words="A noise precision t_u for each user, gamma distributed, or one for all.",
     )
     columns: Any = option(
@@ -172,7 +170,6 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
     duplicates: str = option(
         default="error",
         rule=one_of(*DUPLICATE_RULES),
-        kind='{"error", "mean", "last"}',
         words="What several ratings of one pair mean.",
     )
     min_rating: float | None = option(default=None, rule=BOUND, words=WITHIN)

@@ -151,7 +151,6 @@ class KernelPCA(SpectralModel):
     random_state: Any = option(
         default=0,
         rule=SEED,
-        kind="int, Generator, RandomState or None",
         words="Draws the landmarks or the features; None is 0.",
     )
 
