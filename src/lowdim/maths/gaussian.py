@@ -201,6 +201,8 @@ def expand(s: Sums, W: Array, mu: Array) -> tuple[Array, Array]:
     """Parameter expansion: let z ~ N(nu, P), fit nu and P, and absorb them into mu and W.
 
     Without it EM crawls: the mean and the length of the axes then move by a small share a pass.
+
+    Reference: C. Liu, D. B. Rubin and Y. N. Wu (1998), "Parameter expansion to accelerate EM", Biometrika 85, 755.
     """
     q = W.shape[1]
     nu = s.z / s.n

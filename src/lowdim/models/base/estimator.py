@@ -42,7 +42,12 @@ class Absent:
         self.why, self.fix = why, fix
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name: str = f"{self.name}, {name}" if "name" in vars(self) else name  # a reason may be that of several
+        if "name" in vars(self):  # one reason for several verbs: each names itself
+            other = Absent(self.why, self.fix)
+            other.name = name
+            setattr(owner, name, other)
+        else:
+            self.name: str = name
 
     def __get__(self, instance: object, owner: type) -> Any:
         raise error("LD240", model=owner.__name__, verb=self.name, why=self.why, fix=self.fix)

@@ -586,7 +586,10 @@ def expanded(params: MixedParams, stats: MixedSums) -> MixedParams:
 
 # the axes ---------------------------------------------------------------------------------------------------------
 def relevance_step(params: MixedParams, stats: MixedSums) -> MixedParams:
-    """Precisions G / sum E[w_k^2] where sum E[w w'] is diagonal; axes above SWITCHED_OFF are dropped."""
+    """Precisions G / sum E[w_k^2] where sum E[w w'] is diagonal; axes above SWITCHED_OFF are dropped.
+
+    Automatic relevance determination, as in C. M. Bishop (1999), "Variational principal components", ICANN 99.
+    """
     q = params.W.shape[1]
     if q == 0:
         return params

@@ -172,6 +172,7 @@ def node_responsibilities(x: Array, mask: Mask | None, Y: Array, psi: float) -> 
 
 def relative_likelihoods(x: Array, mask: Mask | None, Y: Array, psi: float) -> tuple[Array, Array, Array]:
     """p(row | node) over that of the row's nearest node, n x K; their sums, and the rows' log densities."""
+    # log p(x | k) = -|x - y_k|^2 / (2 s2) + a constant over the seen cells; of the square, x'x is the same for all k.
     seen = None if mask is None else mask.astype(np.float64)
     half, square = 0.5 / psi, Y**2
     size = float(square.mean())
@@ -191,6 +192,7 @@ def relative_likelihoods(x: Array, mask: Mask | None, Y: Array, psi: float) -> t
     E -= top[:, None]
     np.exp(E, out=E, where=E > LOG_CLIP)  # most lie below once the noise is small, and an exponential is dear
     np.maximum(E, LEAST_LIKELIHOOD, out=E)
+    # The mixture's density of a row: every node has the share 1 / K.
     total = E.sum(axis=1)
     count = x.shape[1] if seen is None else seen.sum(axis=1)
     return E, total, np.log(total / len(Y)) - off - 0.5 * count * (LOG_TWO_PI + np.log(psi))

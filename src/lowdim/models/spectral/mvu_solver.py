@@ -3,6 +3,8 @@
     maximise tr(HKH)  over K >= 0 (psd)  where  k_ii + k_jj - 2 k_ij <= d_e  for every edge e = (i, j)
     minimise l'd      over l >= 0        where  S = L(l) - H >= 0 (psd) on differences
 
+H = I - 11'/n centres. The paper holds lengths exactly and centres K by a constraint. Here an edge may also be shorter:
+at the optimum it is as long as it may be wherever its multiplier l is positive; and tr(HKH) needs no centre.
 One node is anchored at the origin, so K and S are (n-1) x (n-1) and definite inside. The Newton system (HKM direction)
 has one unknown an edge: M = (B'KB) o (B'S^-1 B) + diag(t / l), B the incidence matrix, t the slack.
 
@@ -72,7 +74,7 @@ class EdgeProgram:
 
     def __init__(self, i: Index, j: Index, d: Array, n: int) -> None:
         self.i, self.j, self.d, self.n = i, j, d, n
-        self.C = np.eye(n - 1) - 1.0 / n
+        self.C = np.eye(n - 1) - 1.0 / n  # H without the anchored node
 
     def start(self) -> IterationPoint:
         """Equal springs stiff enough for S > 0; K in proportion to S^-1, short enough for every edge."""
@@ -104,6 +106,7 @@ class EdgeProgram:
 
     def step(self, at: IterationPoint) -> IterationPoint:
         """One predictor and corrector."""
+        # S^-1, and the Newton matrix of the edges: M = (B'KB) o (B'S^-1 B) + diag(t / l), factorised once for both.
         low = sl.cholesky(at.S, lower=True, check_finite=False)
         root = sl.solve_triangular(low, np.eye(self.n - 1), lower=True)
         inverse = root.T @ root
@@ -113,15 +116,19 @@ class EdgeProgram:
         solver = sl.cho_factor(M, overwrite_a=True, check_finite=False)
         if not np.isfinite(solver[0]).all():
             raise np.linalg.LinAlgError("not finite")
+        # The duality measure: what complementarity, K S = 0 and t l = 0, still lacks on average.
         mu = (float((at.K * at.S).sum()) + float(at.slack @ at.dual)) / (self.n - 1 + len(self.d))
         roots: tuple[Array, Array] = (sl.cholesky(at.K, lower=True, check_finite=False), low)
         aim = NewtonSystem(solver, inverse)
+        # Predictor: straight for complementarity, and how far that way stays inside.
         first = self.direction(at, aim, 0.0, None)
         primal, dual = self.reach(at, first, roots)
         ahead = self.moved(at, first, min(primal, 1.0), min(dual, 1.0))
         remaining = float((ahead.K * ahead.S).sum()) + float(ahead.slack @ ahead.dual)
+        # Mehrotra's centring: the less the predictor leaves, the closer to the boundary the corrector may aim.
         power = max(1.0, 3.0 * min(primal, dual) ** 2)  # a first step that is soon at the boundary asks for centring
         share = (remaining / (mu * (self.n - 1 + len(self.d)))) ** power
+        # Corrector: towards that share of mu, with the predictor's second-order terms; it stops short of the boundary.
         second = self.direction(at, aim, min(max(share, 1e-10), 1.0) * mu, first)
         near = 0.9 + 0.09 * min(primal, dual, 1.0)
         return self.moved(at, second, *(min(1.0, near * way) for way in self.reach(at, second, roots)))
