@@ -10,6 +10,7 @@ from lowdim.jobs.process import SELDOM, seldom_collected
 
 
 def test_python_collects_as_before_whatever_ends_a_report():
+    gc.enable()  # whoever ran before in this process may have turned it off
     before = gc.get_threshold()
     with pytest.raises(KeyboardInterrupt), seldom_collected():
         assert gc.get_threshold() == SELDOM and gc.isenabled()

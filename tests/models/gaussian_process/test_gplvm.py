@@ -89,7 +89,7 @@ def test_predictive_variance_is_small_near_rows():
         model.predictive_variance([[1.0, 2.0]])
 
 
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("gaps", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_laws(gaps):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((22, 1)) @ [[3.0, 1.0, 2.0, -1.0]] + 0.5 * rng.standard_normal((22, 4)) + [1.0, 2, 3, 10]

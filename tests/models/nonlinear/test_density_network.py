@@ -32,7 +32,7 @@ def test_a_grid_and_bells_are_the_gtm(gaps):
     assert np.abs(mine.W - theirs.W).max() < 1e-12 and mine.psi == pytest.approx(theirs.psi, rel=1e-12)
 
 
-@pytest.mark.parametrize("gaps", [0.0, 0.15])
+@pytest.mark.parametrize("gaps", [0.0, pytest.param(0.15, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "how", [{"hidden": 6}, {"hidden": (6, 4)}, {"hidden": 6, "activation": "sigmoid"}, {"basis": 6}]
 )

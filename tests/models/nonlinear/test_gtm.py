@@ -212,6 +212,7 @@ def test_areas_beyond_double_precision_are_its_end():
         assert np.isfinite(fit.magnification()).all() and fit.stretch() == pytest.approx(plain.stretch(), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_the_prior_that_the_warning_names_fills_a_small_table_better():
     r = np.random.default_rng([1, 41])
     X = r.standard_normal((38, 2)) @ r.standard_normal((2, 18)) + 0.5 * r.standard_normal((38, 18))

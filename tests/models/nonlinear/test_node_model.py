@@ -89,6 +89,7 @@ def same(one, two):
     assert one.calibration_ != 1.0
 
 
+@pytest.mark.slow
 def test_the_same_bits_from_memory_and_from_files(tmp_path):
     _, Y = ring(700, 0.2)
     np.save(tmp_path / "x.npy", Y)
