@@ -165,3 +165,11 @@ def test_the_objective_of_nested_parts_never_falls(part, gaps):
             value = model._objective(params, stats)
             assert np.isfinite(value) and value >= before - 1e-8 * abs(value), (seed, before, value)
             before, params = value, model._update(params, stats)
+
+
+# what a part may not be -----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("part", [PPCA(-1), RobustPPCA(2, dof=-3.0), FactorAnalysis(1, rotation="zzz"), PPCA(1.5)])
+def test_options_of_a_part_are_checked_as_those_of_any_model(part):
+    X, _, _ = two_lines(0, n=80, far=0.05, gaps=0.0)
+    with pytest.raises(LowdimError, match="LD210"):
+        Mixture(part, 2).fit(X)
