@@ -17,7 +17,7 @@ def figures(fits, X, label):
 
 def test_one_density_network_on_oil():
     X, label = oil(need("oil_flow"))
-    errors, value = figures([DensityNetwork(2, random_state=9, tol=1e-3).fit(X)], X, label)
+    errors, value = figures([DensityNetwork(2, tol=1e-3).fit(X)], X, label)
     assert errors <= 35 and value >= 5625  # the author's saved one: 22 and 5625.33
 
 

@@ -120,7 +120,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
             alone += float(w @ (likelihood < 1.0 / ALONE_SHARE))  # the nearest node has 1 / likelihood
             # R_nk = E_nk / sum_k E_nk, a row counted by its weight: never formed, its sums R'X and G are one product.
             scale = (w / likelihood)[:, None]
-            seen = np.ones((piece.rows, 1)) if piece.mask is None else piece.mask
+            seen = np.ones((piece.rows, 1)) if block.mask is None else piece.seen  # some pieces are complete
             sums += E.T @ np.hstack([piece.x * scale, seen * scale])
         w = block.times
         count = d * block.size if block.mask is None else float(w @ block.mask.sum(axis=1))
