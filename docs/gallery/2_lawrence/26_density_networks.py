@@ -80,7 +80,8 @@ assert factors.converged_ and bent < flat / 2
 # %%
 # **Is what a climb gains really there?** The bound is an expectation, taken by three points an axis, and a network
 # might bend between these points. The bound of the rows placed anew (``objective_``) and that on fresh points
-# (``fresh_bound_``) tell: here both rise with the climb and stay together, with a prior of 0.01 as with 1.
+# (``fresh_bound_``) tell: here both rise with the climb, and at its end the first is 3 % (prior 1) to 6 % (prior 0.01)
+# above the second: so much of what was gained is bends between the points.
 warnings.filterwarnings("ignore", message="LD201")  # two of these are stopped on purpose
 print("prior   steps   climb   placed anew   on fresh points")
 fits = [
@@ -93,4 +94,4 @@ for fit in (*fits, factors):
     assert (np.diff(fit.history_) > -1e-6).all()
 assert fits[0].history_[-1] < fits[1].history_[-1] < fits[2].history_[-1]
 assert fits[0].fresh_bound_ < fits[1].fresh_bound_ < fits[2].fresh_bound_
-assert all(abs(fit.objective_ - fit.fresh_bound_) < 20 for fit in (*fits, factors))
+assert all(abs(fit.objective_ / fit.fresh_bound_ - 1.0) < 0.06 for fit in (*fits, factors))
