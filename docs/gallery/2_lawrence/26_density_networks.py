@@ -68,7 +68,7 @@ found = [errors(fit.transform(X), regime) for fit in networks]
 best = errors(network.transform(X), regime)
 print(f"errors with 400 points   published 16   ours, the likeliest of three draws of the sample: {best} (all {found})")
 print(f"log-likelihood           his 7404       ours {network.score_samples(X).sum():.0f}")
-assert best <= 16 and np.median(found) <= 16
+assert best <= 16 and np.median(found) <= 16 and network.score_samples(X).sum() > 7404
 
 # %%
 # Nonlinear factor analysis of the first 300 rows, climbed to its end: no figure is published; two principal axes are
@@ -94,4 +94,4 @@ for fit in (*fits, factors):
     assert (np.diff(fit.history_) > -1e-6).all()
 assert fits[0].history_[-1] < fits[1].history_[-1] < fits[2].history_[-1]
 assert fits[0].fresh_bound_ < fits[1].fresh_bound_ < fits[2].fresh_bound_
-assert all(abs(fit.objective_ / fit.fresh_bound_ - 1.0) < 0.06 for fit in (*fits, factors))
+assert all(abs(fit.objective_ / fit.fresh_bound_ - 1.0) < 0.1 for fit in (*fits, factors))
