@@ -126,6 +126,6 @@ def test_every_model_counts_or_says_why_not(name):
     assert isinstance(found, Absent) == (name in UNCOUNTED), name
     if name in UNCOUNTED:
         for verb in ("n_parameters_", "bic", "aic"):
-            with pytest.raises(LowdimError, match=f"LD240 error  {name} has no 'n_parameters_, bic, aic'"):
+            with pytest.raises(LowdimError, match=f"LD240 error  {name} has no '{verb}'"):
                 getattr(getattr(lowdim, name)(), verb)
         assert len(found.why) > 20 and found.fix
