@@ -234,11 +234,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         head = super().__repr__(N_CHAR_MAX)
-        return f"{head}\n{self.certificate_.text()}" if is_fitted(self) else head
+        return f"{head}\n{self.certificate_.text()}" if self.__sklearn_is_fitted__() else head
 
     def _repr_html_(self) -> str:
         head = f"<b>{html.escape(super().__repr__())}</b>"
-        return head + (self.certificate_.html() if is_fitted(self) else "<p>not fitted</p>")
+        return head + (self.certificate_.html() if self.__sklearn_is_fitted__() else "<p>not fitted</p>")
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -281,11 +281,6 @@ def in_kind(rows: Array, X: Any) -> Array:
     """Places as float32 where the table they answer to is, and where float32 holds them."""
     narrow = isinstance(X, np.ndarray) and X.dtype == np.float32
     return rows.astype(np.float32) if narrow and np.abs(rows).max(initial=0.0) < np.finfo(np.float32).max else rows
-
-
-def is_fitted(model: Estimator) -> bool:
-    """Whether the model has been fitted."""
-    return "params_" in vars(model)
 
 
 def all_finite(value: Any) -> bool:

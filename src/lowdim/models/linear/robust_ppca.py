@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.special import digamma, gammaln, polygamma
+from scipy.special import digamma, gammaln
 
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost
 from lowdim.maths.gaussian import Latent, Sums, light, posterior, sums
 from lowdim.maths.linalg import Array, lower, root_times, unpack
+from lowdim.maths.optimise import gamma_shape
 from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import Absent, Out
 from lowdim.models.base.options import POSITIVE, Rule, option
@@ -300,17 +301,3 @@ def least_dof(n: float, d: int, q: int) -> float:
 
 def _bounded(dof: float, params: RobustPPCAParams) -> float:
     return float(np.clip(dof, params.low_dof, MOST_DOF))
-
-
-def gamma_shape(gap: float) -> float:
-    """The maximum likelihood shape a of a gamma whose log mean exceeds its mean log by `gap`: log a - digamma(a) = gap.
-
-    >>> round(gamma_shape(float(np.log(3.0) - digamma(3.0))), 9)
-    3.0
-    """
-    if gap <= 1e-12:
-        return MOST_DOF
-    a = (3.0 - gap + np.sqrt((gap - 3.0) ** 2 + 24.0 * gap)) / (12.0 * gap)  # within 1.5 % (Minka, 2002)
-    for _ in range(4):
-        a = 1.0 / (1.0 / a + (np.log(a) - digamma(a) - gap) / (a - a * a * polygamma(1, a)))
-    return float(a)

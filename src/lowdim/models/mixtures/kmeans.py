@@ -27,7 +27,7 @@ from lowdim.maths.linalg import EPS, Array
 from lowdim.maths.scale import LARGEST, MODERATE_SIZE
 from lowdim.maths.seeds import KMEANS_SAMPLE, normals
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits, inflation_note
-from lowdim.models.base.estimator import Absent, Out, WeightedEstimator, is_fitted
+from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, SEED, Rule, option, seed_of
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, squared
@@ -289,7 +289,7 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
         source = self._arranged(as_source(X, weight=sample_weight))
         if source.n == 0:
             return self
-        params = self.params_ if is_fitted(self) else None
+        params = self.params_ if self.__sklearn_is_fitted__() else None
         if params is None:
             check_clusters(source, self.n_clusters)
             frame = frame_of(source.sample(FRAME_ROWS), origin=not source.is_sparse)
@@ -298,7 +298,7 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
             params = KMeansParams(mu, np.zeros(len(mu)), np.zeros_like(mu), np.zeros(source.d))
         else:
             frame, framed = self.frame_, Framed(source, self.frame_)
-        before = 0 if not is_fitted(self) else self.n_iter_
+        before = self.n_iter_ if self.__sklearn_is_fitted__() else 0
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             for i in range(framed.n_blocks):
                 params = _absorb_tile(params, framed.block(i))
