@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "_ext"))
+sys.path[:0] = [str(HERE / "_ext"), str(HERE / "gallery")]  # the pages import `lessons`
 os.environ.setdefault("LOWDIM_DATA", str(HERE.parent.parent / "shared" / "data"))
 
 import derived  # noqa: E402  what the registry and the catalogues say, as pages

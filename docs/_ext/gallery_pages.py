@@ -25,7 +25,7 @@ def tables_needed(page: Path) -> list[str]:
 
 def pages(folder: Path) -> list[Path]:
     """Every page, in the order of the texts."""
-    return sorted(folder.glob("*/*.py"))
+    return sorted(folder.glob("[0-9]*/*.py"))
 
 
 def is_slow(page: Path) -> bool:

@@ -37,8 +37,6 @@ TYPED = {
     "subject": "lowdim explain",
     "to_similarities": "lowdim fit -m mds --similarities",
     "to_squared_distances": "lowdim fit -m mds --distances",
-    "total_least_squares": "lowdim plot total_least_squares",
-    "whiten": "lowdim plot whitening",
 }
 NOT_TYPED = {
     "Mixture": "its parts are objects of Python; the usual ones are `-m gmm`, `-m mppca` and `-m mfa`",
@@ -49,6 +47,8 @@ NOT_TYPED = {
     "best_of_checkpoint": "a command goes on from its own `--checkpoint`",
     "procrustes": "it lays one array on another; `lowdim runs` compares two runs",
     "robust_map": "it asks for distances and gives places and suspects as arrays",
+    "total_least_squares": "it takes two arrays and gives the coefficients of a line or a plane",
+    "whiten": "it gives rows without correlation as an array; models standardise by themselves",
 }
 
 
@@ -64,7 +64,7 @@ def used_by(name: str, gallery: Path) -> list[str]:
     """The pages of the gallery that use a public name, as paths from docs/."""
     names = {"ProbabilisticPCA": r"(?:ProbabilisticPCA|PPCA)"}
     word = re.compile(rf"\bld\.{names.get(name, name)}\b")
-    pages = sorted(gallery.glob("*/*.py"))
+    pages = sorted(gallery.glob("[0-9]*/*.py"))
     return [f"gallery/{page.parent.name}/{page.name}" for page in pages if word.search(page.read_text("utf-8"))]
 
 

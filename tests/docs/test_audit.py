@@ -87,4 +87,4 @@ def test_a_lie_would_be_seen():
     commands = ("nothing", "fit -m nothing", "fit --nothing", "plot nothing", "plot map --nothing", "demo nothing")
     for token in (*(f"lowdim {words}" for words in commands), "ld.nothing", "gallery/nothing.py", "tests/nothing.py"):
         assert lies(token), token
-    assert not lies("lowdim fit -m mds --distances") and not lies("lowdim plot em_movie --model --clusters")
+    assert not lies("lowdim fit -m mds --distances") and not lies("lowdim plot gtm_sheet --plane --color")

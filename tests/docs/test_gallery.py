@@ -15,7 +15,7 @@ from lowdim.registry import MODELS
 from tests.conftest import ROOT, data_dir, need
 
 FOLDER = ROOT / "docs" / "gallery"
-PAGES = sorted(FOLDER.glob("*/*.py"))
+PAGES = sorted(FOLDER.glob("[0-9]*/*.py"))
 QUICK = ("03_generative_view", "04_ppca_beside_pca", "01_gaussian_egg", "04_em_bound", "11_ten_cities",
          "18_bubble_wrap", "01_total_least_squares")  # fmt: skip
 

@@ -80,9 +80,7 @@ def test_every_plot_is_whole(name):
     row = find(name)
     assert row.about.endswith(".") and len(row.about) < 80
     parameters = list(inspect.signature(row.function).parameters)
-    if row.needs != "nothing":
-        first = {"table": "table", "analysis": "analysis", "model": "subject", "lesson": "table"}
-        assert parameters[0] == first[row.needs]
+    assert parameters[0] == {"table": "table", "analysis": "analysis", "model": "subject"}[row.needs]
     words = inspect.getdoc(row.function)
     assert "Returns\n-------\nPlot" in words
     for parameter in parameters:

@@ -7,17 +7,17 @@ size; standardising gives each variance 1, and what is left is their correlation
 """
 
 import numpy as np
+from lessons.whitening import whitening
 
 import lowdim as ld
 from lowdim.datasets import faithful
-from lowdim.plot.texts.whitening import whitening
 
 X = faithful().X
 white = ld.whiten(X)
 
 # %%
 # The principal axes of the standardised data are drawn to :math:`\pm\sqrt{\lambda_i}`. Of two standardised columns they
-# always are the diagonals, with :math:`\lambda = 1 \pm r`. In a terminal: ``lowdim plot whitening``.
+# always are the diagonals, with :math:`\lambda = 1 \pm r`.
 shown = whitening()
 squares, axes = shown.data["variance"], shown.data["axis"]
 

@@ -8,9 +8,9 @@ covariance :math:`C = w w^\top + \sigma^2 I`.
 """
 
 import numpy as np
+from lessons.latent_line import generate
 
 import lowdim as ld
-from lowdim.plot.texts.latent_line import generate
 
 w, mu, noise = np.array([2.0, 1.2]), np.array([1.0, 2.0]), 0.6
 rng = np.random.default_rng(1)

@@ -8,9 +8,9 @@ posterior mean of probabilistic PCA lies on the same line, nearer to the mean, b
 """
 
 import numpy as np
+from lessons.latent_line import shrink
 
 import lowdim as ld
-from lowdim.plot.texts.latent_line import shrink
 
 rng = np.random.default_rng(3)
 X = rng.standard_normal((30, 1)) @ [[2.0, 1.0]] + 0.8 * rng.standard_normal((30, 2)) + [3.0, 2.0]

@@ -9,9 +9,9 @@ the rod turns. Each half-step raises the likelihood; the rod settles in the firs
 
 import matplotlib.pyplot as plt
 import numpy as np
+from lessons.em_movie import em_movie
 
 import lowdim as ld
-from lowdim.plot.models.em_movie import em_movie
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((40, 2)) @ np.diag([2.0, 0.6]) @ np.array([[0.8, 0.6], [-0.6, 0.8]])

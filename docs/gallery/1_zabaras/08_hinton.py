@@ -10,8 +10,8 @@ six are suppressed**.
 
 import lowdim as ld
 from lowdim.datasets import load_demo
+from lowdim.plot.access import plot_model
 from lowdim.plot.models.relevance import relevance
-from lowdim.plot.subjects import plot_model
 
 X = load_demo("gaussian", hidden=0.0).truth
 bayesian = ld.BayesianPCA(9).fit(X)

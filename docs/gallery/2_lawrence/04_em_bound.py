@@ -9,9 +9,9 @@ of the bound. Drawn over one weight of W, the others held.
 """
 
 import numpy as np
+from lessons.em_bound import OneWeight, em_bound
 
 import lowdim as ld
-from lowdim.plot.texts.em_bound import OneWeight, em_bound
 
 rng = np.random.default_rng(2)
 X = rng.standard_normal((60, 1)) @ [[1.5, 1.0]] + 0.7 * rng.standard_normal((60, 2))

@@ -9,10 +9,10 @@ beside :class:`lowdim.ProbabilisticPCA`, on the oil flow.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from lessons.sheets import plane
 
 import lowdim as ld
 from lowdim.datasets import load
-from lowdim.plot.texts.sheets import plane
 
 # %%
 # The model (figure 2.1): a plane in the space of the columns, and rows round it. Of the oil flow the plane lies in

@@ -9,9 +9,9 @@ field. The expected squared distance between two points follows from the covaria
 """
 
 import numpy as np
+from lessons.sheets import heat_bath, mattress
 
 from lowdim.plot.models.springs import springs
-from lowdim.plot.texts.sheets import heat_bath, mattress
 
 sheet = mattress(14)
 

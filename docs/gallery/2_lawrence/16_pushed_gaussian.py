@@ -8,8 +8,7 @@ or a bound.
 """
 
 import numpy as np
-
-from lowdim.plot.texts.functions import pushed
+from lessons.functions import pushed
 
 shown = pushed()
 z = np.random.default_rng(0).standard_normal(200_000)

@@ -9,8 +9,7 @@ whole way for s = 1, within a few per cent of it for s = 16.
 """
 
 import numpy as np
-
-from lowdim.plot.texts.bubblewrap import bubblewrap
+from lessons.bubblewrap import bubblewrap
 
 shown = bubblewrap(apart=(1, 4, 16))
 

@@ -9,8 +9,7 @@ Gaussian one, which reaches everywhere.
 """
 
 import numpy as np
-
-from lowdim.plot.texts.functions import FAR, bells, random_functions
+from lessons.functions import FAR, bells, random_functions
 
 shown = random_functions()
 

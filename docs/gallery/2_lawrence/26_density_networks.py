@@ -14,10 +14,10 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+from lessons.sheets import sheet
 
 import lowdim as ld
 from lowdim.datasets import load
-from lowdim.plot.texts.sheets import sheet
 
 # %%
 # What such a network is before it has seen a row (figure 6.3): a flat sheet, bent into more dimensions.

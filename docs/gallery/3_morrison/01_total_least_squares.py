@@ -8,10 +8,10 @@ total least squares.
 """
 
 import numpy as np
+from lessons.whitening import lines_through
 
 import lowdim as ld
 from lowdim.datasets import faithful
-from lowdim.plot.texts.whitening import lines_through
 
 X = faithful().X
 X = (X - X.mean(axis=0)) / X.std(axis=0)

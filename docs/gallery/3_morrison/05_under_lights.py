@@ -10,10 +10,10 @@ maximum, every image is a sum of three.
 """
 
 import numpy as np
+from lessons.cumulative import cumulative
 
 import lowdim as ld
 from lowdim.plot.analysis.decode import component_images
-from lowdim.plot.texts.cumulative import cumulative
 
 side = 24
 along = np.linspace(-1, 1, side)
@@ -43,8 +43,7 @@ images = {name: np.maximum(0.0, lights @ n.T) for name, n in objects.items()}
 eigen_images = component_images(ld.PCA(5).fit(images["ball"]), (side, side), 4)
 
 # %%
-# All four in one picture; pixels keep their units. In a terminal:
-# ``lowdim plot cumulative ball.csv --tables pipe.csv,waves.csv --scale none``.
+# All four in one picture; pixels keep their units.
 tables = [ld.read(X, scale="none") for X in images.values()]
 shown = cumulative(tables[0], tables=tables[1:], names=list(images))
 

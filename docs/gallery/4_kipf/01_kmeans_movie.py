@@ -7,11 +7,11 @@ centre goes to the mean of its rows. The sum of squared distances never grows, a
 """
 
 import numpy as np
+from lessons.em_movie import em_movie
 from sklearn import cluster
 
 import lowdim as ld
 from lowdim.datasets import faithful
-from lowdim.plot.models.em_movie import em_movie
 
 X = faithful().X
 movie = em_movie(X, 6, model="kmeans", n_clusters=2, names=("eruption", "waiting"), random_state=1)

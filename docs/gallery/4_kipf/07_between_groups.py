@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.datasets import load_digits
 
 import lowdim as ld
-from lowdim.plot.subjects import plot_model
+from lowdim.plot.access import plot_model
 
 data = load_digits()
 frame = pd.DataFrame(data.data, columns=data.feature_names).assign(digit=[f"a {k}" for k in data.target])

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from lowdim.judge.stability import Stability
     from lowdim.judge.verdicts import TrustCheck
     from lowdim.models.base.results import Posterior
-    from lowdim.plot.subjects import Plots
+    from lowdim.plot.access import Plots
     from lowdim.table.table import Table
 
 
@@ -191,7 +191,7 @@ class Analysis:
     @property
     def plot(self) -> Plots:
         """The named plots: `analysis.plot.map()`."""
-        from lowdim.plot.subjects import Plots
+        from lowdim.plot.access import Plots
 
         return Plots(self)
 

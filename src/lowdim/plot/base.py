@@ -35,7 +35,6 @@ SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
 GREY, INK, PAPER = "#767676", "#1b1b1b", "#ffffff"
 SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
 ENDINGS = (".svg", ".csv", ".png", ".pdf")
-LONGEST_NAME = 24  # characters of a name on a chart; the numbers behind it keep the whole name
 RC_PARAMS: Any = {
     "svg.hashsalt": "lowdim",
     "svg.fonttype": "none",
@@ -75,21 +74,19 @@ class Plot:
     name : str
         The name of the plot.
     figure : matplotlib.figure.Figure
-        Drawn without pyplot; of a movie, a few of its frames side by side.
+        Drawn without pyplot.
     title : str
         What is seen, above everything.
     sentence : str
         What it shows, for those who cannot see it.
     data : dict of str to array
         The numbers that are drawn.
-    frames : sequence of Figure
-        Of a movie.
     tooltips : dict of str to str
         What the marks say where the pointer rests, by the id (`set_gid`) of each: SVG titles, no script.
 
     Attributes
     ----------
-    name, figure, title, sentence, data, frames, tooltips
+    name, figure, title, sentence, data, tooltips
         As above.
 
     Examples
@@ -110,12 +107,11 @@ class Plot:
         title: str,
         sentence: str,
         data: dict[str, Any],
-        frames: Sequence[Figure] = (),
         tooltips: dict[str, str] | None = None,
     ) -> None:
         self.name, self.figure, self.title, self.sentence = name, figure, printable(title), printable(sentence)
         self.data = {key: np.asarray(value) for key, value in data.items()}
-        self.frames, self.tooltips = tuple(frames), dict(tooltips or {})
+        self.tooltips = dict(tooltips or {})
 
     def svg(self, prefix: str = "") -> str:
         """The plot as SVG with a title and a description for those who cannot see it.

@@ -21,9 +21,9 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from lowdim.plot.base import Plot
 
-PLOT_FOLDERS = ("analysis", "models", "texts")  # of this package: where its plots are
+PLOT_FOLDERS = ("analysis", "models")  # of this package: where its plots are
 DECORATED = re.compile(r'^@plot\(\s*"(\w+)",\s*"([^"]+)"', re.MULTILINE)
-Needs = Literal["table", "analysis", "model", "lesson", "nothing"]
+Needs = Literal["table", "analysis", "model"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -31,8 +31,8 @@ class PlotOption(NamedTuple):
     """An option of a plot that the command line offers too.
 
     `kind` says how its text is read: "column" (a name), "row" (a name, or counted from 1), "rows", "axis" (counted
-    from 1), "axes" (two of them), "columns" (two names), "flag", "whole", "wholes" (some of them), "number", "text",
-    "shape" (of an image, such as 28,28, or a word), "tables" (files), or a tuple of allowed words.
+    from 1), "axes" (two of them), "columns" (two names), "flag", "wholes" (whole numbers), "text", "shape" (of an
+    image, such as 28,28, or a word), or a tuple of allowed words.
     """
 
     name: str  # the keyword of the function
@@ -68,9 +68,8 @@ class NamedPlot(NamedTuple):
     """One row of the registry.
 
     `needs` is what the function takes first: the "table", the "analysis", or a "model" with the rows it was fitted to
-    (`lowdim.plot.subjects.ModelOnTable`). A "lesson" takes a table, or None for one of ours; what needs "nothing" takes
-    options alone. `stand_in(analysis, model)` makes a ModelOnTable of an analysis and of the model that is given, or
-    None; without it the model of the analysis itself is drawn where none is given.
+    (`lowdim.plot.access.ModelOnTable`). `stand_in(analysis, model)` makes a ModelOnTable of an analysis and of the
+    model that is given, or None; without it the model of the analysis itself is drawn where none is given.
     """
 
     name: str
@@ -104,8 +103,8 @@ def plot(
         What it is called by in Python and on the command line.
     about : str
         One line for `lowdim plot --list`; without a double quote in it.
-    needs : {"table", "analysis", "model", "lesson", "nothing"}
-        What the function takes as its first argument; a lesson takes a table or None.
+    needs : {"table", "analysis", "model"}
+        What the function takes as its first argument.
     options : tuple of PlotOption
         Keywords of the function that are flags of the command too.
     report : InReport, optional

@@ -23,21 +23,18 @@ def test_plot_lists_and_draws(lowdim, made):
     assert told.code == 2 and json.loads(told.out)["error"] == "LD216"
 
 
-def test_a_lesson_needs_no_table_and_may_have_one(lowdim, made):
-    said = lowdim("plot", "egg", "-o", "egg.csv")
-    assert (
-        said.code == 0 and "thin shell" in said.out and (lowdim.folder / "egg.csv").read_text().startswith("dimension,")
-    )
-    assert lowdim("plot", "bubblewrap", "--apart", "2,8", "-o", "b.csv").code == 0
-    said = lowdim("plot", "bubblewrap", "--apart", "two", "-o", "b.csv")
+def test_whole_numbers_are_asked_for_and_columns_are_named(lowdim, made):
+    said = lowdim("plot", "rebuilt", made / "small.run", "--kept", "two", "-o", "b.csv")
     assert said.code == 2 and "'two' is not whole numbers such as 2,10" in said.err
+    said = lowdim("plot", "map")
+    assert said.code == 2 and "give a plot and a table" in said.err
     said = lowdim("plot", "egg", made / "small.csv")
-    assert said.code == 2 and "egg draws no table" in said.err
-    said = lowdim("plot", "shrink", made / "small.csv", "--plane", "x3,x1", "-o", "s.csv")
+    assert said.code == 2 and "'egg' is not a plot" in said.err
+    assert lowdim("plot", "kpca_contours", made / "small.csv", "--plane", "x3,x1", "-o", "s.csv").code == 0
     rows = list(csv.DictReader((lowdim.folder / "s.csv").read_text().splitlines()))
     whole = small_table()[:, [2, 0]]
-    whole = whole[np.isfinite(whole).all(axis=1)]
-    np.testing.assert_allclose([[float(row["row_1"]), float(row["row_2"])] for row in rows], whole, atol=1e-4)
+    spread = whole[np.isfinite(whole).all(axis=1)] / np.nanstd(small_table(), axis=0, ddof=1)[[2, 0]]
+    assert float(rows[0]["x"]) < spread[:, 0].min() and float(rows[0]["y"]) < spread[:, 1].min()
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ import pytest
 from matplotlib.patches import Rectangle
 
 import lowdim as ld
+from lowdim.plot.access import plot_model
 from lowdim.plot.analysis.hinton import GROUND, hinton
 from lowdim.plot.models.relevance import relevance
-from lowdim.plot.subjects import plot_model
 from lowdim.text.kinds import OptionError
 from tests.plot.svg_checks import HOSTILE, SVG, parsed, same_twice, svg_of, texts
 from tests.plot.tables import bishop

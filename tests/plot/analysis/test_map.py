@@ -10,11 +10,11 @@ from scipy.stats import chi2
 import lowdim as ld
 from lowdim.datasets.oil import oil_flow
 from lowdim.models.base.results import Posterior
+from lowdim.plot.access import plot_model
 from lowdim.plot.analysis.map import map_rows
 from lowdim.plot.beside_points import far_apart
 from lowdim.plot.colour import groups
 from lowdim.plot.pictures import everyone, form_of_rows
-from lowdim.plot.subjects import plot_model
 from lowdim.text.kinds import OptionError
 from lowdim.text.messages import LowdimError
 from tests.conftest import need

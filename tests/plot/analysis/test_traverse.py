@@ -7,8 +7,8 @@ from scipy.special import expit
 
 import lowdim as ld
 from lowdim.models.base.calibration import NORMAL_90
+from lowdim.plot.access import ModelOnTable, plot_model
 from lowdim.plot.analysis.traverse import traverse, traverse_of, walk_axis
-from lowdim.plot.subjects import ModelOnTable, plot_model
 from lowdim.text.kinds import OptionError
 from lowdim.text.messages import LowdimError
 from tests.conftest import need

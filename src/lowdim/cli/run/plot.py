@@ -24,10 +24,9 @@ NAMED_PLOT, LISTING_PLOTS = (
     "lowdim.plot",
     "lowdim.plots",
 )  # in the context: the plot that is named; whether all are listed
-TYPES: dict[str, Any] = {"axis": click.IntRange(1), "whole": int, "number": float}  # others are text
 METAVARS = {
     "column": "COLUMN", "columns": "COLUMN,COLUMN", "axis": "K", "axes": "K,K", "row": "ROW", "rows": "ROW,ROW,...",
-    "wholes": "K,K,...", "shape": "HEIGHT,WIDTH", "tables": "FILE,FILE",
+    "wholes": "K,K,...", "shape": "HEIGHT,WIDTH",
 }  # fmt: skip
 
 
@@ -73,7 +72,8 @@ def flag_of(option: PlotOption, named: bool) -> click.Option:
         return click.Option(words, is_flag=True, default=None, help=help_)
     if isinstance(option.kind, tuple):
         return click.Option(words, type=click.Choice(option.kind), help=help_)
-    return click.Option(words, type=TYPES.get(option.kind), metavar=METAVARS.get(option.kind), help=help_)
+    kind = click.IntRange(1) if option.kind == "axis" else None  # others are text
+    return click.Option(words, type=kind, metavar=METAVARS.get(option.kind), help=help_)
 
 
 def misplaced(flag: str, ctx: click.Context) -> click.BadParameter | None:
@@ -102,7 +102,11 @@ def plot_command(
     """Draw a named plot of a table or a run folder; lowdim plot NAME --help has the options of one."""
     if listed:
         return list_plots(as_json=as_json)
-    row = named(name, target)
+    if name is None or target is None:
+        raise click.UsageError("give a plot and a table or a run folder; lowdim plot --list names the plots")
+    if name not in descriptions():
+        raise click.BadParameter(f"'{name}' is not a plot; lowdim plot --list names them", param_hint="NAME")
+    row = find(name)
     from lowdim.plot.base import check_picture
 
     chosen = {key.removeprefix(PREFIX): flags.pop(key) for key in list(flags) if key.startswith(PREFIX)}
@@ -110,27 +114,12 @@ def plot_command(
     counted_options(row, options)
     out = out or f"{row.name}.svg"
     check_picture(out)  # before the analysis, which takes a while
-    if target is None:
-        plot = row.function(**options)
-    else:
-        plot = (of_run if is_run(target) else of_table)(row, target, options, flags)
+    plot = (of_run if is_run(target) else of_table)(row, target, options, flags)
     plot.save(out)
     if as_json:
         print_json(plot=row.name, wrote=out, title=plot.title, sentence=plot.sentence, data=plot.data)
     else:
         say(f"{plot.sentence}\nWrote {out}")
-
-
-def named(name: str | None, target: str | None) -> NamedPlot:
-    """The plot that is named, where it has what it needs."""
-    if name is None or (target is None and name in descriptions() and find(name).needs not in ("lesson", "nothing")):
-        raise click.UsageError("give a plot and a table or a run folder; lowdim plot --list names the plots")
-    if name not in descriptions():
-        raise click.BadParameter(f"'{name}' is not a plot; lowdim plot --list names them", param_hint="NAME")
-    row = find(name)
-    if target is not None and row.needs == "nothing":
-        raise click.UsageError(f"{name} draws no table: lowdim plot {name} -o {name}.svg")
-    return row
 
 
 def list_plots(*, as_json: bool) -> None:
@@ -168,16 +157,12 @@ def wholes(option: PlotOption, text: str) -> tuple[int, ...] | str:
     return tuple(map(int, parts))
 
 
-def placed_options(
-    row: NamedPlot, options: dict[str, Any], table: Table, read_as: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """Rows and columns by their names as positions; other tables are read as this one is."""
+def placed_options(row: NamedPlot, options: dict[str, Any], table: Table) -> dict[str, Any]:
+    """Rows and columns by their names as positions."""
     placed = dict(options)
     for option in row.options:
         text = options.get(option.name)
-        if option.kind == "tables" and text is not None:
-            placed[option.name] = [open_table(file.strip(), read_as or {}) for file in text.split(",")]
-        elif option.kind == "row" and text is not None:
+        if option.kind == "row" and text is not None:
             placed[option.name] = positions(table, [text], option.spelling)[0]
         elif option.kind == "rows" and text is not None:
             placed[option.name] = positions(table, [word.strip() for word in text.split(",")], option.spelling)
@@ -196,10 +181,9 @@ def placed_options(
 
 def of_table(row: NamedPlot, file: str, options: dict[str, Any], flags: dict[str, Any]) -> Plot:
     """A plot of a file; one of the table alone needs no analysis."""
-    if row.needs in ("table", "lesson"):
-        read_as = reading(flags)
-        table = open_table(file, read_as)
-        return row.function(table, **placed_options(row, options, table, read_as))
+    if row.needs == "table":
+        table = open_table(file, reading(flags))
+        return row.function(table, **placed_options(row, options, table))
     request = Request(file, reading(flags), flags["dims"], flags["level"], flags["seed"], flags["budget"])
     return of_analysis(row, analysed(request), options)
 
@@ -209,13 +193,13 @@ def of_run(row: NamedPlot, folder: str, options: dict[str, Any], flags: dict[str
     from lowdim.jobs.run_folder import load_run
 
     run = load_run(folder)
-    if row.needs in ("table", "lesson"):
-        return row.function(run.table, **placed_options(row, options, run.table, run.options))
+    if row.needs == "table":
+        return row.function(run.table, **placed_options(row, options, run.table))
     if run.method is None:
         return of_analysis(row, analysis_of_run(run), options)
     import numpy as np
 
-    from lowdim.plot.subjects import plot_model
+    from lowdim.plot.access import plot_model
     from lowdim.storage.model_file import load
 
     model, unit = load(run.model_file), np.asarray(run.facts["unit"])

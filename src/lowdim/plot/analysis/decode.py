@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lowdim.jobs.analysis_base import Analysis
-    from lowdim.plot.subjects import ModelOnTable
+    from lowdim.plot.access import ModelOnTable
 
 MOST_NAMED_CELLS = 20  # columns of a table row that can be named
 MOST_GRID_ROWS = 6  # rows of a grid where none are named

@@ -17,7 +17,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.plot.subjects import ModelOnTable
+    from lowdim.plot.access import ModelOnTable
 
 MOST_SQUARE_ROWS = 24  # rows that can be named
 LARGEST_SIDE = 0.9  # side of the largest square, in cells

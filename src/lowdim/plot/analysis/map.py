@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lowdim.jobs.analysis_base import Analysis
-    from lowdim.plot.subjects import ModelOnTable
+    from lowdim.plot.access import ModelOnTable
     from lowdim.table.table import Table
 
 ALL_ELLIPSES = 300  # rows; of more, only those with gaps or odd ones get an ellipse

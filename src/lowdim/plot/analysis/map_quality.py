@@ -14,11 +14,11 @@ from lowdim.judge.maps.quality import shepard as shepard_pairs
 from lowdim.maths.linalg import Array
 from lowdim.maths.rotate import procrustes
 from lowdim.plot import base as draw
+from lowdim.plot.access import unit_of
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, groups
 from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, legend_above, plain_log, spread_out
 from lowdim.plot.registry import plot
-from lowdim.plot.subjects import unit_of
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

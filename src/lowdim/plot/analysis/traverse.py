@@ -39,7 +39,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lowdim.plot.subjects import ModelOnTable
+    from lowdim.plot.access import ModelOnTable
 
 BETWEEN_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of the way
 WALK_STEPS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # in sd along the axis

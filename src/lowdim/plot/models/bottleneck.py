@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array
 from lowdim.models.nonlinear.mlp import layer_sizes
 from lowdim.plot import base as draw
+from lowdim.plot.access import ModelOnTable, unit_of
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import spread_out, whole_ticks
 from lowdim.plot.registry import plot
-from lowdim.plot.subjects import ModelOnTable, unit_of
 from lowdim.text.messages import LowdimWarning, error
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import numpy as np
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
+from lowdim.plot.access import ModelOnTable, fit_spread_rows
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
 from lowdim.plot.marks import MOST_POINTS, legend_above, spread_out
 from lowdim.plot.registry import COLOR, PLANE, ROW, plot
-from lowdim.plot.subjects import ModelOnTable, fit_spread_rows
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import numpy as np
 
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
+from lowdim.plot.access import ModelOnTable, fit_spread_rows
 from lowdim.plot.analysis.map import check_axes
 from lowdim.plot.base import Plot
 from lowdim.plot.beside_points import JOIN, draw_path, path_words
 from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
 from lowdim.plot.marks import MOST_POINTS, legend_above, spread_out
 from lowdim.plot.registry import AXES, COLOR, plot
-from lowdim.plot.subjects import ModelOnTable, fit_spread_rows
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.plot.subjects import ModelOnTable
+    from lowdim.plot.access import ModelOnTable
 
 SURE_SHARE = 0.9  # a row whose largest share is below this lies between clusters
 RINGS = ((1.0, "-"), (2.0, "--"))  # standard deviations: 39 % and 86 % of a component's rows in two columns

@@ -8,10 +8,10 @@ import numpy as np
 
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
+from lowdim.plot.access import ModelOnTable, fit_spread_rows
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import legend_above
 from lowdim.plot.registry import plot
-from lowdim.plot.subjects import ModelOnTable, fit_spread_rows
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from lowdim.judge.maps.quality import coordinates
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
+from lowdim.plot.access import ModelOnTable, given_model, unit_of
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import MOST_VECTOR_POINTS, legend_above, spread_out
 from lowdim.plot.registry import plot
-from lowdim.plot.subjects import ModelOnTable, given_model, unit_of
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

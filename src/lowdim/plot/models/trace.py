@@ -17,7 +17,7 @@ from lowdim.plot.registry import InReport, plot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.plot.subjects import ModelOnTable
+    from lowdim.plot.access import ModelOnTable
 
 
 @plot(

@@ -10,7 +10,6 @@ from lowdim.judge.dimensions.distance_law import shell_mass
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import plain_log, write
-from lowdim.plot.registry import plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +18,6 @@ YOLK, GREEN, WHITE = "#F0E442", "#009E73", "#e6e6e6"
 CURVE_PLACES = 120
 
 
-@plot("egg", "The mass of a Gaussian against its dimension: yolk, shell, white.", needs="nothing")
 @draw.styled
 def egg(low: float = 0.95, high: float = 1.05, *, most: int = 1000) -> Plot:
     """Where the mass of a Gaussian lies: within the yolk, in a thin shell, outside; against the dimension.

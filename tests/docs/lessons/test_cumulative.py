@@ -1,14 +1,11 @@
 """The variation that first axes hold, beside the eigenvalues of correlation matrices."""
 
-import json
-
 import numpy as np
 import pytest
+from lessons.cumulative import cumulative
 
 import lowdim as ld
 from lowdim.datasets import load_demo
-from lowdim.plot.texts.cumulative import cumulative
-from tests.cli.calls import in_process
 from tests.plot.svg_checks import same_twice, texts
 
 
@@ -28,15 +25,10 @@ def test_a_table_with_gaps_counts_the_pairs_that_are_seen():
     assert one.data["share"][:, 0] == pytest.approx(other.data["share"][:, 0], abs=0.02)
 
 
-def test_other_tables_are_read_as_the_first(tmp_path):
-    """Of the command: in their own units where the first is, so the large column rules both."""
+def test_a_table_in_its_own_units_is_ruled_by_its_large_column():
     X = np.random.default_rng(0).standard_normal((40, 3)) * [100.0, 1.0, 1.0]
-    for name, rows in (("a.csv", X), ("b.csv", X[::-1, ::-1])):
-        lines = ["p,q,r", *(",".join(map(repr, row)) for row in rows.tolist())]
-        (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
-    words = ("plot", "cumulative", "a.csv", "--tables", "b.csv", "--scale", "none", "--json", "-o", "c.csv")
-    said = in_process(*words, cwd=tmp_path)
-    share = np.array(json.loads(said.out)["data"]["share"])
+    first, second = ld.read(X, scale="none"), ld.read(X[::-1, ::-1], scale="none")
+    share = cumulative(first, tables=[second]).data["share"]
     values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
     for k in range(2):
         assert share[:, k] == pytest.approx(np.cumsum(values) / values.sum())

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from lessons.two_columns import plane_of
 
 from lowdim.maths.linalg import Array
 from lowdim.models.linear.ppca import PPCA
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.registry import PLANE, PlotOption, plot
-from lowdim.plot.texts.two_columns import plane_of
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from lowdim.table.table import Table
 
-STEPS = PlotOption("steps", "whole", "The steps that are drawn")
 GRID = 241
 STARTS, NEAR_TOP = (0.1, 0.3, 0.5, 0.7, 0.85), 0.5  # shares of the weight at the top; of the way that may be left
 MOST_STEPS = 8  # bounds that can be told apart
@@ -70,12 +68,6 @@ def _steps_to_the_top(model: OneWeight, top: float, steps: int) -> list[float]:
     return at
 
 
-@plot(
-    "em_bound",
-    "EM: lower bounds that touch the log-likelihood, over one weight.",
-    needs="lesson",
-    options=(PLANE, STEPS),
-)
 @draw.styled
 def em_bound(table: Table | None = None, *, columns: tuple[int, int] = (0, 1), steps: int = 4) -> Plot:
     """The log-likelihood of probabilistic PCA over one weight, and the lower bounds of the first steps of EM.

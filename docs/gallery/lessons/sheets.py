@@ -9,7 +9,6 @@ import numpy as np
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.registry import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +41,6 @@ def square(side: int, reach: float) -> Array:
     return np.stack(np.meshgrid(along, along), axis=-1).reshape(-1, 2)
 
 
-@plot("plane", "The plane of a linear model in three dimensions, rows round it.", needs="nothing")
 @draw.styled
 def plane(n: int = 90, *, noise: float = 0.35, random_state: int = 0) -> Plot:
     """A two-dimensional latent space, mapped into three dimensions in a linear way; rows are its points with noise.
@@ -85,7 +83,6 @@ def plane(n: int = 90, *, noise: float = 0.35, random_state: int = 0) -> Plot:
     return Plot("plane", figure, title=title, sentence=sentence, data=data)
 
 
-@plot("sheet", "A latent square bent by random functions into three dimensions.", needs="nothing")
 @draw.styled
 def sheet(*, basis: int = 4, width: float = 1.0, random_state: int = 1) -> Plot:
     """A latent square and where three random functions of bells take it: the prior of GTM and of density networks.
@@ -128,7 +125,6 @@ def sheet(*, basis: int = 4, width: float = 1.0, random_state: int = 1) -> Plot:
     return Plot("sheet", figure, title=title, sentence=sentence, data=data)
 
 
-@plot("mattress", "A mattress of springs, flat and crumpled in its heat bath.", needs="nothing")
 @draw.styled
 def mattress(side: int = 14, *, ground: float = 0.05, random_state: int = 0) -> Plot:
     """Points on a grid joined to their neighbours by springs, and one draw of the field they make, in three dimensions.

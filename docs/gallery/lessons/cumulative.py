@@ -12,20 +12,15 @@ from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import whole_ticks
-from lowdim.plot.registry import PlotOption, plot
 from lowdim.table.table import column_units
 
 if TYPE_CHECKING:
     from lowdim.table.table import Table
 
-TABLES = PlotOption("tables", "tables", "Other tables, drawn beside this one")
 ENOUGH = 0.9  # of the variation, to which the sentence counts axes
 NEARLY_ALL, LEAST_AXES = 0.99, 6  # of the variation, a little beyond which the picture ends; axes drawn at least
 
 
-@plot(
-    "cumulative", "The variation that the first axes hold, of one or several tables.", needs="table", options=(TABLES,)
-)
 @draw.styled
 def cumulative(table: Table, *, tables: Sequence[Table] = (), names: Sequence[str] | None = None) -> Plot:
     """The share of the variation that the first axes of each table hold, in one picture.

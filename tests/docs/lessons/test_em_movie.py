@@ -5,11 +5,11 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from lessons.em_movie import MOVIE_LEAST_VARIANCE, _kmeans, em_movie, expect, fit_line, maximise
 from sklearn.cluster import KMeans as PeerMeans
 from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim as ld
-from lowdim.plot.models.em_movie import MOVIE_LEAST_VARIANCE, _kmeans, em_movie, expect, fit_line, maximise
 from lowdim.text.kinds import OptionError, TableError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, SVG, inside, parsed, same_twice, texts
@@ -133,18 +133,3 @@ def test_what_cannot_be_a_movie():
     with pytest.raises(TableError):
         em_movie(np.array([[1.0, np.nan], [2.0, 3.0], [3.0, 4.0]]))
     parsed(em_movie(np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]]), 1))  # a column that never changes
-
-
-def test_the_command_chooses_model_columns_clusters_and_steps(tmp_path, monkeypatch, capsys):
-    from lowdim.cli.entry import run
-    from tests.cli.conftest import write_csv
-
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    write_csv(tmp_path / "t.csv", np.hstack([rng.standard_normal((60, 1)), three()[:60]]), ["z", "a", "b"])
-    flags = ["--model", "kmeans", "--clusters", "2", "--steps", "2", "--plane", "a,b", "-o", "m.csv", "--quiet"]
-    assert run(["plot", "em_movie", "t.csv", *flags]) == 0
-    out = capsys.readouterr().out
-    peer = em_movie(np.loadtxt(tmp_path / "t.csv", delimiter=",", skiprows=1)[:, 1:], 2, model="kmeans", n_clusters=2)
-    assert peer.sentence in out
-    assert run(["plot", "em_movie", "t.csv", "--model", "kmeans", "--clusters", "0"]) == 2

@@ -1,35 +1,46 @@
 """The teaching pictures: their numbers beside the texts' formulas, beside SciPy and beside slow oracles."""
 
+import doctest
+import importlib
+
 import numpy as np
 import pytest
+from lessons.bubblewrap import bubblewrap
+from lessons.egg import egg
+from lessons.em_bound import em_bound
+from lessons.functions import FAR, NEAR, pushed, random_functions
+from lessons.latent_line import generate, shrink
+from lessons.sheets import mattress, plane, sheet
+from lessons.two_columns import line_with_noise
+from lessons.whitening import lines_through, whitening
 from scipy import stats
 
 import lowdim as ld
 from lowdim.datasets import faithful
-from lowdim.plot.registry import every_plot
-from lowdim.plot.texts.bubblewrap import bubblewrap
-from lowdim.plot.texts.egg import egg
-from lowdim.plot.texts.em_bound import em_bound
-from lowdim.plot.texts.functions import FAR, NEAR, pushed, random_functions
-from lowdim.plot.texts.latent_line import generate, shrink
-from lowdim.plot.texts.two_columns import line_with_noise
-from lowdim.plot.texts.whitening import lines_through, whitening
 from lowdim.text.kinds import OptionError
+from tests.conftest import ROOT
 from tests.oracles import rbf_functions as oracle
 from tests.plot.svg_checks import inside, parsed, same_twice
 
-LESSONS = {row.name: row for row in every_plot() if row.needs in ("lesson", "nothing")}
+OF_TWO_COLUMNS = (generate, shrink, whitening, lines_through, em_bound)
+LESSONS = (*OF_TWO_COLUMNS, egg, bubblewrap, random_functions, pushed, plane, sheet, mattress)
+MODULES = sorted(path.stem for path in (ROOT / "docs" / "gallery" / "lessons").glob("*.py"))
 
 
-@pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_needs_no_table(name):
-    inside(LESSONS[name].function())
+@pytest.mark.parametrize("module", MODULES)
+def test_what_a_docstring_shows_is_so(module):
+    assert doctest.testmod(importlib.import_module(f"lessons.{module}")).failed == 0
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_needs_no_table(lesson):
+    inside(lesson())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_is_the_same_each_time(name):
-    same_twice(LESSONS[name].function)
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_a_lesson_is_the_same_each_time(lesson):
+    same_twice(lesson)
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +48,13 @@ def table():
     return ld.read(np.column_stack([np.random.default_rng(0).standard_normal(272), faithful().X[:, ::-1]]))
 
 
-@pytest.mark.parametrize("name", [name for name, row in LESSONS.items() if row.needs == "lesson"])
-def test_a_lesson_draws_two_columns_of_a_table(name, table):
-    plot = LESSONS[name].function(table, columns=(2, 1))
+@pytest.mark.parametrize("lesson", OF_TWO_COLUMNS)
+def test_a_lesson_draws_two_columns_of_a_table(lesson, table):
+    plot = lesson(table, columns=(2, 1))
     parsed(plot)
-    assert any(np.array_equal(value, faithful().X) for value in plot.data.values()) or name == "generate"
+    assert any(np.array_equal(value, faithful().X) for value in plot.data.values()) or lesson is generate
     with pytest.raises(OptionError, match="LD210"):
-        LESSONS[name].function(table, columns=(1, 3))
+        lesson(table, columns=(1, 3))
 
 
 def test_columns_that_are_never_seen_together_are_refused():

@@ -1,4 +1,4 @@
-"""What is drawn: an analysis with all its named plots (`analysis.plot.map()`), or one model and its table."""
+"""How plots are reached: those of an analysis (`analysis.plot.map()`), and those of one model and its table."""
 
 from __future__ import annotations
 
@@ -58,9 +58,7 @@ class Plots:
             The figure, its numbers, a title and a sentence; a plot that does not apply raises an error that says why.
         """
         row = find(name)
-        if row.needs == "nothing":
-            return row.function(*values, **options)
-        if row.needs in ("table", "lesson"):
+        if row.needs == "table":
             return row.function(self._analysis.table, *values, **options)
         if row.needs == "analysis":
             return row.function(self._analysis, *values, **options)
@@ -152,9 +150,7 @@ def plot_model(
     'trace'
     """
     row = find(name)
-    if row.needs == "nothing":
-        return row.function(*values, **options)
-    if row.needs in ("table", "lesson"):
+    if row.needs == "table":
         return row.function(table, *values, **options)
     if row.needs == "analysis" and row.of_model is None:
         names = ", ".join(other.name for other in every_plot() if other.needs == "model" or other.of_model)

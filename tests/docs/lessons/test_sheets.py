@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse.csgraph as graph
-
-from lowdim.plot.texts.sheets import grid_laplacian, heat_bath, mattress, plane, sheet
+from lessons.sheets import grid_laplacian, heat_bath, mattress, plane, sheet
 
 
 def test_rows_lie_round_the_plane():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from lessons.two_columns import TwoColumns, plane_of
 
 from lowdim.datasets.small import faithful
 from lowdim.models.linear.pca import PCA
@@ -12,8 +13,6 @@ from lowdim.models.linear.whitening import total_least_squares, whiten
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import legend_above, spread_out
-from lowdim.plot.registry import PLANE, plot
-from lowdim.plot.texts.two_columns import TwoColumns, plane_of
 
 if TYPE_CHECKING:
     from lowdim.table.table import Table
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 MOST_DOTS = 1500
 
 
-@plot("whitening", "Two columns raw, standardised and whitened.", needs="lesson", options=(PLANE,))
 @draw.styled
 def whitening(table: Table | None = None, *, columns: tuple[int, int] = (0, 1)) -> Plot:
     """Two columns as they are, with variance 1 each, and without correlation; the principal axes to +- sqrt(lambda).
@@ -78,7 +76,6 @@ def whitening(table: Table | None = None, *, columns: tuple[int, int] = (0, 1)) 
     return Plot("whitening", figure, title=title, sentence=sentence, data=data)
 
 
-@plot("total_least_squares", "Total least squares beside regression, both ways.", needs="lesson", options=(PLANE,))
 @draw.styled
 def lines_through(table: Table | None = None, *, columns: tuple[int, int] = (0, 1)) -> Plot:
     """The line of total least squares between the regression of y on x and that of x on y.

@@ -9,7 +9,6 @@ import numpy as np
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.registry import PlotOption, plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +17,6 @@ CENTRES = (-1.0, 0.0, 1.0)  # of the three bells
 NEAR, FAR = (-0.4, 0.9), (3.2, 5.5)  # two places that bells reach, and two that none does
 MANY_STEP = 0.05  # between centres of many bells
 FUNCTIONS = 4
-BEND = PlotOption("bend", "number", "How much the function bends")
 
 
 def bells(x: Array, centres: Array) -> Array:
@@ -33,7 +31,6 @@ def expected_distance(pair: tuple[float, float], centres: Array, variance: float
     return float(variance * ((phi[0] - phi[1]) ** 2).sum())
 
 
-@plot("random_functions", "Random functions of bells, and the distances they imply.", needs="nothing")
 @draw.styled
 def random_functions(*, random_state: int = 0) -> Plot:
     """Three bells, functions of them, places no bell reaches, and functions of very many bells.
@@ -96,7 +93,6 @@ def _functions(ax: Axes, x: Array, values: Array, pair: Array, ends: Array) -> N
         ax.axvline(place, color=draw.GREY, lw=0.6, ls=":")
 
 
-@plot("pushed", "A Gaussian pushed through a bent function: two modes.", needs="nothing", options=(BEND,))
 @draw.styled
 def pushed(*, bend: float = 1.4, random_state: int = 0) -> Plot:
     """A Gaussian place z, the function y = z + bend tanh(3 z), and the density of y, which is no Gaussian.

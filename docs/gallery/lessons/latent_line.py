@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lessons.two_columns import plane_of
 
 from lowdim.maths.linalg import Array
 from lowdim.models.linear.pca import PCA
@@ -12,8 +13,6 @@ from lowdim.models.linear.ppca import PPCA
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import spread_out
-from lowdim.plot.registry import PLANE, PlotOption, plot
-from lowdim.plot.texts.two_columns import plane_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,16 +20,9 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 DRAWN_ROWS = 300
-PLACE = PlotOption("place", "number", "The place z whose rows are drawn")
 CONTOURS = (1.0, 2.0, 3.0)  # standard deviations
 
 
-@plot(
-    "generate",
-    "How probabilistic PCA makes rows: a place, a circle, an ellipse.",
-    needs="lesson",
-    options=(PLANE, PLACE),
-)
 @draw.styled
 def generate(
     table: Table | None = None, *, columns: tuple[int, int] = (0, 1), place: float = 1.2, random_state: int = 0
@@ -112,7 +104,6 @@ def _one_place(ax: Axes, mu: Array, w: Array, s2: float, place: float) -> None:
     ax.set_title("rows of one place: a circle", fontsize=10)
 
 
-@plot("shrink", "Where PCA and probabilistic PCA put rows: feet, and shrunken feet.", needs="lesson", options=(PLANE,))
 @draw.styled
 def shrink(table: Table | None = None, *, columns: tuple[int, int] = (0, 1)) -> Plot:
     """Rows and their feet on the first principal axis, beside the posterior means of probabilistic PCA.

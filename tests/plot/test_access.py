@@ -7,9 +7,9 @@ import pytest
 
 import lowdim as ld
 from lowdim.judge.maps.quality import judge_map
+from lowdim.plot.access import plot_model
 from lowdim.plot.analysis.traverse import traverse
 from lowdim.plot.registry import descriptions, every_plot
-from lowdim.plot.subjects import plot_model
 from lowdim.text.kinds import OptionError
 from lowdim.text.messages import LowdimError
 from tests.plot.svg_checks import parsed
@@ -61,7 +61,7 @@ def test_bound_plots(tmp_path):
     X = bishop()[:80, :5]
     path.write_text("a,b,c,d,e\n" + "\n".join(",".join(f"{v:.5f}" for v in row) for row in X))
     found = ld.analyse(ld.read(path), dims=2, budget="1s")
-    assert {"hinton", "relevance", "mixture", "em_movie"} <= descriptions().keys() <= set(dir(found.plot))
+    assert {"hinton", "relevance", "mixture"} <= descriptions().keys() <= set(dir(found.plot))
     kept = ld.BayesianPCA().fit(X / X.std(axis=0, ddof=1))
     plot = found.plot.relevance()  # of a Bayesian model that is made for it
     assert plot.data["kept"].sum() == kept.kept_.sum()
@@ -73,7 +73,6 @@ def test_bound_plots(tmp_path):
         getattr(found.plot, "no_such")  # noqa: B009 - not a name that is there
     assert "Parameters" in found.plot.map.__doc__ and found.plot.map.__name__ == "map_of"
     parsed(found.plot.draw("mixture", model=ld.KMeans(2).fit(found.table.X)))
-    parsed(found.plot.draw("em_movie", steps=1, model="kmeans"))
     parsed(found.plot.draw("hinton"))
 
 

@@ -6,14 +6,11 @@ import numpy as np
 
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.registry import PlotOption, plot
 
 NODES = 5
-APART = PlotOption("apart", "wholes", "How many standard deviations the nodes are apart, a panel each")
 LEAST_SURE = 0.95  # of a share that belongs to one node
 
 
-@plot("bubblewrap", "A grid of nodes as it comes apart: density and shares.", needs="nothing", options=(APART,))
 @draw.styled
 def bubblewrap(*, apart: tuple[int, ...] = (1, 4, 16)) -> Plot:
     """Nodes on a line so many standard deviations apart: the density of all, and the share of each along the way.
@@ -33,7 +30,7 @@ def bubblewrap(*, apart: tuple[int, ...] = (1, 4, 16)) -> Plot:
     Examples
     --------
     >>> bubblewrap().data["between"].round(4).tolist()
-    [1.0, 0.368, 0.023]
+    [1.0, 0.3681, 0.023]
     """
     nodes = np.arange(NODES)
     way = np.linspace(-1.0, NODES, 1201)

@@ -17,7 +17,6 @@ from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import spread_out, whole_ticks
 from lowdim.plot.models.mixture import mixed
-from lowdim.plot.registry import PLANE, PlotOption, plot
 from lowdim.storage.atomic import replacing
 from lowdim.text.messages import error
 
@@ -25,12 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lowdim.table.table import Table
-
 MOVIE_MODELS = ("ppca", "kmeans", "mixture")
-MOVIE_MODEL = PlotOption("model", MOVIE_MODELS, "What is fitted")
-MOVIE_CLUSTERS = PlotOption("n_clusters", "whole", "Clusters of kmeans and mixture", flag="--clusters")
-MOVIE_LENGTH = PlotOption("steps", "whole", "The steps that are drawn")
 MOVIE_STEPS = 6
 MOVIE_LEAST_VARIANCE = 1e-6  # of a component, as a share of a column's (columns have unit spread)
 LINE_LEAST_NOISE = 1e-12  # of a line, as a share of the spread
@@ -65,6 +59,12 @@ class LineStep(NamedTuple):
 
 class Movie(Plot):
     """A plot that moves: `figure` shows a few frames, `animated()` plays all of them as one SVG without script."""
+
+    def __init__(
+        self, name: str, figure: Figure, *, title: str, sentence: str, data: dict[str, Any], frames: Sequence[Figure]
+    ) -> None:
+        super().__init__(name, figure, title=title, sentence=sentence, data=data)
+        self.frames = tuple(frames)
 
     def animated(self, seconds: float = FRAME_SECONDS) -> str:
         """All frames, each shown for `seconds`, over and over.
@@ -110,54 +110,6 @@ def _sheet(name: str, n: int, seconds: float) -> str:
     )
 
 
-@plot(
-    "em_movie",
-    "EM on two columns, half-step by half-step.",
-    needs="table",
-    options=(PLANE, MOVIE_MODEL, MOVIE_CLUSTERS, MOVIE_LENGTH),
-)
-def em_movie_of(
-    table: Table,
-    columns: tuple[int, int] = (0, 1),
-    *,
-    steps: int = MOVIE_STEPS,
-    model: str = "ppca",
-    n_clusters: int = 3,
-    random_state: int = 0,
-) -> Plot:
-    """EM on two columns, half-step by half-step, with its objective underneath.
-
-    Parameters
-    ----------
-    table : Table
-        What `lowdim.read` gave.
-    columns : tuple of two int, default (0, 1)
-        Positions of the columns.
-    steps : int, default 6
-        Steps of EM.
-    model : {"ppca", "kmeans", "mixture"}
-        What is fitted.
-    n_clusters : int, default 3
-        Of K-means and of the mixture.
-    random_state : int, default 0
-        Of their start.
-
-    Returns
-    -------
-    Plot
-        With its `frames`; `animated()` plays them.
-    """
-    pair = list(columns)
-    return em_movie(
-        table.X[:, pair],
-        steps,
-        model=model,
-        n_clusters=n_clusters,
-        names=[table.names[j] for j in pair],
-        random_state=random_state,
-    )
-
-
 @draw.styled
 def em_movie(
     X2: Any,
@@ -167,7 +119,7 @@ def em_movie(
     n_clusters: int = 3,
     names: Sequence[str] = ("column 1", "column 2"),
     random_state: int = 0,
-) -> Plot:
+) -> Movie:
     """EM on two columns, half-step by half-step, with its objective underneath.
 
     "kmeans": each row is tied by a spring to its nearest centre (E), then the springs pull the centres (M).
