@@ -40,14 +40,10 @@ class LatentModel(Estimator, Generic[P, R]):
 
     Attributes
     ----------
-    params_, frame_ : NamedTuple, Frame
-        The fitted parameters, and the origin and unit of each column in which they are stated.
     objective_, history_ : float, ndarray
         What was maximised, in nats and in the table's units, and its value after each pass.
     n_iter_, converged_, certificate_ : int, bool, Certificate
         Passes over the table, whether `tol` was met, and how far the numbers can be trusted.
-    n_features_in_, feature_names_in_ : int, ndarray
-        The columns; names only where the table has them.
     """
 
     _objective_name: ClassVar[str] = "log-likelihood"

@@ -2,7 +2,7 @@
 
 A class says `tol: float = option(default=1e-6, rule=POSITIVE, words="...")`; its constructor, the checks of a fit and
 the Parameters section of its documentation follow from that. An option of a base class is inherited, and may be
-declared again with another default.
+declared again with another default; the attributes that a base class explains are inherited with it.
 """
 
 from __future__ import annotations
@@ -64,12 +64,20 @@ WHOLE = Rule(
 COUNT = Rule(
     lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 1), "a whole number >= 1"
 )
+NOT_NEGATIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(0 <= v < np.inf), "a number >= 0")
 POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
 TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 SEED = Rule(
     is_seed, "None, a whole number >= 0, a numpy Generator or RandomState", "int, Generator, RandomState or None"
 )
+SEVERAL = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2")
 ORTHOGONAL = ("varimax", "quartimax")  # rotations that keep the prior of a position as it is
+
+
+def check_components(q: int | None, most: int, why: str) -> None:
+    """Refuse more dimensions than a table can have; None asks for as many as there are."""
+    if q is not None and q > most:
+        raise error("LD200", n_components=q, most=most, why=why)
 
 
 # declaring them --------------------------------------------------------------------------------------------
@@ -119,7 +127,7 @@ def declare_options(cls: type) -> None:
     if own:
         cls.__init__ = _constructor(options, cls.__qualname__)  # type: ignore[misc]
     if options and cls.__doc__ and not cls.__name__.startswith("_"):
-        cls.__doc__ = _with_parameters(cls.__doc__, options)
+        cls.__doc__ = _documented(cls, options)
 
 
 def _constructor(options: Mapping[str, Option], owner: str) -> Callable[..., None]:
@@ -147,18 +155,31 @@ def _constructor(options: Mapping[str, Option], owner: str) -> Callable[..., Non
 SECTION = re.compile(r"^(\w+)\n-+$", re.MULTILINE)
 
 
-def _with_parameters(doc: str, options: Mapping[str, Option]) -> str:
-    """A docstring with its Parameters section before the first other one."""
-    text = inspect.cleandoc(doc)
-    lines = ["Parameters", "----------"]
+def _documented(cls: type, options: Mapping[str, Option]) -> str:
+    """The docstring of a class with its Parameters, and with its bases' attributes after its own, before the rest."""
+    intro, sections = _sections(cls)
+    lines = []
     for name, found in sorted(options.items(), key=lambda item: item[1].kw_only):
         lines.append(f"{name} : {found.kind}, default {found.default!r}")
         lines += [f"    {line}" for line in textwrap.wrap(found.words, 112, break_on_hyphens=False)]
-    section = "\n".join(lines)
-    first = SECTION.search(text)
-    if first is None:
-        return f"{text}\n\n{section}\n"
-    return f"{text[: first.start()]}{section}\n\n{text[first.start() :]}\n"
+    attributes: dict[str, str] = {}  # each name with the entry that explains it, which may explain others too
+    for owner in cls.__mro__:
+        found_here = _sections(owner)[1].get("Attributes", "") if "_options" in vars(owner) else ""
+        for entry in re.split(r"\n(?=\w)", found_here):
+            names = entry.partition("\n")[0].partition(" :")[0].split(", ")
+            if entry and attributes.keys().isdisjoint(names):  # a class that explains one itself explains it best
+                attributes |= dict.fromkeys(names, entry)
+    first = {"Parameters": "\n".join(lines), "Attributes": "\n".join(dict.fromkeys(attributes.values()))}
+    ordered = first | {title: text for title, text in sections.items() if title not in first}
+    return "\n\n".join(
+        [intro, *(f"{title}\n{'-' * len(title)}\n{text}" for title, text in ordered.items() if text), ""]
+    )
+
+
+def _sections(cls: type) -> tuple[str, dict[str, str]]:
+    """The docstring of a class itself: what stands before its sections, and these by their titles."""
+    intro, *parts = SECTION.split(inspect.cleandoc(vars(cls).get("__doc__") or ""))
+    return intro.strip(), {title: text.strip("\n") for title, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 # other words, and seeds ------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from lowdim.maths.optimise import climb_rows
 from lowdim.maths.seeds import normals
 from lowdim.models.base.calibration import inflation_note
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, option
+from lowdim.models.base.options import COUNT, check_components, option
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel
 from lowdim.sources.source import Block, Source
@@ -110,8 +110,7 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
         super()._check_source(source)
         if source.weight is not None:
             raise error("LD283", model=type(self).__name__)
-        if self.n_components > source.d:
-            raise error("LD200", n_components=self.n_components, most=source.d, why=f"the table has {source.d} columns")
+        check_components(self.n_components, source.d, f"the table has {source.d} columns")
 
     def _candidates(self, params: P) -> Array:
         """Places of the fit from which new rows may start."""

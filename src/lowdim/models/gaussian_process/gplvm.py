@@ -15,7 +15,7 @@ from lowdim.maths.pairs import median_width, squared_distances
 from lowdim.maths.seeds import GPLVM_START
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import Absent
-from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, none_or, option, seed_of
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, none_or, option, seed_of
 from lowdim.models.base.results import Fitted, squared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.gaussian_process.gp import (
@@ -205,17 +205,12 @@ class GPLVM(GaussianProcessMap[GPLVMParams]):
         'not with back constraints or "mlp". As many as rows are none: the likelihood itself. None is that up to '
         "2,000 rows, and 100 beyond, with a warning.",
     )
-    random_state: Any = option(
-        default=0,
-        rule=SEED,
-        words="Seed of further starts and of held-out cells; None is 0.",
-    )
+    random_state: Any = option(default=0, rule=SEED, words="Seed of further starts and of held-out cells; None is 0.")
 
     # fitting ------------------------------------------------------------------------------------------
     def _check_source(self, source: Source) -> None:
         super()._check_source(source)
-        if self.n_components > source.n:
-            raise error("LD200", n_components=self.n_components, most=source.n, why=f"the table has {source.n} rows")
+        check_components(self.n_components, source.n, f"the table has {source.n} rows")
         if source.n > UNASKED_ROWS and not self._has_inducing and self.n_init is None:
             seconds = SECONDS_OF_A_THOUSAND * (source.n / 1000.0) ** 3
             raise error("LD478", n=source.n, need=duration(seconds), most=UNASKED_ROWS)

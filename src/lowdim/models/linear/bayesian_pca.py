@@ -107,7 +107,6 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior, Sums]):
     explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
     mean_, scale_ : ndarray of shape (d,)
         Column means, and the unit of each column (its spread where standardised, else 1).
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------

@@ -15,6 +15,7 @@ from lowdim.maths.gaussian import Sums, design, posterior, sums
 from lowdim.maths.linalg import Array, align, inverse_packed, lower, root, sign_rule, times_packed, unpack
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.estimator import Absent
+from lowdim.models.base.options import check_components
 from lowdim.models.base.results import Fitted, Posterior, in_range, product, squared
 from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import TableSurvey
@@ -73,7 +74,6 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior, DualSums]):
     noise_variance_, n_components_ : float, int
     mean_, scale_ : ndarray of shape (d,)
         Column means, and the unit of each column (its spread where standardised, else 1).
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------
@@ -141,14 +141,8 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior, DualSums]):
         return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), (value,))
 
     def _check_most(self, source: Source) -> None:
-        most = min(source.n, source.d)
-        if self.n_components > most:
-            raise error(
-                "LD200",
-                n_components=self.n_components,
-                most=most,
-                why=f"the table has {source.n} rows and {source.d} columns",
-            )
+        why = f"the table has {source.n} rows and {source.d} columns"
+        check_components(self.n_components, min(source.n, source.d), why)
 
     def _loading_doubt(self, C: Array, mean: float, d: int) -> Array:
         q = len(C)

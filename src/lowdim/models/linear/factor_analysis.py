@@ -57,7 +57,6 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
     n_components_ : int
     n_parameters_ : int
         The numbers fitted, as `bic` and `aic` count them.
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------

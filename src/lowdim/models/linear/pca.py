@@ -14,7 +14,7 @@ from lowdim.engine.statistics import Moments, Sum
 from lowdim.maths.gaussian import Sums, posterior
 from lowdim.maths.linalg import Array, lower
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
-from lowdim.models.base.options import POSITIVE, SEED, TRUTH, WHOLE, Rule, one_of, option, seed_of
+from lowdim.models.base.options import POSITIVE, SEED, TRUTH, WHOLE, Rule, check_components, one_of, option, seed_of
 from lowdim.models.base.results import Fitted, Posterior, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import (
@@ -85,7 +85,6 @@ class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
     noise_variance_, n_components_, n_samples_, n_parameters_ : float, int, int, int
         Mean variance of the discarded axes, how many are kept, the rows of the fit (the sum of their weights), and the
         numbers fitted, as `bic` and `aic` count them.
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------
@@ -147,10 +146,7 @@ class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
         most = min(n, d)
         if self.n_components is None or not WHOLE.holds(self.n_components):
             return most
-        if self.n_components > most:
-            raise error(
-                "LD200", n_components=self.n_components, most=most, why=f"the table has {n} rows and {d} columns"
-            )
+        check_components(self.n_components, most, f"the table has {n} rows and {d} columns")
         return int(self.n_components)
 
     def _cut(self, spectrum: Spectrum) -> Spectrum:

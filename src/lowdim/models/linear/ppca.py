@@ -48,7 +48,6 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
     noise_variance_, n_components_, n_parameters_ : float, int, int
     explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
         Variance along each axis, noise included, and its share of the total.
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------

@@ -98,7 +98,6 @@ class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior, StudentSums]
     noise_variance_, n_components_, n_parameters_ : float, int, int
     explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
         Of the scale matrix C, that is of the bulk of the rows: the covariance is dof / (dof - 2) times as large.
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
 
     References
     ----------

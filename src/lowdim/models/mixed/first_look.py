@@ -11,6 +11,7 @@ from sklearn.base import clone
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import BlockSurvey, columns, pairs
 from lowdim.maths.linalg import Array, Mask, largest
+from lowdim.models.base.options import check_components
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, standardized, survey_table
 from lowdim.models.linear.linear_gaussian import axes_beyond
 from lowdim.models.mixed.column_kinds import (
@@ -202,8 +203,7 @@ def _start_sums(described: MixedColumns, few: bool, block: Block) -> BlockSurvey
 def start(survey: MixedSurvey, q: int, alpha: float, one_noise: bool, rng: np.random.Generator) -> MixedParams:
     """Axes of the correlations of what stands for each weight vector; intercepts from the shares of the levels."""
     described, G = survey.columns, len(survey.columns.owners)
-    if q > G:
-        raise error("LD200", n_components=q, most=G, why=f"the table has {G} columns and labels to explain")
+    check_components(q, G, f"the table has {G} columns and labels to explain")
     R, M = len(described.gaussian), len(described.single)
     L = _first_loadings(survey.correlation, G, q, rng)
     # L says how latent responses correlate; in logits a response has the noise of a logistic curve, not 1 - |l|^2

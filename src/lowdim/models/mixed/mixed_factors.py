@@ -102,9 +102,8 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
     relevance_ : ndarray
         With `ard`, the prior variance of the weights of each axis kept.
     n_components_ : int
-    objective_ : float
-        The lower bound of the log-likelihood less the priors' penalty, in nats.
-    history_, n_iter_, converged_, certificate_, params_, frame_ : see `LatentModel`
+    objective_, history_ : float, ndarray
+        The lower bound of the log-likelihood less the priors' penalty, in nats, and its value after each pass.
 
     References
     ----------
@@ -164,11 +163,7 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         default=1e-5, rule=POSITIVE, words="EM ends when the bound can gain no more than this, in nats a row."
     )
     max_iter: int = option(default=500, rule=COUNT, words="The most passes of EM.")
-    random_state: Any = option(
-        default=0,
-        rule=SEED,
-        words="Only for a start with more than 2,048 weight vectors.",
-    )
+    random_state: Any = option(default=0, rule=SEED, words="Only for a start with more than 2,048 weight vectors.")
     n_parameters_ = bic = aic = Absent(
         "its log density is a lower bound, no likelihood", "objective_, the penalised bound"
     )

@@ -91,8 +91,6 @@ class BayesianMixtureOfPPCA(MixtureModel):
         The axes of each part, one a row; zeros where a part has fewer.
     noise_variance_ : array of shape (n_clusters_,) or (n_clusters_, n_features)
         1 / E[tau] of each part, or of each of its columns.
-    calibration_ : float
-        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
     objective_, history_, n_iter_, converged_, certificate_, params_, frame_
         The evidence bound, its course, passes, and how far to trust the fit; the parameters and their units.
 

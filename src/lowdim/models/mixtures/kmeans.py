@@ -29,7 +29,7 @@ from lowdim.maths.seeds import KMEANS_SAMPLE, normals
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits, inflation_note
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, SEED, Rule, option, seed_of
+from lowdim.models.base.options import COUNT, NOT_NEGATIVE, SEED, Rule, option, seed_of
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, squared
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.sources.arrays import as_source
@@ -47,7 +47,6 @@ SAMPLE_TRIES, SAMPLE_STEPS = (
 LABELLED_ROWS = 2**22  # labels are kept of tables of up to so many rows
 SHORT_PASS = 2**24  # rows x columns x centres of a pass in which threads wait for each other longer than they work
 USUAL_STEPS = 20  # passes that Lloyd's iteration usually takes
-NOT_NEGATIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v >= 0), "a number >= 0")
 MOST_STARTS, CHEAP_NUMBERS = 10, 2**22  # starts, and rows x columns x clusters times them (docs/measurements.md)
 N_INIT = Rule(lambda v: (isinstance(v, str) and v == "auto") or COUNT.holds(v), "'auto' or a whole number >= 1")
 KMEANS_INIT = Rule(
@@ -162,11 +161,7 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
         words="A start ends when the squared steps of its centres add up to less than this share of a column's mean "
         "variance.",
     )
-    random_state: Any = option(
-        default=0,
-        rule=SEED,
-        words="The seed of the starts; None is 0.",
-    )
+    random_state: Any = option(default=0, rule=SEED, words="The seed of the starts; None is 0.")
 
     # fitting -------------------------------------------------------------------------------------
     def _check_source(self, source: Source) -> None:

@@ -91,6 +91,13 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
 
     A concrete mixture gives `_parts()`, the model its parts follow, and where its options have other names `_count()`,
     their number.
+
+    Attributes
+    ----------
+    n_clusters_ : int
+        The number of components.
+    calibration_ : float
+        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
     """
 
     _rows_to_predict = 512

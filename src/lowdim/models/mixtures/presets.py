@@ -38,12 +38,6 @@ class Mixture(MixtureModel):
         Degrees of freedom of each `RobustPPCA`; axes kept of each `BayesianPCA`.
     n_parameters_ : int
         The numbers fitted, as `bic` and `aic` count them.
-    n_clusters_ : int
-        The number of components.
-    calibration_ : float
-        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
-        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
 
     References
     ----------
@@ -105,12 +99,6 @@ class GaussianMixture(MixtureModel):
         "spherical".
     n_parameters_ : int
         The numbers fitted, as `bic` and `aic` count them.
-    n_clusters_ : int
-        The number of components.
-    calibration_ : float
-        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
-        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
 
     Notes
     -----
@@ -166,12 +154,6 @@ class MixtureOfPPCA(MixtureModel):
         The noise variances s2_k.
     n_parameters_ : int
         The numbers fitted, as `bic` and `aic` count them.
-    n_clusters_ : int
-        The number of components.
-    calibration_ : float
-        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
-        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
 
     References
     ----------
@@ -214,12 +196,6 @@ class MixtureOfFA(MixtureModel):
         The diagonals of Psi_k.
     n_parameters_ : int
         The numbers fitted, as `bic` and `aic` count them.
-    n_clusters_ : int
-        The number of components.
-    calibration_ : float
-        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
-        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
 
     References
     ----------

@@ -21,7 +21,18 @@ from lowdim.maths.seeds import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCO
 from lowdim.models.base.calibration import row_hash
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, none_or, one_of, option, seed_of
+from lowdim.models.base.options import (
+    COUNT,
+    POSITIVE,
+    SEED,
+    TRUTH,
+    Rule,
+    check_components,
+    none_or,
+    one_of,
+    option,
+    seed_of,
+)
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, squared, standard
 from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_for_fit
@@ -41,7 +52,7 @@ from lowdim.models.nonlinear.mlp import (
 )
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, gather
-from lowdim.text.messages import error, warn
+from lowdim.text.messages import warn
 
 ROWS_THROUGH_NETWORK = 2048  # rows at a time: the activations of their layers stay near the cache
 HELD_OUT_PERIOD = 10  # one row in so many is held out,
@@ -145,10 +156,6 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
         held-out rows where there are any, and its values step by step.
     n_iter_, converged_, certificate_ : int, bool, Certificate
         Steps or epochs, whether they ended by themselves, and how far the numbers can be trusted.
-    params_, frame_ : AutoencoderParams, Frame
-        Parameters in the working units, and these units.
-    n_features_in_, feature_names_in_ : int, array
-        Columns, and their names where the table had any.
 
     References
     ----------
@@ -197,11 +204,7 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
     variational: bool = option(default=False, rule=TRUTH, words="The variational form.")
     standardize: bool = option(default=False, rule=TRUTH, words="Errors count in units of each column's spread.")
     max_iter: int = option(default=1000, rule=COUNT, words="Steps of L-BFGS, or epochs of Adam, at most.")
-    random_state: Any = option(
-        default=0,
-        rule=SEED,
-        words="Draws the first weights, batches and noise; None is 0.",
-    )
+    random_state: Any = option(default=0, rule=SEED, words="Draws the first weights, batches and noise; None is 0.")
 
     # fitting ------------------------------------------------------------------------------------------
     @property
@@ -212,9 +215,7 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
         wide = is_wide(source.n, source.d) or not self._linear
         survey = survey_for_fit(source, run, standardize=self.standardize, wide=wide, pairs_matter=False)
         most = min(source.n, source.d) if self._linear else source.d
-        if self.n_components > most:
-            why = f"the table has {source.n} rows and {source.d} columns"
-            raise error("LD200", n_components=self.n_components, most=most, why=why)
+        check_components(self.n_components, most, f"the table has {source.n} rows and {source.d} columns")
         if self._linear and not survey.gaps:
             return _linear_fit(principal(survey, self.n_components, run), survey)
         x, mask = gather(source)

@@ -52,12 +52,6 @@ class GTM(NodeModel[GTMParams]):
         L, and the numbers fitted, as `bic` and `aic` count them; the prior leaves fewer of them free.
     objective_, history_ : float, array
         The log posterior, and its values pass by pass.
-    n_iter_, converged_, certificate_ : int, bool, Certificate
-        Passes over the table, whether `tol` was met, and how far the numbers can be trusted.
-    params_, frame_ : GTMParams, Frame
-        Parameters in the working units, and these units.
-    n_features_in_, feature_names_in_ : int, array
-        Columns, and their names where the table had any.
 
     References
     ----------

@@ -94,11 +94,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         "noise, of which LD470 warns, when a round of 30 steps gained no more than 0.001).",
     )
     max_iter: int = option(default=3000, rule=COUNT, words="Passes over the table at most, of EM and of L-BFGS.")
-    random_state: Any = option(
-        default=0,
-        rule=SEED,
-        words="Draws the start and which cells are held back; None is 0.",
-    )
+    random_state: Any = option(default=0, rule=SEED, words="Draws the start and which cells are held back; None is 0.")
 
     def _start(self, survey: TableSurvey) -> Params:
         raise NotImplementedError

@@ -25,7 +25,7 @@ from lowdim.models.base.calibration import (
 )
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, one_of, option, seed_of
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, one_of, option, seed_of
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, em_digits, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -56,7 +56,7 @@ from lowdim.models.nonlinear.nonlinear_fa_bound import (
 )
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import gather
-from lowdim.text.messages import LowdimWarning, error, warn
+from lowdim.text.messages import LowdimWarning, warn
 
 START_GRID = {1: 40, 2: 15, 3: 7}  # nodes a side of the GTM it starts from
 START_PASSES = 200  # of that GTM, or of probabilistic PCA with more factors
@@ -113,12 +113,6 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
     objective_, history_ : float, array
         The evidence bound of all rows, placed anew as `transform` places them, and the values of the climb step by
         step (with the weights' prior, each row where the climb has it).
-    n_iter_, converged_, certificate_ : int, bool, Certificate
-        Passes over the table, whether `tol` was met, and how far the numbers can be trusted.
-    params_, frame_ : NonlinearFAParams, Frame
-        Parameters in the working units, and these units.
-    n_features_in_, feature_names_in_ : int, array
-        Columns, and their names where the table had any.
 
     References
     ----------
@@ -189,8 +183,7 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> Fitted:
         survey = survey_for_fit(source, run, standardize=self.standardize)
-        if self.n_components > source.d:
-            raise error("LD200", n_components=self.n_components, most=source.d, why=f"the table has {source.d} columns")
+        check_components(self.n_components, source.d, f"the table has {source.d} columns")
         size = float(np.sqrt(survey.columns.variance.mean())) or 1.0
         with one_blas_thread(), Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:
             thinned = self._thinned(survey)

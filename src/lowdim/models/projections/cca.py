@@ -20,7 +20,7 @@ from lowdim.maths.linalg import Array, Index, floored, half_root, lower, orthogo
 from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator, in_kind
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, option, seed_of
+from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, check_components, option, seed_of
 from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, certify, em_digits, in_range, standard
 from lowdim.models.base.scores import count_shared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
@@ -121,8 +121,6 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         The number of shared positions, and of the numbers fitted, as `bic` and `aic` count them.
     n_y_features_in_, y_feature_names_in_, y_ndim_
         Columns of the second table, their names, and 1 where it came as a row of numbers; of two tables only.
-    objective_, history_, n_iter_, converged_, certificate_, params_, frame_
-        The log-likelihood, its course, passes, and how far to trust the fit; the parameters and their units.
 
     References
     ----------
@@ -180,10 +178,8 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
 
     def _fit(self, source: Source, run: Run) -> Fitted:
         k = self._first(source)
-        most = min(k, source.d - k)
-        if self.n_components > most:
-            why = f"the views have {k} and {source.d - k} columns (n_features = {k})"
-            raise error("LD200", n_components=self.n_components, most=most, why=why)
+        why = f"the views have {k} and {source.d - k} columns (n_features = {k})"
+        check_components(self.n_components, min(k, source.d - k), why)
         survey = survey_for_fit(source, run, standardize=True, wide=False)
         climb = self._with_gaps if survey.gaps else self._complete
         fit, analysis = climb(survey, k, run)

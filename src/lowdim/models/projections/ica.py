@@ -17,7 +17,7 @@ from lowdim.maths.linalg import Array, orthogonality, sign_rule
 from lowdim.maths.seeds import ICA_TURN
 from lowdim.models.base.estimator import FILL_FIRST, Absent
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, SEED, none_or, one_of, option, seed_of
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, check_components, none_or, one_of, option, seed_of
 from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, in_range
 from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table
@@ -99,11 +99,7 @@ class ICA(LatentModel[ICAParams, Posterior]):
         default=1e-4, rule=POSITIVE, words="FastICA ends when no entry of its turn changes by more than this."
     )
     max_iter: int = option(default=1000, rule=COUNT, words="The most turns.")
-    random_state: Any = option(
-        default=0,
-        rule=SEED,
-        words="The seed of the first turn; None is 0.",
-    )
+    random_state: Any = option(default=0, rule=SEED, words="The seed of the first turn; None is 0.")
     _objective_name: ClassVar[str] = "negentropy of the sources (by log cosh)"
     _why = "sources without noise: rows off their plane have no density, and the sources' own shapes are not fitted"
     n_parameters_ = bic = aic = Absent(_why, "ProbabilisticPCA or FactorAnalysis, which have a density")
@@ -176,9 +172,7 @@ class ICA(LatentModel[ICAParams, Posterior]):
         """The principal axes along which the rows vary, their spreads, and all of the spectrum."""
         n, d = survey.source.n, survey.source.d
         most = min(n, d)
-        if self.n_components is not None and self.n_components > most:
-            why = f"the table has {n} rows and {d} columns (n_features = {d})"
-            raise error("LD200", n_components=self.n_components, most=most, why=why)
+        check_components(self.n_components, most, f"the table has {n} rows and {d} columns (n_features = {d})")
         spectrum = principal(survey, most if self.n_components is None else self.n_components, run)
         varies = spectrum.values > LEAST_SPREAD_SHARE**2 * max(float(spectrum.values[0]), np.finfo(float).tiny)
         if not varies.any() or (self.n_components is not None and not varies.all()):

@@ -21,7 +21,7 @@ from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import EPS, Array, Index, floored, lower, sign_rule
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, Rule, none_or, option
+from lowdim.models.base.options import COUNT, POSITIVE, Rule, check_components, none_or, option
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, in_range
 from lowdim.models.base.survey import survey_for_fit
 from lowdim.models.projections.covariance import (
@@ -168,10 +168,8 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
         assert isinstance(source, Classed) and source.first is not None
         K, d = len(source.classes), source.first.d
         priors = self._checked_priors(K)
-        most = min(K - 1, d)
-        if self.n_components is not None and self.n_components > most:
-            why = f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them"
-            raise error("LD200", n_components=self.n_components, most=most, why=why)
+        why = f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them"
+        check_components(self.n_components, min(K - 1, d), why)
         survey = survey_for_fit(source.first, run, standardize=True, wide=False)
         mean = survey.columns.mean
         # rows in the frame, the number of their class beside them as it is

@@ -22,7 +22,7 @@ from lowdim.maths.pairs import (
     nearest_known,
     together,
 )
-from lowdim.models.base.options import COUNT, one_of, option
+from lowdim.models.base.options import COUNT, check_components, one_of, option
 from lowdim.models.spectral.completion import (
     Completion,
     TableRows,
@@ -33,7 +33,7 @@ from lowdim.models.spectral.completion import (
     thinned_neighbors,
 )
 from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square, known_either_way
-from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, check_components
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel
 from lowdim.sources.arrays import SparseSource, as_source
 from lowdim.sources.source import Source
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of, gather
@@ -93,6 +93,15 @@ class GraphModel(SpectralModel):
 
     Equal rows are one. A graph in pieces is said to be, with their sizes, and dealt with by `pieces`. "precomputed"
     is a matrix of distances, in which NaN says that one is not known; "graph" is a matrix of edges.
+
+    Attributes
+    ----------
+    rows_, node_ : ndarray
+        The rows that are nodes of the graph (equal rows are one), and the node of each row, -1 where it is left out.
+    n_pieces_, piece_sizes_, pieces_, left_out_ : int, ndarrays
+        Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
+    n_neighbors_ : int
+        Neighbours in use.
     """
 
     n_neighbors: int = option(default=7, rule=COUNT, words=NEIGHBORS_JOINED)

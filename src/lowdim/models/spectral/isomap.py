@@ -12,7 +12,7 @@ from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import all_path_lengths, both_ways, spread_rows
 from lowdim.maths.linalg import Array, Index, Mask, sign_rule, svd
 from lowdim.maths.pairs import BLOCK_PAIRS, centred_gram
-from lowdim.models.base.options import Rule, none_or, one_of, option
+from lowdim.models.base.options import SEVERAL, none_or, one_of, option
 from lowdim.models.base.results import product
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, equal_values
 from lowdim.models.spectral.random_field import FieldMatrix
@@ -46,24 +46,10 @@ class Isomap(GraphModel):
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n, n_components)
-        Places of the rows.
     eigenvalues_ : ndarray of shape (n_components,)
         Sums of squares of the places, falling.
     landmarks_ : ndarray of shape (n_landmarks,)
         The landmarks' rows of the table, where there are any.
-    rows_, node_ : ndarray
-        The rows that are nodes of the graph (equal rows are one), and the node of each row, -1 where it is left out.
-    n_pieces_, piece_sizes_, pieces_, left_out_ : int, ndarrays
-        Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
-    n_neighbors_ : int
-        Neighbours in use.
-    cells_inferred_, completion_ : int, Completion
-        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
-    n_components_, n_features_in_ : int
-        Dimensions of the map, and columns of the table.
-    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
-        How the fit was made; its numbers, and their units.
 
     References
     ----------
@@ -84,7 +70,7 @@ class Isomap(GraphModel):
 
     n_landmarks: int | None = option(
         default=None,
-        rule=none_or(Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2")),
+        rule=none_or(SEVERAL),
         words="Rows, spread by path length, that are scaled in place of all; the others are placed by Gower's formula, "
         "and all are turned to their principal axes. None scales every row.",
     )

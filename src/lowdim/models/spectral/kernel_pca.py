@@ -26,7 +26,18 @@ from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import KERNEL_FEATURES
 from lowdim.models.base.estimator import Out
 from lowdim.models.base.latent import decoded_within_range, given_places
-from lowdim.models.base.options import COUNT, SEED, Rule, none_or, one_of, option, seed_of
+from lowdim.models.base.options import (
+    COUNT,
+    NOT_NEGATIVE,
+    SEED,
+    SEVERAL,
+    Rule,
+    check_components,
+    none_or,
+    one_of,
+    option,
+    seed_of,
+)
 from lowdim.models.spectral.completion import Completion, TableRows, complete_rows, completion_of
 from lowdim.models.spectral.kernel_features import (
     FeatureMap,
@@ -53,7 +64,7 @@ from lowdim.models.spectral.preimage import (
     quiet_directions,
 )
 from lowdim.models.spectral.random_field import FieldMatrix
-from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, check_components, plain_frame
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, plain_frame
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, gather
@@ -84,18 +95,10 @@ class KernelPCA(SpectralModel):
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n, n_components)
-        Places of the rows.
     eigenvalues_ : ndarray of shape (n_components,)
         The largest of H K H, falling, not divided by n.
     gamma_ : float
         gamma in use, in the table's units.
-    cells_inferred_, completion_ : int, Completion
-        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
-    n_components_, n_features_in_ : int
-        Dimensions of the map, and columns of the table.
-    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
-        How the fit was made; its numbers, and their units.
 
     References
     ----------
@@ -128,7 +131,7 @@ class KernelPCA(SpectralModel):
     )
     gamma: float | None = option(
         default=None,
-        rule=none_or(Rule(lambda v: isinstance(v, int | float | np.number) and bool(0 <= v < np.inf), "a number >= 0")),
+        rule=none_or(NOT_NEGATIVE),
         words='None is 1 / (2 median distance^2) for "rbf" and 1 / columns otherwise.',
     )
     degree: int = option(default=3, rule=COUNT, words='Of "poly".')
@@ -143,16 +146,8 @@ class KernelPCA(SpectralModel):
         words='For many rows: `n_landmarks` rows stand for all, or so many random features do ("rbf"); the table is '
         "walked twice and n x n numbers are never held.",
     )
-    n_landmarks: int = option(
-        default=500,
-        rule=Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2"),
-        words="Landmarks or features of an approximation.",
-    )
-    random_state: Any = option(
-        default=0,
-        rule=SEED,
-        words="Draws the landmarks or the features; None is 0.",
-    )
+    n_landmarks: int = option(default=500, rule=SEVERAL, words="Landmarks or features of an approximation.")
+    random_state: Any = option(default=0, rule=SEED, words="Draws the landmarks or the features; None is 0.")
 
     # options -----------------------------------------------------------------------------------------
     @property

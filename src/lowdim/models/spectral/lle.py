@@ -13,7 +13,7 @@ from lowdim.maths.eigen import Eigen
 from lowdim.maths.graph import both_ways, path_lengths, smallest
 from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.maths.pairs import BLOCK_PAIRS, exact_distances, nearest, nearest_known, neighbor_weights
-from lowdim.models.base.options import COUNT, Rule, one_of, option
+from lowdim.models.base.options import COUNT, NOT_NEGATIVE, one_of, option
 from lowdim.models.base.results import squared
 from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
 from lowdim.models.spectral.random_field import FieldMatrix
@@ -56,18 +56,6 @@ class LocallyLinearEmbedding(GraphModel):
         The smallest eigenvalues of L but zero, rising; of the largest piece where each has its map.
     log_pseudolikelihood_ : float
         Of the table in its own unit; not for a matrix of distances.
-    rows_, node_ : ndarray
-        The rows that are nodes of the graph (equal rows are one), and the node of each row, -1 where it is left out.
-    n_pieces_, piece_sizes_, pieces_, left_out_ : int, ndarrays
-        Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
-    n_neighbors_ : int
-        Neighbours in use.
-    cells_inferred_, completion_ : int, Completion
-        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
-    n_components_, n_features_in_ : int
-        Dimensions of the map, and columns of the table.
-    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
-        How the fit was made; its numbers, and their units.
 
     References
     ----------
@@ -103,7 +91,7 @@ class LocallyLinearEmbedding(GraphModel):
     )
     reg: float = option(
         default=1e-3,
-        rule=Rule(lambda v: isinstance(v, int | float | np.number) and bool(0.0 <= v < np.inf), "a number >= 0"),
+        rule=NOT_NEGATIVE,
         words="Ridge of the regressions, times the trace of the neighbours' Gram matrix.",
     )
     metric: str = option(

@@ -19,11 +19,11 @@ from lowdim.maths.pairs import (
     to_similarities,
 )
 from lowdim.maths.scale import moderate_factor
-from lowdim.models.base.options import one_of, option
+from lowdim.models.base.options import check_components, one_of, option
 from lowdim.models.base.results import product, squared
 from lowdim.models.spectral.completion import Completion, TableRows, linear_completion
 from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square, known_either_way, refuse_gap
-from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, check_components, lengths_in_table_units
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, lengths_in_table_units
 from lowdim.sources.source import Source
 from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
@@ -55,8 +55,6 @@ class ClassicalMDS(SpectralModel):
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n, n_components)
-        Places of the rows.
     eigenvalues_ : ndarray of shape (n_components,)
         The largest of B, falling.
     negative_share_, n_negative_ : float, int
@@ -66,10 +64,6 @@ class ClassicalMDS(SpectralModel):
     cells_inferred_, completion_ : int, Completion
         With gaps: how many cells were not seen, and the model of them. Of distances, how many pairs: each lies in the
         middle of what the triangles by other rows allow.
-    n_components_, n_features_in_ : int
-        Dimensions of the map, and columns of the table.
-    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
-        How the fit was made; its numbers, and their units.
 
     References
     ----------

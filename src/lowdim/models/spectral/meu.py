@@ -81,8 +81,6 @@ class MaximumEntropyUnfolding(GraphModel):
 
     Attributes
     ----------
-    embedding_ : ndarray of shape (n, n_components)
-        Places of the rows.
     eigenvalues_ : ndarray of shape (n_components,)
         The largest of K, falling.
     objective_, kkt_ : float
@@ -91,18 +89,6 @@ class MaximumEntropyUnfolding(GraphModel):
         The pairs of rows that are joined, and the springs l_ij.
     gamma_, eps_ : float
         In use, in the table's units.
-    rows_, node_ : ndarray
-        The rows that are nodes of the graph (equal rows are one), and the node of each row, -1 where it is left out.
-    n_pieces_, piece_sizes_, pieces_, left_out_ : int, ndarrays
-        Pieces of the graph, their sizes, the piece of each row, and the rows not in the graph that was mapped.
-    n_neighbors_ : int
-        Neighbours in use.
-    cells_inferred_, completion_ : int, Completion
-        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
-    n_components_, n_features_in_ : int
-        Dimensions of the map, and columns of the table.
-    certificate_, params_, frame_ : Certificate, NamedTuple, Frame
-        How the fit was made; its numbers, and their units.
 
     References
     ----------

@@ -49,6 +49,15 @@ class SpectralModel(Estimator):
     training row must land on its own place by the formula) and `_cost`; `_of_pairs` and `_embed_pairs` where it takes
     a matrix of pairs, `_field_matrix` where its random field is more than that of its map, and `_own_completion` where
     a fit to a complete table keeps what new rows with gaps can be told by.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        Places of the rows.
+    cells_inferred_, completion_ : int, Completion
+        With gaps, how many cells were not seen; the model of unseen cells, also of new rows.
+    n_components_ : int
+        Dimensions of the map.
     """
 
     n_components: int = option(default=2, rule=COUNT, words="Dimensions of the map, q.", kw_only=False)
@@ -221,12 +230,6 @@ class SpectralModel(Estimator):
         tags.input_tags.allow_nan = not self._of_pairs()
         tags.input_tags.pairwise = self._of_pairs()
         return tags
-
-
-def check_components(q: int, most: int, why: str) -> None:
-    """Refuse more dimensions than there can be."""
-    if q > most:
-        raise error("LD200", n_components=q, most=most, why=why)
 
 
 def plain_frame(d: int) -> Frame:
