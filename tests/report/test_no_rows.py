@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
@@ -11,8 +12,12 @@ import pytest
 
 from lowdim.report import no_rows as private
 from lowdim.report.page_parts import cell
-from lowdim.text.messages import catalogue, message
+from lowdim.table.read import read
+from lowdim.text.kinds import TableWarning
+from lowdim.text.messages import LowdimError, catalogue, entry_of, message
 from tests.report import pages
+
+BAD = Path(__file__).parents[1] / "table" / "bad_tables"
 
 
 @pytest.fixture(scope="module")
@@ -78,12 +83,34 @@ def test_messages_lose_their_examples():
     assert "'a' is 46% empty" in kept.what and "secret" not in str(kept)
     told = private.change(message("LD191", what="2 rows repeat", rows="secret-1, secret-2"))
     assert "secret" not in str(told) and told.code == "LD191"
-    for code in private.COLUMNS_ONLY:
-        for name in {code, f"{code}.table"} & set(catalogue()):
-            facts = set(re.findall(r"{(\w+)", catalogue()[name].what))
-            assert not facts & {"value", "rows", "example", "type", "line"} - (
-                {"type", "line"} if code in ("LD117", "LD008") else set()
-            ), name
+    kept = private.change(message("LD182", n=1, names="cylinders (3 to 8)", use=["cylinders"]))
+    assert "cylinders" in kept.what and "single cells" not in kept.what
+
+
+def test_what_names_rows_is_marked_in_the_catalogue():
+    """A note whose first line takes lines, rows or values as facts names rows; {n} rows are a count."""
+    for code, entry in catalogue().items():
+        if not issubclass(entry.kind, TableWarning) or entry.names_rows:
+            continue
+        facts = set(re.findall(r"{(\w+)}", entry.what))
+        # where the data begin; how many rows a comparison takes
+        allowed = {"line"} if code == "LD008" else {"rows"} if "{rows} of {n} rows" in entry.what else set()
+        assert not facts & {"value", "rows", "row", "example", "line", "cell", "stretches"} - allowed, code
+
+
+def test_no_note_on_any_bad_table_tells_a_row():
+    seen = set()
+    for path in sorted(BAD.glob("*.csv")):
+        try:
+            messages = read(path).messages
+        except LowdimError:
+            continue  # no report is made of it
+        for m in messages:
+            told = private.change(m)
+            assert told.where == "" and not told.fix
+            assert ("single cells or rows" in told.what) == entry_of(m).names_rows, (path.name, m.what)
+            seen.add(m.code)
+    assert {"LD110", "LD121", "LD182", "LD191"} <= seen
 
 
 def test_every_number_column_still_has_its_summary(text):

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from lowdim.cli.exit_codes import exit_code
 from lowdim.table.flags import options_from_flags
 from lowdim.table.notes import CheckError
 from lowdim.table.read import read
@@ -378,7 +377,7 @@ def said(name: str, flags: str = "") -> str:
         table = read(FOLDER / name, **options_from_flags(shlex.split(flags)))
     except LowdimError as problem:
         text = str(problem.messages) if isinstance(problem, CheckError) else str(problem)
-        return f"exit {exit_code(problem)}  {flags}".strip() + f"\n{text}\n"
+        return f"exit {problem.exit_code}  {flags}".strip() + f"\n{text}\n"
     return f"exit 0  {flags}".strip() + f"\n{table!r}\n{table.messages}".rstrip() + "\n"
 
 

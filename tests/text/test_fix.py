@@ -76,7 +76,7 @@ def test_facts_are_filled_into_words_and_into_flags():
     made = message("LD122", column="{x}", share="50%", others=3, drop=["{x}", "y"])
     assert str(made.fix) == "leave it out:  --drop '{x},y'" or str(made.fix) == 'leave it out:  --drop "{x},y"'
     assert made.facts()["fix"] == str(made.fix) and made.fix.proposals == (propose(drop=["{x}", "y"]),)
-    brought = message("LD113", count=1, s=" is", why="", fix=Fix("{not a fact}  ", propose(encode=["{y}"])))
+    brought = message("LD113", n=1, why="", fix=Fix("{not a fact}  ", propose(encode=["{y}"])))
     assert str(brought.fix).startswith("{not a fact}  --encode ")
 
 

@@ -34,7 +34,7 @@ def filled(code: str) -> Message:
     names = {name for part in parts for _, name, _, _ in part if name}
     proposals = entry.fix.proposals if isinstance(entry.fix, Fix) else ()
     names |= {flag.option for proposal in proposals for flag in proposal.flags if flag.value is None}
-    return messages.message(code, "row 3, column 'c1'", **{re.split(r"[.\[]", name)[0]: 7.0 for name in names})
+    return messages.message(code, "row 3, column 'c1'", **{re.split(r"[.\[|]", name)[0]: 7.0 for name in names})
 
 
 def test_every_code_is_used_and_every_used_code_exists():

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
 
 def open_table(
-    path: str, options: dict[str, Any], unsaid: Collection[str] = (), declared: Collection[str] = ()
+    path: str, options: dict[str, Any], declared: Collection[str] = (), *, takes_labels: bool = False
 ) -> Table:
-    """Read a table, its columns on scales that suit them, and say on stderr what was found, these codes excepted.
+    """Read a table, its columns on scales that suit them, and say on stderr what was found.
 
-    Columns `declared` to be something by themselves stay as they are.
+    Columns `declared` to be something by themselves stay as they are; where the model takes labels, nothing is said of
+    labels that are set aside.
     """
     from lowdim.judge.scales import on_suitable_scales
     from lowdim.table.read import read
+    from lowdim.text.messages import entry_of
 
     table = on_suitable_scales(read(path, **options), declared)
-    show_messages(m for m in table.messages if m.code not in unsaid)
+    show_messages(m for m in table.messages if not (takes_labels and entry_of(m).labels_aside))
     return table
 
 

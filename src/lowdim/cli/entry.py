@@ -58,7 +58,6 @@ def run(arguments: list[str]) -> int:
 
 def leave_with(problem: BaseException, log: MessageLog) -> int:
     """What ended the command, as text and, where asked for, as JSON; its exit code."""
-    from lowdim.cli.exit_codes import exit_code
     from lowdim.cli.say import Done, complain
     from lowdim.text.messages import LowdimError, error
 
@@ -87,7 +86,7 @@ def leave_with(problem: BaseException, log: MessageLog) -> int:
     if isinstance(problem, LowdimError):
         complain(str(problem))
         log.print_error(problem.code, getattr(problem, "messages", None) or [problem])
-        return exit_code(problem)
+        return problem.exit_code
     if not isinstance(problem, Exception):
         raise problem
     what = f"{type(problem).__name__}: {problem}"

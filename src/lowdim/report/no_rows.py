@@ -9,26 +9,10 @@ import numpy as np
 from lowdim.judge.verdicts import TrustCheck, axis_sentence
 from lowdim.plot.marks import LEAST_SHOWN_ROWS
 from lowdim.text.fix import Fix
-from lowdim.text.messages import Message, catalogue
+from lowdim.text.messages import Message, entry_of
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
-
-# messages whose first line names columns and counts, never a cell
-COLUMNS_ONLY = {
-    "LD008",
-    "LD110",
-    "LD117",
-    "LD120",
-    "LD122",
-    "LD140",
-    "LD141",
-    "LD142",
-    "LD161",
-    "LD162",
-    "LD180",
-    "LD181",
-}
 
 
 def few(count: int) -> str:
@@ -58,9 +42,9 @@ def trust(analysis: Analysis) -> tuple[TrustCheck, ...]:
 
 def change(m: Message) -> Message:
     """A message without examples, lines and values."""
-    if m.code in COLUMNS_ONLY:
+    entry = entry_of(m)
+    if not entry.names_rows:
         return m._replace(where="", fix=Fix())
-    entry = catalogue().get(m.code) or catalogue()[f"{m.code}.table"]
     why = "" if "{" in entry.why else f": {entry.why}"
     return m._replace(
         what=f"About single cells or rows{why}; lowdim check shows it in full", where="", why="", fix=Fix()

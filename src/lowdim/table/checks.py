@@ -125,7 +125,7 @@ def enough_rows(work: Numbers, place: Place, notes: Notes) -> None:
     else:
         of_a_file = "one row has no variation: add rows" if n else "the file holds names and nothing else: add rows"
         fix = Fix(Spelling(of_a_file, "add rows: each row is one observation, each column one variable"))
-    notes.add("LD160.table", place.name, n=n, s="" if n == 1 else "s", fix=fix)
+    notes.add("LD160.table", place.name, n=n, fix=fix)
     notes.stop()
 
 
@@ -135,13 +135,11 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
     full: Mask = np.asarray(seen.any(axis=0))
     gone = [c for c, kept in zip(work.columns, full, strict=True) if not kept]
     if gone:
-        one = len(gone) == 1
-        what = f"Column{'s' * (not one)} " + listing([f"'{c.name}'" for c in gone]) + (" is" if one else " are")
         notes.add(
             "LD120.table",
             _positions(place, gone),
-            what=what,
-            was="was" if one else "were",
+            n=len(gone),
+            names=listing([f"'{c.name}'" for c in gone]),
             fix=Fix("say so:  ", propose(drop=[c.name for c in gone])),
         )
         work = work.keep(full)
@@ -153,15 +151,7 @@ def empty_rows(work: Numbers, labelled: Mask, place: Place, notes: Notes, number
     rows = ~np.isnan(work.X).all(axis=1) | labelled[work.rows]
     if not rows.all() and work.columns:
         lost = place.lines[work.rows[~rows]]
-        one = len(lost) == 1
-        notes.add(
-            "LD121.table",
-            place.name,
-            what=count(len(lost), "row") + (" is" if one else " are"),
-            was="was" if one else "were",
-            rows=f"{place.unit}{'' if one else 's'} {listing(lost)}",
-            number=number,
-        )
+        notes.add("LD121.table", place.name, n=len(lost), unit=place.unit, rows=listing(lost), number=number)
         work = work._replace(X=work.X[rows], rows=work.rows[rows])
     return work
 
@@ -175,13 +165,11 @@ def nearly_empty(work: Numbers, options: ReadingOptions, notes: Notes) -> Number
     if keep.all() or (2 * seen >= n).sum() < FULLER_COLUMNS:
         return work
     names = [c.name for c, kept in zip(work.columns, keep, strict=True) if not kept]
-    one = len(names) == 1
     notes.add(
         "LD125",
-        what=count(len(names), "column") + (" is" if one else " are"),
-        was="was" if one else "were",
+        n=len(names),
         most=int(seen[~keep].max()),
-        n=f"{n:,}",
+        rows=n,
         names=listing(names, 10),
         use=names[:10],
     )
@@ -200,7 +188,6 @@ def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
     gone = [(c, low[j]) for j, c in enumerate(work.columns) if not varies[j]]
     if not gone:
         return work
-    one = len(gone) == 1
     words = [f"'{c.name}' (always {figures(value, 6)})" for c, value in gone]
     listed = (
         listing(words) if len(words) > 5 else " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
@@ -208,9 +195,8 @@ def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
     notes.add(
         "LD130.table",
         _positions(place, [c for c, _ in gone]),
-        what=f"Column{'s' * (not one)} {listed}",
-        s="s" if one else "",
-        was="was" if one else "were",
+        n=len(gone),
+        names=listed,
         fix=Fix("say so:  ", propose(drop=[c.name for c, _ in gone])),
     )
     return work.keep(varies)
@@ -308,8 +294,7 @@ def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, 
     notes.add(
         "LD113",
         f"{place.name}{': ' * bool(where)}{where}",
-        count=d,
-        s=" is" if d == 1 else "s are",
+        n=d,
         fix=fix,
         why="an axis is made of columns that move together",
     )

@@ -47,18 +47,10 @@ from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, choices, propose
 from lowdim.text.format import count, listing
 from lowdim.text.labels import label_places
-from lowdim.text.messages import error, message
+from lowdim.text.messages import entry_of, error, message
 
 USED = "number in the columns that are used"
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
-EXPECTED = (
-    "LD008",
-    "LD017",
-    "LD018",
-    "LD110",
-    "LD180",
-    "LD181",
-)  # notes on new rows that were given for the first table already
 
 
 def read(table: Any, **options: Any) -> Table:
@@ -501,7 +493,7 @@ def new_rows_of(raw: Raw, wanted: tuple[str, ...], reading: ReadingOptions) -> N
     work = checks.logs(checks.infinite(checks.stack(columns, len(raw.lines)), reading, place, notes), reading, place)
     notes.stop()
     numbers = [c._replace(values=work.X[:, j]) for j, c in enumerate(work.columns)]
-    messages = Messages(m for m in notes.messages if m.code not in EXPECTED)
+    messages = Messages(m for m in notes.messages if not entry_of(m).once)
     named = next((c.values for c in columns if c.role == "id"), raw.index)
     plain = named is None or type(named).__name__ == "RangeIndex"
     rows = tuple(str(k + 1) if plain or named[k] is None else str(named[k]) for k in range(len(raw.lines)))

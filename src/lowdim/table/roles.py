@@ -20,7 +20,7 @@ from lowdim.table.notes import Notes
 from lowdim.table.options import LISTS, ReadingOptions
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, Part, choices, propose
-from lowdim.text.format import all_digits, count, listing
+from lowdim.text.format import all_digits, listing
 from lowdim.text.messages import error
 
 NUMBER_SHARE = 0.5  # a column of which this share is numbers is meant as numbers
@@ -411,23 +411,14 @@ def note_words(columns: list[ColumnCells], numbers: int, place: Place, notes: No
         notes.add(code, _words_place(group, place), **facts, fix=choices(ways))
 
 
-def _word_facts(c: ColumnCells) -> dict[str, str]:
-    bad = int(c.bad.sum())
-    return {
-        "column": c.name,
-        "what": count(bad, "cell"),
-        "is_": "is no number" if bad == 1 else "are no numbers",
-        "was": "was" if bad == 1 else "were",
-        "gap": "a gap" if bad == 1 else "gaps",
-        "good": f"{c.good:,}",
-        "seen": f"{c.seen:,}",
-    }
+def _word_facts(c: ColumnCells) -> dict[str, Any]:
+    return {"column": c.name, "n": int(c.bad.sum()), "good": c.good, "seen": c.seen}
 
 
-def _words_facts(group: list[ColumnCells]) -> dict[str, str]:
+def _words_facts(group: list[ColumnCells]) -> dict[str, Any]:
     return {
-        "what": count(sum(int(c.bad.sum()) for c in group), "cell"),
-        "columns": count(len(group), "column"),
+        "n": sum(int(c.bad.sum()) for c in group),
+        "columns": len(group),
         "names": listing([f"{c.name} ({c.good:,} of {c.seen:,} cells)" for c in group]),
     }
 
@@ -466,13 +457,12 @@ def note_labels(columns: Iterable[Column], options: ReadingOptions, notes: Notes
     labels = [c for c in columns if c.role == "label" and not (c.date or c.kind or asked_role(c.name, options))]
     if not labels:
         return
-    names, one = [c.name for c in labels], len(labels) == 1
+    names = [c.name for c in labels]
     few = [c.name for c in labels if len(set(c.values)) <= MOST_LABELS]
     encode = [("use as categories", propose(encode=few[:1]))] if few else []
     notes.add(
         "LD110",
-        what=f"{count(len(names), 'column')} {'is not a number' if one else 'are not numbers'}",
-        was="was set aside as a label" if one else "were set aside as labels",
+        n=len(names),
         names=listing(names, 10),
         fix=choices([*encode, ("leave out", propose(drop=few[:1] or names[:1]))]),
     )

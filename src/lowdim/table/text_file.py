@@ -19,7 +19,7 @@ from lowdim.table.open_file import Raw
 from lowdim.table.options import ReadingOptions
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, propose
-from lowdim.text.format import count, listing, size
+from lowdim.text.format import listing, size
 from lowdim.text.messages import LowdimError, Message, error, message
 
 LONGEST_FIELD = 10**6  # bytes a cell may have
@@ -129,14 +129,7 @@ def _lines_of(head: str, above: int, sep: str) -> int:
 
 def titles_note(titles: list[str], name: str) -> Message:
     """What is said of lines above the names."""
-    one = len(titles) == 1
-    return message(
-        "LD017",
-        f"{name}: " + listing([shown(title) for title in titles]),
-        what=count(len(titles), "line"),
-        stands="stands" if one else "stand",
-        was="was" if one else "were",
-    )
+    return message("LD017", f"{name}: " + listing([shown(title) for title in titles]), n=len(titles))
 
 
 def _header(

@@ -67,6 +67,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "nothing is known of such a row, so it lies in the middle of the map, as unsure as a row can be",
         "leave it out, or find its numbers",
         about="New rows without any number",
+        names_rows=True,
     ),
     "LD230": Entry(
         TableError,

@@ -201,6 +201,7 @@ SOURCE_MESSAGES: dict[str, Entry] = {
             "not allowed": "you may not write there: save elsewhere",
             "disk full": "free some space, or save elsewhere",
         },
+        exit_code=2,
     ),
     "LD305": Entry(
         FileError,
@@ -262,6 +263,7 @@ SOURCE_MESSAGES: dict[str, Entry] = {
         "The run '{path}' holds one model ({method}), not the analysis of a table",
         "odd rows, axes with intervals and reports come from the main job",
         "lowdim report TABLE; or lowdim apply {path} NEW for new rows, lowdim explain {path} --row 1 for one row",
+        exit_code=2,
     ),
     "LD312": Entry(
         OptionError,
@@ -341,6 +343,7 @@ SOURCE_MESSAGES: dict[str, Entry] = {
         "a map of distances or similarities, clusters, and two views say nothing of single cells",
         "lowdim fit FILE -m ppca, or any other method with a map of measurements: lowdim methods",
         cases={"pairs": "its rows are drawn with their names by  lowdim plot map {path}"},
+        exit_code=2,
     ),
     "LD328": Entry(
         OptionError,

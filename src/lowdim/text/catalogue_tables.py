@@ -16,38 +16,46 @@ DAMAGED = "the{kind} file is damaged, cut short or lies about itself"
 WRITE_AGAIN = "write it again from its source"
 
 TABLE_MESSAGES: dict[str, Entry] = {
-    "LD001": Entry(TableError, "'{name}' does not exist", "{why}", "{fix}"),
-    "LD002": Entry(TableError, NOT_A_TABLE, "{why}", "{fix}"),
-    "LD002.damaged": Entry(TableError, NOT_A_TABLE, DAMAGED.format(kind=" {kind}"), WRITE_AGAIN),
-    "LD002.text": Entry(TableError, NOT_A_TABLE, "the CSV reader says: {problem}", "check its quotes and separators"),
+    "LD001": Entry(TableError, "'{name}' does not exist", "{why}", "{fix}", exit_code=3),
+    "LD002": Entry(TableError, NOT_A_TABLE, "{why}", "{fix}", exit_code=3),
+    "LD002.damaged": Entry(TableError, NOT_A_TABLE, DAMAGED.format(kind=" {kind}"), WRITE_AGAIN, exit_code=3),
+    "LD002.text": Entry(
+        TableError, NOT_A_TABLE, "the CSV reader says: {problem}", "check its quotes and separators", exit_code=3
+    ),
     "LD003": Entry(
         TableError,
         "'{name}' is an HTML page, not CSV",
         "downloads behind a login often save the login page",
         "download the table itself, then try again",
+        exit_code=3,
     ),
-    "LD004": Entry(TableError, "'{name}' needs the {package} package", "", 'pip install "lowdim[{extra}]"'),
-    "LD005": Entry(TableError, "'{name}' is empty ({size})", "", "check that it was written completely"),
-    "LD006": Entry(TableError, "Rows have different lengths", "", "{fix}"),
+    "LD004": Entry(
+        TableError, "'{name}' needs the {package} package", "", 'pip install "lowdim[{extra}]"', exit_code=3
+    ),
+    "LD005": Entry(TableError, "'{name}' is empty ({size})", "", "check that it was written completely", exit_code=3),
+    "LD006": Entry(TableError, "Rows have different lengths", "", "{fix}", exit_code=3),
     "LD007": Entry(
         TableError,
         "A quotation mark is opened and not closed where its cell ends",
         "everything after it would be read as one cell",
         "close it, or delete it",
+        exit_code=3,
     ),
     "LD008": Entry(
         TableWarning,
         "No header row in '{name}': line {line} looks like data and was kept as row 1",
         "",
         Fix(propose(header=True), " (use line {line} as names)   ", propose(names="names.txt"), " (give names)"),
+        once=True,
     ),
-    "LD009": Entry(TableError, "'{name}' cannot be read as {encoding}", "{why}", "{fix}"),
-    "LD010": Entry(TableError, "'{name}' has no sheet '{sheet}'", "", "{fix}"),
+    "LD009": Entry(TableError, "'{name}' cannot be read as {encoding}", "{why}", "{fix}", exit_code=3),
+    "LD010": Entry(TableError, "'{name}' has no sheet '{sheet}'", "", "{fix}", exit_code=3),
     "LD011": Entry(
         TableError,
         "'{name}' is not a picture that can be read: {problem}",
         "its pixels are what is counted",
         "save it as PNG",
+        exit_code=3,
     ),
     "LD015": Entry(
         TableError,
@@ -63,11 +71,12 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD017": Entry(
         TableWarning,
-        "{what} above the names {stands} outside the table and {was} left out",
+        "{n} {n|line above the names stands|lines above the names stand} outside the table and {n|was|were} left out",
         "titles and notes have fewer cells than the table has columns",
         "nothing to do, or leave them out of the file",
         "changed",
         about="Titles and notes above a table were left out",
+        once=True,
     ),
     "LD018": Entry(
         TableWarning,
@@ -76,6 +85,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "nothing to do: a file that is filled keeps both lines; {fix}",
         "changed",
         about="A header of two lines: units below the names, or names below those of groups",
+        once=True,
     ),
     "LD103": Entry(OptionError, "There is no column '{column}'", "{option} names it", "{fix}"),
     "LD104.table": Entry(
@@ -84,27 +94,30 @@ TABLE_MESSAGES: dict[str, Entry] = {
     "LD106": Entry(OptionError, "{got} names were given for {want} columns", "", "give one name for each column"),
     "LD110": Entry(
         TableWarning,
-        "{what} and {was}: {names}",
+        "{n} {n|column is not a number and was set aside as a label|"
+        "columns are not numbers and were set aside as labels}: {names}",
         "labels cannot shape the axes; they are kept for colouring, searching and describing axes",
         "{fix}",
         "changed",
         about="Columns that are not numbers were set aside as labels",
+        once=True,
+        labels_aside=True,
     ),
     "LD111": Entry(
         TableError,
-        "Column '{column}' is almost a number: {good} of {seen} cells",
+        "Column '{column}' is almost a number: {good:,} of {seen:,} cells",
         "a number that cannot be read must not become a gap unasked",
         "{fix}",
     ),
     "LD111.columns": Entry(
         TableError,
-        "{columns} are almost numbers: {names}",
+        "{columns} columns are almost numbers: {names}",
         "a number that cannot be read must not become a gap unasked",
         "{fix}",
     ),
     "LD123.columns": Entry(
         TableWarning,
-        "{what} of {columns} are no numbers and were taken as gaps: {names}",
+        "{n:,} cells of {columns} columns are no numbers and were taken as gaps: {names}",
         "all their other cells are numbers",
         "{fix}",
         "changed",
@@ -112,8 +125,9 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD123": Entry(
         TableWarning,
-        "{what} of column '{column}' {is_} and {was} taken as {gap}",
-        "{good} of its {seen} cells are numbers",
+        "{n:,} {n|cell|cells} of column '{column}' "
+        "{n|is no number and was taken as a gap|are no numbers and were taken as gaps}",
+        "{good:,} of its {seen:,} cells are numbers",
         "{fix}",
         "changed",
         about="A few words in a column of numbers were taken as gaps",
@@ -127,7 +141,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD113": Entry(
         TableError,
-        "Only {count} numeric column{s} left; at least 2 are needed",
+        "Only {n} numeric {n|column is|columns are} left; at least 2 are needed",
         "{why}",
         "{fix}",
         about="Fewer than two columns of numbers are left",
@@ -166,7 +180,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD120.table": Entry(
         TableWarning,
-        "{what} completely empty and {was} left out",
+        "{n|Column|Columns} {names} {n|is|are} completely empty and {n|was|were} left out",
         "nothing can be learnt about a column nobody filled in",
         "{fix}",
         "changed",
@@ -174,11 +188,12 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD121.table": Entry(
         TableWarning,
-        "{what} without any {number} and {was} left out: {rows}",
+        "{n:,} {n|row is|rows are} without any {number} and {n|was|were} left out: {unit}{n||s} {rows}",
         "such a row has no place on the map",
         "",
         "changed",
         about="Rows without any number were left out",
+        names_rows=True,
     ),
     "LD124": Entry(
         TableWarning,
@@ -209,10 +224,12 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "if they were not measured, empty these cells: then they are filled, and no row is judged by them",
         "note",
         about="A stretch of rows in which a column that changes holds one value",
+        names_rows=True,
     ),
     "LD125": Entry(
         TableWarning,
-        "{what} nearly empty, with {most} cells or fewer of {n} rows, and {was} left out: {names}",
+        "{n} {n|column is|columns are} nearly empty, with {most} cells or fewer of {rows:,} rows, "
+        "and {n|was|were} left out: {names}",
         "so few cells say how a column goes with the others nowhere else, and stretch the axes to where they are",
         Fix("use them all the same:  ", propose(use=None)),
         "changed",
@@ -220,7 +237,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD130.table": Entry(
         TableWarning,
-        "{what} never change{s} and {was} left out",
+        "{n|Column|Columns} {names} never {n|changes and was|change and were} left out",
         "no variation, so nothing to explain, and dividing by zero when scaling",
         "{fix}",
         "changed",
@@ -231,6 +248,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "Column '{column}' takes {count} values and is {value} in {share} of rows; scaling makes {rows} look extreme",
         "",
         Fix(propose(scale="none"), ", or ", propose(drop=None), ", or keep it knowingly"),
+        names_rows=True,
     ),
     "LD140": Entry(TableWarning, "Header '{column}' appears {count} times; renamed {names}", "", "{fix}", "changed"),
     "LD141": Entry(
@@ -260,6 +278,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a code for a gap that is read as a number pulls every axis",
         Fix("if so:  ", propose(na=None)),
         about="A number such as -999 that may be a code for a gap",
+        names_rows=True,
     ),
     "LD157": Entry(
         TableWarning,
@@ -268,13 +287,15 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "{fix}",
         "changed",
         about="A number such as -999 that stands for a gap",
+        names_rows=True,
     ),
     "LD158": Entry(
         TableWarning,
-        "Column '{column}' holds years, and {what} that no year can be",
+        "Column '{column}' holds years, and {n} {n|number|numbers} that no year can be",
         "a slip of typing; the column shapes no axis, so nothing else would tell",
         "correct it in the file",
         about="Numbers among years that no year can be",
+        names_rows=True,
     ),
     "LD152.table": Entry(
         TableWarning,
@@ -284,7 +305,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD160.table": Entry(
         TableError,
-        "The table has {n} row{s}; at least 3 are needed, and about 3 per dimension to be useful",
+        "The table has {n} {n|row|rows}; at least 3 are needed, and about 3 per dimension to be useful",
         "",
         "{fix}",
     ),
@@ -334,18 +355,21 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "{fix}",
         "changed",
         about="A column was set aside as the name of each row or of groups of rows",
+        once=True,
     ),
     "LD182": Entry(
         TableWarning,
-        "{what} {has} few levels, as codes, grades and yes/no answers have, and {was} set aside as {a}: {names}",
+        "{n} {n|column has|columns have} few levels, as codes, grades and yes/no answers have, and "
+        "{n|was set aside as a label|were set aside as labels}: {names}",
         "codes are no distances; labels shape no axis, they colour the map and explain groups",
         Fix("measured after all:  ", propose(use=None)),
         "changed",
         about="Columns of numbers with few levels were set aside as labels",
+        labels_aside=True,
     ),
     "LD183": Entry(
         TableWarning,
-        "{what} {is_} the time of a row or a part of its date and {was} set aside: {names}",
+        "{n} {n|column is|columns are} the time of a row or a part of its date and {n|was|were} set aside: {names}",
         "a date orders the rows; it does not measure them",
         Fix("use as a measurement:  ", propose(use=None)),
         "changed",
@@ -353,7 +377,8 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD184": Entry(
         TableWarning,
-        "{what} {is_} a place or the number of an area and {was} set aside as {a}: {names}",
+        "{n} {n|column is|columns are} a place or the number of an area and "
+        "{n|was set aside as a label|were set aside as labels}: {names}",
         "where a row is may explain it; it is not what was measured there",
         Fix("use as a measurement:  ", propose(use=None)),
         "changed",
@@ -376,7 +401,8 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD187": Entry(
         TableWarning,
-        "{what} {takes} few levels and {was} taken as measured, on an ordered scale: {names}",
+        "{n} {n|column takes few levels and was|columns take few levels and were} taken as measured, "
+        "on an ordered scale: {names}",
         "nothing else says as much in this table; fills are levels, and where most columns are such a map learns "
         "its steps",
         Fix("what is only a code:  ", propose(label=None)),
@@ -384,7 +410,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD188": Entry(
         TableWarning,
-        "{what} hold the same two answers and were taken as 0 ({no}) and 1 ({yes}): {names}",
+        "{n} columns hold the same two answers and were taken as 0 ({no}) and 1 ({yes}): {names}",
         "nothing else in this table was measured",
         Fix("one of them is only a label:  ", propose(label=None)),
         "changed",
@@ -392,7 +418,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD189": Entry(
         TableWarning,
-        "{what} {is_} a rank and {was} set aside as {a}: {names}",
+        "{n} {n|column is a rank and was set aside as a label|columns are ranks and were set aside as labels}: {names}",
         "a rank orders the rows by something else that was measured",
         Fix("use as a measurement:  ", propose(use=None)),
         "changed",
@@ -400,7 +426,8 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD197": Entry(
         TableWarning,
-        "{what} {is_} zero but in one group of rows each, and {was} set aside as {a}: {names}",
+        "{n} {n|column is|columns are} zero but in one group of rows each, and "
+        "{n|was set aside as a label|were set aside as labels}: {names}",
         "such columns say to which group a row belongs, as a regression wants it told",
         Fix("measured after all:  ", propose(use=None)),
         "changed",
@@ -448,14 +475,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD196": Entry(
         TableWarning,
-        "{what} would be set aside and {was} taken as measured, as little else is: {names}",
+        "{n} {n|column|columns} would be set aside and {n|was|were} taken as measured, as little else is: {names}",
         "an axis is made of at least two columns; of places it is a map, of dates and ranks it is an order",
         Fix("if they are what was measured, say so:  ", propose(use=None)),
         about="Places, dates, ranks or numbers of rows were taken as measured, as little else is",
     ),
     "LD198": Entry(
         TableWarning,
-        "{what} of labels are all there is and were taken as zeros and ones, one for each label: {names}",
+        "{n} columns of labels are all there is and were taken as zeros and ones, one for each label: {names}",
         "nothing in this table was measured; gaps are filled with labels",
         Fix("one of them only names groups:  ", propose(label=None)),
         "changed",
@@ -473,6 +500,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a date orders the rows; it does not measure them",
         "{fix}",
         "changed",
+        once=True,
     ),
     "LD230.table": Entry(
         TableError,
@@ -492,6 +520,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a row that is there twice counts twice",
         "leave out what was not measured twice",
         about="Rows that repeat an earlier row",
+        names_rows=True,
     ),
     "LD159": Entry(
         TableWarning,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from lowdim.text.messages import inflect
+
 
 class Flag(NamedTuple):
     """An option of `lowdim.read` with the value that is proposed."""
@@ -128,7 +130,7 @@ def filled(fix: str | Fix, facts: Mapping[str, Any]) -> Fix:
         elif isinstance(part, Proposal):
             parts.append(part.filled(facts))
         else:
-            parts.append(part.format(**facts) if isinstance(part, str) else part)
+            parts.append(inflect(part, (), facts) if isinstance(part, str) else part)
     return Fix(*parts)
 
 

@@ -16,6 +16,8 @@ class TableTypeError(TableError, TypeError):
 class OptionError(LowdimError, ValueError):
     """An option of a model has a value it cannot have."""
 
+    exit_code = 2
+
 
 class UnknownOptionError(OptionError, TypeError):
     """A model has no such option; the text says which word to use."""
@@ -23,6 +25,8 @@ class UnknownOptionError(OptionError, TypeError):
 
 class BudgetError(LowdimError, MemoryError):
     """The job would not fit into the memory it was given."""
+
+    exit_code = 6
 
 
 class FitError(LowdimError, ArithmeticError):
@@ -39,6 +43,8 @@ class VerbError(LowdimError, AttributeError):
 
 class FileError(LowdimError, ValueError):
     """A model file that is damaged, foreign or cannot be written."""
+
+    exit_code = 3
 
 
 class TableWarning(LowdimWarning):

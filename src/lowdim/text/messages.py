@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from functools import cache
+from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -41,11 +43,15 @@ class Message(NamedTuple):
 class LowdimError(Exception):
     """Any error lowdim raises on purpose; `code`, `fix` (as text) and the whole `message` are attributes."""
 
+    exit_code = 4  # of a command that ends with it: the table cannot be analysed
+
     def __init__(self, message: Message | str) -> None:
         super().__init__(str(message))
         self.message = message
         self.code = message.code if isinstance(message, Message) else ""
         self.fix = str(message.fix) if isinstance(message, Message) else ""
+        if isinstance(message, Message) and (own := entry_of(message).exit_code):
+            self.exit_code = own
 
 
 class LowdimWarning(UserWarning):
@@ -57,6 +63,8 @@ class LowdimWarning(UserWarning):
 
 
 class Entry(NamedTuple):
+    """What the catalogue knows of a message: its texts, and everything else that depends on its code."""
+
     kind: type
     what: str
     why: str = ""
@@ -64,6 +72,26 @@ class Entry(NamedTuple):
     severity: str = ""  # where the kind does not say it: "changed" went on with an altered table
     cases: dict[str, str] | None = None  # fixes of special cases, by the `case` that `message` is given
     about: str = ""  # what it is about, for `lowdim help`, where `what` is nearly all facts
+    names_rows: bool = False  # `what` names single rows or values: a report without rows leaves it out
+    once: bool = False  # true of new rows as of the table they are compared with: reported for that table alone
+    labels_aside: bool = False  # that labels shape no axis, which is not so in a model that takes labels
+    exit_code: int = 0  # of a command that ends with it, where its kind does not say it
+
+
+class _Inflected(Formatter):
+    """Texts with facts: "{n|column is|columns are}" is the one form where n is 1, and the other elsewhere.
+
+    >>> _Inflected().vformat("{n:,} {n|row was|rows were} left out", (), {"n": 1200})
+    '1,200 rows were left out'
+    """
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        name, *forms = field_name.split("|")
+        value, key = super().get_field(name, args, kwargs)
+        return (forms[value != 1] if forms else value), key
+
+
+inflect = _Inflected().vformat
 
 
 @cache
@@ -77,13 +105,19 @@ def catalogue() -> dict[str, Entry]:
     return {**SOURCE_MESSAGES, **TABLE_MESSAGES, **MODEL_MESSAGES, **MAP_MESSAGES}
 
 
+def entry_of(told: Message) -> Entry:
+    """What the catalogue knows of a message; one about a person's table may have an entry of its own."""
+    known = catalogue()
+    return known.get(f"{told.code}.table") or known[told.code]
+
+
 def message(code: str, where: str = "", *, case: str = "", **facts: Any) -> Message:
     """The message of a code with its facts filled in; `case` chooses among the fixes of its entry."""
     from lowdim.text.fix import filled
 
     entry = catalogue()[code]
     severity = entry.severity or ("note" if issubclass(entry.kind, Warning) else "error")
-    what, why = (part.format(**facts) for part in (entry.what, entry.why))
+    what, why = (inflect(part, (), facts) for part in (entry.what, entry.why))
     fix = filled((entry.cases or {}).get(case, entry.fix), facts)
     return Message(code.partition(".")[0], severity, what, where, why, fix)  # "LD120.table" is LD120 of a file
 

@@ -63,9 +63,17 @@ def explained(code: str) -> list[dict[str, str]]:
 
 
 def dotted(template: str) -> str:
-    """The words of a message before there are facts, with dots where these will stand."""
+    """The words of a message before there are facts, with dots where these will stand; of two forms the plural.
+
+    >>> dotted("{n:,} {n|row was|rows were} left out")
+    '... rows were left out'
+    """
     pieces = Formatter().parse(template)
-    return "".join(words + ("" if field is None else "...") for words, field, _, _ in pieces)
+    shown = (
+        (words, "" if field is None else field.split("|")[-1] if "|" in field else "...")
+        for words, field, _, _ in pieces
+    )
+    return "".join(words + fact for words, fact in shown)
 
 
 def one(entry: dict[str, str]) -> str:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from lowdim.registry import ModelEntry
     from lowdim.table.table import Table
 
-ASIDE = ("LD110", "LD182")  # that labels shape no axis, which is not so of a model that takes them
-
 
 @command(
     "Analyse and save a run folder, without a report.",
@@ -134,9 +132,8 @@ def _open_for(method: ModelEntry, file: str, options: dict[str, Any], given: Mod
     """The table as this method takes it: columns whose likelihood is declared are not taken in logarithms."""
     from lowdim.jobs.mixed_model import parse_likelihoods
 
-    unsaid = ASIDE if method.kinds or method.asks == "classes" else ()
     declared = parse_likelihoods(given.settings.get("likelihoods", {})) if method.kinds else {}
-    return open_table(file, options, unsaid, declared)
+    return open_table(file, options, declared, takes_labels=method.kinds or method.asks == "classes")
 
 
 def _say_how_options_are_given(options: Mapping[str, Any]) -> None:

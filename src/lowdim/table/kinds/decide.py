@@ -18,7 +18,7 @@ from lowdim.table.options import ReadingOptions
 from lowdim.table.roles import Column, Place, asked_role, encode_values, number_labels
 from lowdim.text.escape import shell_word
 from lowdim.text.fix import Fix, Part, Spelling, choices, propose
-from lowdim.text.format import all_digits, count, listing
+from lowdim.text.format import all_digits, listing
 from lowdim.text.messages import error
 
 ROLES = {"id": "id", "numbering": "id", "counter": "id", "group counter": "id", "time": "time", "time stamp": "time"}
@@ -38,8 +38,6 @@ DATE_PARTS: tuple[str, ...] = (
 )
 DATE_PARTS += ("week", "quarter", "qtr", "time", "time stamp", "time of day")
 NAMED_ASIDE = 12  # columns a note names
-ONE = {"is_": "is", "has": "has", "was": "was", "a": "a label"}
-SEVERAL = {"is_": "are", "has": "have", "was": "were", "a": "labels"}
 MOST_USED = 50  # columns that a proposed flag names
 MANY_LEVELS = 12  # of a code from which it is rather the name of groups
 LEAST_CATEGORIES = 3  # columns of labels that can be analysed where nothing else is there
@@ -175,10 +173,9 @@ def _note_kinds(columns: list[Column], kinds: dict[str, Kind], place: Place, not
         if some:
             notes.add(
                 code,
-                what=count(len(some), "column"),
+                n=len(some),
                 names=listing([f"{c.name} ({_levels(c, kinds[c.name])})" for c in some], NAMED_ASIDE),
                 use=[c.name for c in some[:NAMED_ASIDE]],
-                **(ONE if len(some) == 1 else SEVERAL),
             )
 
 
@@ -208,7 +205,7 @@ def _note_years(columns: list[Column], place: Place, notes: Notes) -> None:
                 "LD158",
                 f"{place.name}, column {c.position}: {listing(cells)}",
                 column=c.name,
-                what=count(len(rows), "number"),
+                n=len(rows),
             )
 
 
@@ -217,10 +214,9 @@ def _note_doubtful(doubtful: dict[str, Kind], notes: Notes) -> None:
     if doubtful:
         notes.add(
             "LD196",
-            what=count(len(doubtful), "column"),
+            n=len(doubtful),
             names=listing([f"{name} ({kind.word})" for name, kind in doubtful.items()], NAMED_ASIDE),
             use=list(doubtful),
-            **(ONE if len(doubtful) == 1 else SEVERAL),
         )
 
 
@@ -238,9 +234,7 @@ def _note_items(items: list[Column], notes: Notes) -> None:
     ]
     notes.add(
         "LD187",
-        what=count(len(every), "column"),
-        takes="takes" if len(every) == 1 else "take",
-        was="was" if len(every) == 1 else "were",
+        n=len(every),
         names=listing(ranges, join="; "),
         label=every[-1:],
     )
@@ -273,8 +267,7 @@ def _answers(columns: list[Column], options: ReadingOptions, notes: Notes) -> li
     if len(most[1]) < LEAST_ITEMS:
         return _categories(columns, options, notes)
     (no, yes), names = most[0], [c.name for c in most[1]]
-    facts = {"what": count(len(names), "column"), "names": listing(names, NAMED_ASIDE)}
-    notes.add("LD188", no=no, yes=yes, label=names[-1:], **facts)
+    notes.add("LD188", n=len(names), no=no, yes=yes, names=listing(names, NAMED_ASIDE), label=names[-1:])
     chosen = {id(c) for c in most[1]}
     return [made for c in columns for made in (encode_values(c.name, c.values, c.position) if id(c) in chosen else [c])]
 
@@ -287,7 +280,7 @@ def _categories(columns: list[Column], options: ReadingOptions, notes: Notes) ->
     if len(chosen) < LEAST_CATEGORIES or len(chosen) < len(free):
         return columns
     names = [c.name for c in chosen]
-    notes.add("LD198", what=count(len(names), "column"), names=listing(names, NAMED_ASIDE), label=names[-1:])
+    notes.add("LD198", n=len(names), names=listing(names, NAMED_ASIDE), label=names[-1:])
     own = {id(c) for c in chosen}
     return [made for c in columns for made in (encode_values(c.name, c.values, c.position) if id(c) in own else [c])]
 
