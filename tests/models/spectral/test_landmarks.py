@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim.maths.pairs import Neighbours, nearest
-from lowdim.models.spectral.landmarks import blend_weights, cliques
+from lowdim.models.spectral.landmarks import blend_weights, cells_gram, cliques
 
 
 def test_weights_make_up_the_row():
@@ -12,13 +12,14 @@ def test_weights_make_up_the_row():
     rng = np.random.default_rng(0)
     P, X = rng.standard_normal((30, 3)), rng.standard_normal((5, 3))
     found = nearest(X, 6, P)
-    W = blend_weights(X, P, found, 1e-3)
+    W = blend_weights(found, lambda part: cells_gram(P, X[part], found.row[part]), 3)
     for x, rows, w in zip(X, found.row, W, strict=True):
         off = P[rows] - x
         G = off @ off.T + 1e-3 * np.diag((off**2).sum(axis=1))
         system = np.block([[2 * G, np.ones((6, 1))], [np.ones((1, 6)), np.zeros((1, 1))]])
         assert w == pytest.approx(np.linalg.solve(system, np.append(np.zeros(6), 1.0))[:6], abs=1e-9)
-    own = blend_weights(P[:2], P, Neighbours(*(part[:2] for part in nearest(P, 4, P))))
+    itself = Neighbours(*(part[:2] for part in nearest(P, 4, P)))
+    own = blend_weights(itself, lambda part: cells_gram(P, P[:2][part], itself.row[part]), 3)
     assert np.array_equal(own, np.tile([1.0, 0.0, 0.0, 0.0], (2, 1)))
 
 

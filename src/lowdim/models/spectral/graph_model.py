@@ -221,7 +221,10 @@ class GraphModel(SpectralModel):
     def _build_graph(self, X: Any, n_neighbors: int) -> NeighbourGraph:
         m = X.shape[0]
         if self.metric == "graph":
-            return graph_of(np.zeros((m, 0)), stored_edges(X), np.zeros(m), m - 1, n_neighbors)
+            C = sp.coo_array(X if sp.issparse(X) else np.where(np.isfinite(X), X, 0.0))
+            edge = C.data != 0.0  # cells that are finite and not zero
+            edges = RowPairs(C.row[edge].astype(np.intp), C.col[edge].astype(np.intp), C.data[edge])
+            return graph_of(np.zeros((m, 0)), edges, np.zeros(m), m - 1, n_neighbors)
         k = self._graph_neighbors(m, n_neighbors)
         pairs, radius = joined(X, k) if self.metric == "euclidean" else joined_known(X, k)
         return graph_of(X, pairs, radius, k, n_neighbors)
@@ -246,26 +249,21 @@ class GraphModel(SpectralModel):
         if self.metric == "graph":
             raise error("LD433", count=len(sizes), pieces=self.pieces)
         if self.pieces == "largest":
-            return self._largest_piece(graph)
+            rows = np.flatnonzero(graph.label == 0)
+            position = np.full(graph.m, -1, dtype=np.intp)
+            position[rows] = np.arange(len(rows))
+            i, j, d = graph.pairs.chosen(position[graph.pairs.i] >= 0)
+            return graph._replace(
+                points=self._subset(graph.points, rows),
+                pairs=RowPairs(position[i], position[j], d),
+                radius=graph.radius[rows],
+                label=np.zeros(len(rows), dtype=np.intp),
+                k=min(graph.k, len(rows) - 1),
+            ), rows
         pairs = bridges(graph.label, graph.points, known=self._of_pairs())
         if len(pairs.i) < len(sizes) - 1 or not np.isfinite(pairs.d).all():
             raise error("LD433", count=len(sizes), pieces=self.pieces)
         return graph._replace(bridges=pairs), every_row
-
-    def _largest_piece(self, graph: NeighbourGraph) -> tuple[NeighbourGraph, Index]:
-        rows = np.flatnonzero(graph.label == 0)
-        position = np.full(graph.m, -1, dtype=np.intp)
-        position[rows] = np.arange(len(rows))
-        pairs = graph.pairs.chosen(position[graph.pairs.i] >= 0)
-        return NeighbourGraph(
-            self._subset(graph.points, rows),
-            RowPairs(position[pairs.i], position[pairs.j], pairs.d),
-            graph.radius[rows],
-            np.zeros(len(rows), dtype=np.intp),
-            graph.bridges,
-            min(graph.k, len(rows) - 1),
-            graph.asked,
-        ), rows
 
     # new rows --------------------------------------------------------------------------------------
     def _own_completion(self) -> Completion:
@@ -280,8 +278,10 @@ class GraphModel(SpectralModel):
         near = rows.open <= completion.limit
         Z = np.empty((len(x), self.embedding_.shape[1]))
         if near.any():
-            size = float(np.linalg.norm(completion.spread))
-            Z[near] = self._extend(self.params_, _snapped(rows.mean[near], points, size))
+            # A row that is a point but for the rounding of inferred cells is that point: no row is its own neighbour.
+            x_near, close = rows.mean[near], nearest(rows.mean[near], 1, points)
+            same = close.distance <= SAME_ROW * float(np.linalg.norm(completion.spread))
+            Z[near] = self._extend(self.params_, np.where(same, points[close.row[:, 0]], x_near))
         Z[~near] = mean_place(completion, x[~near], mask[~near], points, self.embedding_[self.rows_])
         return Z
 
@@ -320,13 +320,6 @@ def graph_of(points: Array, pairs: RowPairs, radius: Array, k: int, asked: int) 
     return NeighbourGraph(points, pairs, radius, by_size(label)[0], pairs.chosen(np.zeros(0, dtype=np.intp)), k, asked)
 
 
-def _snapped(x: Array, points: Array, size: float) -> Array:
-    """Rows that are a point but for the rounding of inferred cells, as that point: no row is its own neighbour."""
-    close = nearest(x, 1, points)
-    same = close.distance <= SAME_ROW * size
-    return np.where(same, points[close.row[:, 0]], x)
-
-
 class MapVectors(NamedTuple):
     """The vectors of the smallest eigenvalues of every map of a graph."""
 
@@ -361,10 +354,3 @@ def equal_values(values: Array, q: int, least: float = 1e-15) -> tuple[str, ...]
     inside = [f"{a + 1} and {a + 2}" for a in same if a + 1 < q]
     notes = [f"axes {', '.join(inside)} have equal eigenvalues: their plane is determined, their directions are not"]
     return tuple(notes if inside else []) + ((ARBITRARY_AXIS,) if q - 1 in same else ())
-
-
-def stored_edges(G: Any) -> RowPairs:
-    """The edges of a matrix of edges: cells that are finite and not zero."""
-    C = sp.coo_array(G if sp.issparse(G) else np.where(np.isfinite(G), G, 0.0))
-    keep = C.data != 0.0
-    return RowPairs(C.row[keep].astype(np.intp), C.col[keep].astype(np.intp), C.data[keep])

@@ -16,8 +16,7 @@ from lowdim.models.base.options import SEVERAL, none_or, one_of, option
 from lowdim.models.base.results import product
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, equal_values
 from lowdim.models.spectral.random_field import FieldMatrix
-from lowdim.models.spectral.spectral_model import SpectralFit, lengths_in_table_units
-from lowdim.sources.views import Frame
+from lowdim.models.spectral.spectral_model import SpectralFit
 from lowdim.text.messages import warn
 
 ROUNDING_SHARE = 1e-12  # of the first eigenvalue: an axis below it is rounding, and its places are zero
@@ -68,6 +67,7 @@ class Isomap(GraphModel):
     True
     """
 
+    _lengths = ("axes", "shift")
     n_landmarks: int | None = option(
         default=None,
         rule=none_or(SEVERAL),
@@ -144,9 +144,6 @@ class Isomap(GraphModel):
             turn = turn * sign_rule((Z - shift) @ turn)
             axes, shift, Z = axes @ turn, shift @ turn, (Z - shift) @ turn
         return ScaledPiece(landmark, lengths, mean, axes, shift, Z, eigen.solver, eigen.residual, notes)
-
-    def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
-        return lengths_in_table_units(fit, frame, ("axes", "shift"))
 
     # new rows --------------------------------------------------------------------------------------
     def _mark_unknown(self, x: Array, mask: Mask | None, columns: tuple[str, ...] = (), start: int = 0) -> Array:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from lowdim.maths.linalg import Array, Index
+from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.maths.pairs import Neighbours, exact_distances, nearest
 
-WEIGHT_RIDGE = 1e-3  # of squared distances, as in LLE; distance-scaled, so a row on a neighbour is that neighbour
+WEIGHT_RIDGE = 1e-3  # in units of each squared distance: 2 to 12 times better than the usual one (docs/measurements.md)
 BLOCK_NUMBERS = 2**20  # numbers of differences held at once while weights are made
 
 
@@ -48,27 +49,34 @@ def unordered(A: Any) -> tuple[Index, Index]:
     return both.row[order].astype(np.intp), both.col[order].astype(np.intp)
 
 
-def blend_weights(X: Array, points: Array, neighbours: Neighbours, ridge: float = WEIGHT_RIDGE) -> Array:
+def cells_gram(points: Array, X: Array, index: Index) -> Array:
+    """(p_j - x)'(p_l - x) of the neighbours j, l of each row."""
+    off = points[index] - X[:, None, :]
+    return off @ off.transpose(0, 2, 1)
+
+
+def blend_weights(
+    neighbours: Neighbours, gram: Callable[[slice], Array], width: int, used: Mask | None = None
+) -> Array:
     """w of min |x - sum w_j p_j|^2 + ridge sum w_j^2 |x - p_j|^2 with sum w = 1, over the neighbours; n x k.
 
-    In units of the distances the matrix has a unit diagonal; a neighbour at distance zero gets all the weight, and
-    near it the weights change continuously.
+    `gram(part)` is that of (p_j - x) for a part of the rows, made of `width` numbers a neighbour; neighbours not `used`
+    have no weight. In units of the distances the matrix has a unit diagonal; a neighbour at distance zero gets all the
+    weight, and near it the weights change continuously.
     """
     n, k = neighbours.row.shape
-    W = np.empty((n, k))
-    rows = max(1, BLOCK_NUMBERS // max(k * X.shape[1], k * k))
+    W, at = np.empty((n, k)), np.arange(k)
+    used = np.ones((n, k), dtype=bool) if used is None else used
+    rows = max(1, BLOCK_NUMBERS // max(k * max(k, width), 1))
     for start in range(0, n, rows):
         part = slice(start, start + rows)
-        off = points[neighbours.row[part]] - X[part, None, :]
-        length = np.sqrt((off**2).sum(axis=2))
-        near = length.min(axis=1, keepdims=True)
-        safe = np.where(length > 0.0, length, 1.0)
-        E = off / safe[:, :, None]
-        r = np.where(near > 0.0, near / safe, (length == 0.0).astype(float))
-        C = E @ E.transpose(0, 2, 1)
-        C[:, np.arange(k), np.arange(k)] = 1.0 + ridge
-        u = np.linalg.solve(C, r[:, :, None])[:, :, 0] * r
-        W[part] = u / u.sum(axis=1, keepdims=True)
+        d, counts = neighbours.distance[part], used[part]
+        r = np.where(counts, np.divide(d[:, :1], d, out=np.ones_like(d), where=d > 0.0), 0.0)
+        unit = np.where(d > 0.0, d, 1.0)
+        cosine = gram(part) / (unit[:, :, None] * unit[:, None, :]) * (counts[:, :, None] & counts[:, None, :])
+        cosine[:, at, at] = 1.0 + WEIGHT_RIDGE
+        w = r * np.linalg.solve(cosine, r[:, :, None])[:, :, 0]
+        W[part] = w / w.sum(axis=1, keepdims=True)
     return W
 
 
@@ -80,8 +88,8 @@ def extend_places(X: Array, fixed: Index, Z: Array, k: int) -> Array:
     n = len(X)
     neighbours = nearest(X, k)
     count = neighbours.row.shape[1]
-    W = blend_weights(X, X, neighbours).ravel()
-    A = sp.csr_array((W, neighbours.row.ravel(), np.arange(0, n * count + 1, count)), shape=(n, n))
+    W = blend_weights(neighbours, lambda part: cells_gram(X, X[part], neighbours.row[part]), X.shape[1])
+    A = sp.csr_array((W.ravel(), neighbours.row.ravel(), np.arange(0, n * count + 1, count)), shape=(n, n))
     R = sp.csr_array(sp.eye_array(n) - A)
     M = sp.csr_array(R.T @ R)
     loose = np.setdiff1d(np.arange(n), fixed)
@@ -89,17 +97,15 @@ def extend_places(X: Array, fixed: Index, Z: Array, k: int) -> Array:
     out[fixed] = Z
     if len(loose):
         inner = sp.csc_array(M[loose][:, loose])
-        inner = inner + 1e-12 * float(inner.diagonal().mean()) * sp.eye_array(
-            len(loose)
-        )  # a group tied to no fixed row
-        out[loose] = spl.splu(
-            sp.csc_array(inner), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}, diag_pivot_thresh=0.0
-        ).solve(-(M[loose][:, fixed] @ Z))
+        ridge = 1e-12 * float(inner.diagonal().mean())  # a group may be tied to no fixed row
+        held, how = sp.csc_array(inner + ridge * sp.eye_array(len(loose))), {"SymmetricMode": True}
+        lu = spl.splu(held, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=how)
+        out[loose] = lu.solve(-(M[loose][:, fixed] @ Z))
     return out
 
 
 def interpolate_places(X: Array, points: Array, Z: Array, k: int) -> Array:
     """Places of rows X: their k nearest points' places, weighted as the points themselves make up the row."""
     neighbours = nearest(X, min(k, len(points)), points)
-    W = blend_weights(X, points, neighbours)
-    return np.asarray(np.einsum("nk,nkq->nq", W, Z[neighbours.row]))
+    W = blend_weights(neighbours, lambda part: cells_gram(points, X[part], neighbours.row[part]), X.shape[1])
+    return np.einsum("nk,nkq->nq", W, Z[neighbours.row])

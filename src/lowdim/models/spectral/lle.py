@@ -15,16 +15,14 @@ from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.maths.pairs import BLOCK_PAIRS, exact_distances, nearest, nearest_known, neighbor_weights
 from lowdim.models.base.options import COUNT, NOT_NEGATIVE, one_of, option
 from lowdim.models.base.results import squared
-from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
+from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, smallest_vectors
+from lowdim.models.spectral.landmarks import blend_weights, cells_gram
 from lowdim.models.spectral.random_field import FieldMatrix
 from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
 LEAST_ERROR = 1e-6  # of the mean squared distance of the neighbours: a row's error counts as at least so much
-NEW_ROW_RIDGE = (
-    1e-3  # in units of each squared distance: 2 to 12 times better than the usual one (docs/measurements.md)
-)
 
 
 class LLEParams(NamedTuple):
@@ -125,7 +123,16 @@ class LocallyLinearEmbedding(GraphModel):
         standard = self.variant == "standard"
         precision = known.astype(float) if standard else each
         # Step 3: the places that are the same averages, vectors of L = (I-W)' P (I-W) with the smallest eigenvalues.
-        maps = self._vectors(graph, W, precision)
+        groups = 0 if self.variant == "acyclic" else closed_groups(W)
+        if groups > graph.n_maps:
+            warn("LD439", count=groups)
+        R = sp.csr_array(sp.diags_array(np.sqrt(precision)) @ (sp.eye_array(graph.m) - W))
+
+        def solve_map(part: Index, k: int) -> Eigen:
+            root = R if len(part) == graph.m else sp.csr_array(R[part][:, part])
+            return smallest(sp.csr_array(root.T @ root), np.ones(len(part)), k, root)
+
+        maps = smallest_vectors(graph, self.n_components, solve_map)
         # Lawrence (2012), section 2.6: the pseudolikelihood of the field, a regression a row.
         p = np.full(graph.m, d * known.sum() / floored[known].sum()) if standard else each
         fit = 0.5 * float((d * np.log(p[known] / (2.0 * np.pi)) - p[known] * floored[known]).sum())
@@ -157,7 +164,12 @@ class LocallyLinearEmbedding(GraphModel):
         if self.variant == "acyclic":
             return self._earlier_neighbours(graph)
         points, k = graph.points, graph.k
-        neighbours = nearest_known(_without_diagonal(points), k) if self._of_pairs() else nearest(points, k)
+        if self._of_pairs():
+            points = points.copy()
+            np.fill_diagonal(points, np.inf)  # no row is its own neighbour
+            neighbours = nearest_known(points, k)
+        else:
+            neighbours = nearest(points, k)
         index, used = neighbours.row, np.isfinite(neighbours.distance)
         i, j = graph.bridges.i, graph.bridges.j
         for row, other in zip(np.append(i, j), np.append(j, i), strict=True):  # a bridge is one more neighbour
@@ -174,7 +186,11 @@ class LocallyLinearEmbedding(GraphModel):
         G = None if self.order == "rows" else both_ways(graph.edges(), graph.m)
         for part in graph.map_rows():
             P = graph.points[np.ix_(part, part)] if self._of_pairs() else graph.points[part]
-            order = np.arange(len(part)) if G is None else self._along_paths(G, part, P)
+            order = np.arange(len(part))
+            if G is not None:  # by path length from the row farthest from the middle one
+                square = (P**2).sum(axis=1) if self._of_pairs() else ((P - P.mean(axis=0)) ** 2).sum(axis=1)
+                far = np.argmax(path_lengths(G, part[[int(np.argmin(square))]])[0, part])
+                order = np.argsort(path_lengths(G, part[[int(far)]])[0, part], kind="stable")
             D = P[np.ix_(order, order)] if self._of_pairs() else exact_distances(P[order])
             before = np.tri(len(part), k=-1, dtype=bool)
             neighbours = nearest_known(np.where(before, D, np.inf), min(graph.k, len(part)))
@@ -182,12 +198,6 @@ class LocallyLinearEmbedding(GraphModel):
             index[part[order], :width] = part[order][neighbours.row]
             used[part[order], :width] = np.isfinite(neighbours.distance)
         return index, used
-
-    def _along_paths(self, G: Any, part: Index, P: Array) -> Index:
-        """Rows by path length from the row farthest from the middle one."""
-        square = (P**2).sum(axis=1) if self._of_pairs() else ((P - P.mean(axis=0)) ** 2).sum(axis=1)
-        far = np.argmax(path_lengths(G, part[[int(np.argmin(square))]])[0, part])
-        return np.argsort(path_lengths(G, part[[int(far)]])[0, part], kind="stable")
 
     def _regress(self, graph: NeighbourGraph, index: Index, used: Mask) -> tuple[Array, Array, Array]:
         """Weights of the regressions, their squared errors, and the mean squared distance of each row's neighbours."""
@@ -209,24 +219,10 @@ class LocallyLinearEmbedding(GraphModel):
     def _gram(self, points: Array, X: Array, index: Index) -> Array:
         """(x_j - x)'(x_l - x) of the neighbours j, l of each row, from cells or from distances."""
         if not self._of_pairs():
-            Y = points[index] - X[:, None, :]
-            return np.asarray(Y @ Y.transpose(0, 2, 1))
+            return cells_gram(points, X, index)
         square = np.take_along_axis(X, index, 1) ** 2
         between = points[index[:, :, None], index[:, None, :]] ** 2
-        return np.asarray(0.5 * (square[:, :, None] + square[:, None, :] - between))
-
-    def _vectors(self, graph: NeighbourGraph, W: sp.csr_array, precision: Array) -> MapVectors:
-        """The vectors of L = R'R with the smallest eigenvalues, map by map."""
-        groups = 0 if self.variant == "acyclic" else closed_groups(W) - graph.n_maps
-        if groups > 0:
-            warn("LD439", count=groups + graph.n_maps)
-        R = sp.csr_array(sp.diags_array(np.sqrt(precision)) @ (sp.eye_array(graph.m) - W))
-
-        def solve_map(part: Index, k: int) -> Eigen:
-            root = R if len(part) == graph.m else sp.csr_array(R[part][:, part])
-            return smallest(sp.csr_array(root.T @ root), np.ones(len(part)), k, root)
-
-        return smallest_vectors(graph, self.n_components, solve_map)
+        return 0.5 * (square[:, :, None] + square[:, None, :] - between)
 
     def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
         """Densities and precisions are stated in the table's own units."""
@@ -244,15 +240,12 @@ class LocallyLinearEmbedding(GraphModel):
         neighbours = self._nearest_mapped(params.points, params.rows, X, params.k)
         same_map = params.label[neighbours.row] == params.label[neighbours.row[:, :1]]
         D = X[:, params.rows] if self._of_pairs() else X
-        Z = np.empty((len(X), params.Z.shape[1]))
-        k = neighbours.row.shape[1]
-        step = max(1, BLOCK_PAIRS // max(k * max(k, D.shape[1] * (not self._of_pairs())), 1))
-        for start in range(0, len(X), step):
-            part = slice(start, start + step)
-            C = self._gram(params.points, D[part], neighbours.row[part])
-            w = _new_row_weights(C, neighbours.distance[part], same_map[part])
-            Z[part] = (w[:, None, :] @ params.Z[neighbours.row[part]])[:, 0]
-        return Z
+
+        def gram(part: slice) -> Array:
+            return self._gram(params.points, D[part], neighbours.row[part])
+
+        W = blend_weights(neighbours, gram, 0 if self._of_pairs() else D.shape[1], same_map)
+        return np.einsum("nk,nkq->nq", W, params.Z[neighbours.row])
 
     # the random field --------------------------------------------------------------------------------
     def _field_matrix(self) -> FieldMatrix:
@@ -261,24 +254,6 @@ class LocallyLinearEmbedding(GraphModel):
         m = len(p.rows)
         R = sp.diags_array(np.sqrt(p.precision)) @ (sp.eye_array(m) - sp.csr_array((p.w, (p.i, p.j)), shape=(m, m)))
         return FieldMatrix(precision=sp.csr_array(R.T @ R))
-
-
-def _new_row_weights(C: Array, d: Array, used: Mask) -> Array:
-    """Weights of new rows: in units of each distance, so that they tend to the row itself as it is approached."""
-    t = np.where(used, np.divide(d[:, :1], d, out=np.ones_like(d), where=d > 0.0), 0.0)
-    unit = np.where(d > 0.0, d, 1.0)
-    cosine = C / (unit[:, :, None] * unit[:, None, :]) * (used[:, :, None] & used[:, None, :])
-    at = np.arange(d.shape[1])
-    cosine[:, at, at] = 1.0 + NEW_ROW_RIDGE
-    w = t * np.linalg.solve(cosine, t[:, :, None])[:, :, 0]
-    return np.asarray(w / w.sum(axis=1)[:, None])
-
-
-def _without_diagonal(D: Array) -> Array:
-    """Distances with no row its own neighbour."""
-    D = D.copy()
-    np.fill_diagonal(D, np.inf)
-    return D
 
 
 def closed_groups(W: Any) -> int:

@@ -23,7 +23,7 @@ from lowdim.models.base.options import check_components, one_of, option
 from lowdim.models.base.results import product, squared
 from lowdim.models.spectral.completion import Completion, TableRows, linear_completion
 from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square, known_either_way, refuse_gap
-from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel, lengths_in_table_units
+from lowdim.models.spectral.spectral_model import SpectralFit, SpectralModel
 from lowdim.sources.source import Source
 from lowdim.sources.views import Frame, Framed, gather
 from lowdim.text.messages import error, warn
@@ -81,6 +81,7 @@ class ClassicalMDS(SpectralModel):
     np.float64(5.0)
     """
 
+    _lengths = ("axes",)
     metric: str = option(
         default="euclidean",
         rule=one_of("euclidean", *PAIR_WORDS),
@@ -166,9 +167,6 @@ class ClassicalMDS(SpectralModel):
         values = values[: self.n_components]
         return SpectralFit(params, X @ params.axes, values, eigen.solver, eigen.residual, attributes, notes)
 
-    def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
-        return lengths_in_table_units(fit, frame, ("axes",))
-
     # pairs of rows ---------------------------------------------------------------------------------
     def _embed_pairs(self, source: Source, frame: Frame) -> SpectralFit:
         D, inferred = self._known_pairs(*gather(Framed(source, frame)), source.columns)
@@ -223,9 +221,7 @@ class ClassicalMDS(SpectralModel):
             D, inferred = np.where(unknown, full**2 if self.metric == "squared" else full, D), int(unknown.sum()) // 2
         check_pairs(D, what, similar=similar)
         if not similar:
-            triangles = violated(np.sqrt(np.maximum(D, 0.0)) if self.metric == "squared" else D)
-            if triangles.share > 0.0:
-                warn("LD411", share=triangles.share, i=triangles.i + 1, j=triangles.j + 1, by=triangles.by + 1)
+            warn_of_triangles(np.sqrt(np.maximum(D, 0.0)) if self.metric == "squared" else D)
         return D, inferred
 
     def _constant(self, S: Array) -> float:
@@ -283,29 +279,21 @@ def _padded(values: Array, k: int) -> Array:
     return np.concatenate([values, np.zeros(max(k - len(values), 0))])[:k]
 
 
-class Triangles(NamedTuple):
-    """How many of the triangles looked at have a side longer than the way round, and the worst of them."""
-
-    share: float
-    i: int
-    j: int
-    by: int  # the way from i to j by this row is shorter
-
-
-def violated(D: Array) -> Triangles:
-    """The share of triples of rows that break d_ij <= d_ik + d_kj, among up to 150 evenly spread rows."""
-    n = len(D)
-    rows: Index = evenly_spread(n, TRIANGLE_ROWS)
+def warn_of_triangles(D: Array) -> None:
+    """Warn of triples of rows that break d_ij <= d_ik + d_kj: their share and the worst, of up to 150 even rows."""
+    rows: Index = evenly_spread(len(D), TRIANGLE_ROWS)
     S = D[np.ix_(rows, rows)]
-    m, count, worst = len(rows), 0, (0.0, 0, 0, 0)
+    m, count, worst, by_whom = len(rows), 0, 0.0, (0, 0, 0)
     least = VIOLATED_SHARE * float(S.max(initial=0.0))
     for k in range(m):
         excess = S - (S[:, k, None] + S[k])
         count += int((excess > least).sum()) // 2
         i, j = np.unravel_index(int(np.argmax(excess)), excess.shape)
-        if excess[i, j] > worst[0]:
-            worst = (float(excess[i, j]), int(rows[i]), int(rows[j]), int(rows[k]))
-    return Triangles(count / max(m * (m - 1) * (m - 2) / 6, 1), *worst[1:])
+        if excess[i, j] > worst:
+            worst, by_whom = float(excess[i, j]), (int(rows[i]), int(rows[j]), int(rows[k]))
+    if count:
+        a, b, by = by_whom  # the way from a to b by this row is shorter
+        warn("LD411", share=count / (m * (m - 1) * (m - 2) / 6), i=a + 1, j=b + 1, by=by + 1)
 
 
 def within_triangles(D: Array) -> Array:

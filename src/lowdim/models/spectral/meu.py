@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from lowdim.engine.fold import Run
 from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Problem, solve
+from lowdim.maths.gaps import given_seen, pattern_groups
 from lowdim.maths.linalg import Array, Index, Mask, distinct
 from lowdim.maths.pairs import centred, exact_distances, joined_known, pair_distances
 from lowdim.models.base.options import Rule, one_of, option
@@ -130,10 +131,7 @@ class MaximumEntropyUnfolding(GraphModel):
         peak = 8 * (2 * n * d + 8 * n**2 + (0 if closed else 3 * edges**2))
         return Cost(1, 8 * n * d, peak, "fewer n_neighbors, MaximumVarianceUnfolding (landmarks) or LaplacianEigenmaps")
 
-    def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
-        return self._map_expected(graph, rows, None)
-
-    def _map_expected(self, graph: NeighbourGraph, rows: Index, expected: ExpectedTable | None) -> SpectralFit:
+    def _map_graph(self, graph: NeighbourGraph, rows: Index, expected: ExpectedTable | None = None) -> SpectralFit:
         """The map of the springs between neighbours; with gaps of `expected` squared distances."""
         n, p = graph.points.shape
         Y = graph.points - graph.points.mean(axis=0)
@@ -156,24 +154,14 @@ class MaximumEntropyUnfolding(GraphModel):
                 springs_fit = free_springs(want) if free else positive_springs(want)
         if springs_fit.kkt > KKT_CONVERGED:
             warn("LD454", kkt=springs_fit.kkt, steps=springs_fit.steps)
-        return self._map_of_springs(graph, rows, want, springs_fit, total, eps)
-
-    def _map_of_springs(
-        self,
-        graph: NeighbourGraph,
-        rows: Index,
-        want: WantedDistances,
-        springs_fit: SpringFit,
-        total: float,
-        eps: float,
-    ) -> SpectralFit:
+        # The map of K = (L + gamma I)^-1, what was added to distances taken off again.
         eigen = solve(Problem(centred(springs_fit.R.T @ springs_fit.R)), self.n_components)
         values = np.maximum(eigen.values - eps, 0.0)
         Z = eigen.vectors * np.sqrt(values)
         edges = np.column_stack([want.i, want.j]).astype(np.int64)
         k = min(max(graph.asked, 2 * self.n_components + 2), graph.m)
         params = MEUParams(graph.points, Z, edges, springs_fit.multipliers, want.gamma, k)
-        value = log_likelihood(want, springs_fit.multipliers, graph.points.shape[1], total, eps)
+        value = log_likelihood(want, springs_fit.multipliers, p, total, eps)
         attributes = {
             "multipliers_": springs_fit.multipliers,
             "edges_": rows[edges],
@@ -204,14 +192,14 @@ class MaximumEntropyUnfolding(GraphModel):
             raise error("LD431", n=len(some))
         nodes, step, moved = some[first], 0, np.inf
         cells, seen = rows.mean[nodes], rows.mask[nodes]
-        table = expected_of_rows(cells, rows.open[nodes])
+        table = expected_table(cells, np.diag(rows.open[nodes]))
         while step < MOST_FIELD_STEPS and moved > FIELD_TOL:
             # M-step: neighbours by expected distances, and the springs between them.
             with no_warnings() if step else nullcontext():
                 k = self._graph_neighbors(len(cells), self.n_neighbors)
                 pairs, radius = joined_known(np.sqrt(table.square), k)
                 graph = self._join_pieces(graph_of(cells, pairs, radius, k, self.n_neighbors))[0]
-            fit = self._map_expected(graph, nodes, table)
+            fit = self._map_graph(graph, nodes, table)
             # E-step: unseen cells and expected distances under the field of these springs.
             before, (cells, table) = cells, expected_of_field(self._stiffness_of(fit.params), cells, seen)
             moved = float(np.abs(cells - before).max(initial=0.0) / max(np.abs(cells).max(initial=0.0), 1e-300))
@@ -256,34 +244,24 @@ class ExpectedTable(NamedTuple):
     open: float
 
 
-def expected_of_rows(mean: Array, open_variance: Array) -> ExpectedTable:
-    """Rows that know nothing of each other: |m_i - m_j|^2 + v_i + v_j."""
-    D = exact_distances(mean) ** 2 + open_variance[:, None] + open_variance
+def expected_table(mean: Array, C: Array) -> ExpectedTable:
+    """Of rows with these means and covariances C between rows, summed over columns.
+
+    E |x_i - x_j|^2 = |m_i - m_j|^2 + c_ii + c_jj - 2 c_ij.
+    """
+    c = np.diag(C)
+    D = np.maximum(exact_distances(mean) ** 2 + c[:, None] + c - 2.0 * C, 0.0)
     np.fill_diagonal(D, 0.0)
-    return ExpectedTable(D, float(open_variance.sum()))
+    return ExpectedTable(D, float(c.sum()))
 
 
 def expected_of_field(P: Array, cells: Array, seen: Mask) -> tuple[Array, ExpectedTable]:
-    """The E-step: columns are independent draws of N(0, P^-1), and unseen cells u of one are N(m_u, P_uu^-1).
-
-    m_u = -P_uu^-1 P_uo y_o; columns with the same gaps share a factor. With C the sum of the covariances the expected
-    squared distances are |m_i - m_j|^2 + c_ii + c_jj - 2 c_ij.
-    """
+    """The E-step: each column is a draw of N(0, P^-1) over the rows, seen through its gaps; cells and distances."""
     centre = np.where(seen, cells, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    Y, C = np.where(seen, cells - centre, 0.0), np.zeros_like(P)
-    first, of = distinct(np.ascontiguousarray(seen.T))
-    for pattern, column in enumerate(first):
-        gone, columns = np.flatnonzero(~seen[:, column]), np.flatnonzero(of == pattern)
-        if not len(gone):
-            continue
-        factor = sl.cho_factor(P[np.ix_(gone, gone)], check_finite=False)
-        known = seen[:, column]
-        Y[np.ix_(gone, columns)] = -sl.cho_solve(factor, P[np.ix_(gone, known)] @ Y[np.ix_(known, columns)])
-        C[np.ix_(gone, gone)] += len(columns) * sl.cho_solve(factor, np.eye(len(gone)))
-    c = np.diag(C)
-    D = exact_distances(Y) ** 2 + c[:, None] + c - 2.0 * C
-    np.fill_diagonal(D, 0.0)
-    return Y + centre, ExpectedTable(np.maximum(D, 0.0), float(c.sum()))
+    columns = np.where(seen, cells - centre, 0.0).T
+    given = given_seen(columns, pattern_groups(np.ascontiguousarray(seen.T)), sl.cholesky(P, lower=True))
+    Y = given.deviations.T
+    return Y + centre, expected_table(Y, given.open_scatter(np.ones(len(columns))))
 
 
 def log_likelihood(want: WantedDistances, multipliers: Array, p: int, total: float, eps: float = 0.0) -> float:

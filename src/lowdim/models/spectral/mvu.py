@@ -114,7 +114,11 @@ class MaximumVarianceUnfolding(GraphModel):
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
         # Weinberger and Saul: the pairs whose distances are held, of all rows or of landmarks.
         by_landmarks = self._n_nodes(graph.m) < graph.m
-        nodes, edges = self._landmark_program(graph) if by_landmarks else self._row_program(graph)
+        if by_landmarks:
+            nodes, edges = self._landmark_program(graph)
+        else:
+            nodes, (i, j) = np.arange(graph.m), self._held_pairs(graph.edges(), graph.m)
+            edges = RowPairs(i, j, pair_distances(graph.points, graph.points, i, j))
         # The semidefinite program: the K of largest trace in which none of them is longer.
         with few_threads(len(edges.i)):
             unfolded = _unfolded(edges, graph.points[nodes], len(nodes))
@@ -135,22 +139,19 @@ class MaximumVarianceUnfolding(GraphModel):
             "multipliers_": unfolded.multipliers,
             "objective_": value,
         }
+        steps = f"interior point in edge space, {unfolded.steps} steps"
+        solver = steps if unfolded.steps else "closed form (all pairs joined)"
         return SpectralFit(
             MVUParams(graph.points, places, self.n_components, k),
             places[:, : self.n_components],
             values[: self.n_components],
-            _solver_name(unfolded, by_landmarks),
+            solver + (", landmarks" if by_landmarks else ""),
             gap,
             attributes,
             (f"tr K is within {gap:.1e} of the largest possible (eigenvalue certificate)",),
             value,
             "variance, tr K",
         )
-
-    def _row_program(self, graph: NeighbourGraph) -> tuple[Index, RowPairs]:
-        """Every row, and every pair that must not get farther apart, once."""
-        i, j = self._held_pairs(graph.edges(), graph.m)
-        return np.arange(graph.m), RowPairs(i, j, pair_distances(graph.points, graph.points, i, j))
 
     def _held_pairs(self, pairs: RowPairs, n: int) -> tuple[Index, Index]:
         if self.cliques:
@@ -191,9 +192,3 @@ def _unfolded(edges: RowPairs, points: Array, n: int) -> Unfolded:
     Y = points - points.mean(axis=0)
     K = Y @ Y.T
     return Unfolded(K, np.full(len(edges.i), 1.0 / n), float((edges.d**2).sum()) / n / float(np.trace(K)) - 1.0, 0)
-
-
-def _solver_name(unfolded: Unfolded, by_landmarks: bool) -> str:
-    steps = unfolded.steps
-    name = f"interior point in edge space, {steps} steps" if steps else "closed form (all pairs joined)"
-    return name + (", landmarks" if by_landmarks else "")

@@ -68,6 +68,7 @@ class SpectralModel(Estimator):
     n_parameters_ = bic = aic = Absent("a graph of the rows is no number to count", "field().score, or judge_map")
     sample = Absent(NO_DENSITY, "ProbabilisticPCA().sample; field().sample draws from the random field over these rows")
     score_samples = Absent(NO_DENSITY, "ProbabilisticPCA, or lowdim.embedding_score for a map as a whole")
+    _lengths: ClassVar[tuple[str, ...]] = ()  # parameters that are lengths, where places are
     _laws_broken: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("merge_any_order", "weights_repeat_rows"), "it is solved over pairs of rows, not by sums"),
         **dict.fromkeys(("objective_never_falls", "score_is_objective", "sample_then_fit"), NO_DENSITY),
@@ -94,8 +95,14 @@ class SpectralModel(Estimator):
         return plain_frame(source.d) if self._of_pairs() else frame_of(source.sample(FRAME_ROWS))
 
     def _in_table_units(self, fit: SpectralFit, frame: Frame, d: int) -> SpectralFit:
-        """The fit with whatever depends on the frame's unit stated in the table's."""
-        return fit
+        """The fit with places, eigenvalues and `_lengths` in the table's own unit, where places are lengths."""
+        unit = 1.0 / float(frame.scale[0])
+        if not self._lengths or unit == 1.0:
+            return fit
+        with np.errstate(over="ignore"):
+            Z = in_range(fit.Z * unit, "Places", unit)
+        params = fit.params._replace(**{name: getattr(fit.params, name) * unit for name in self._lengths})
+        return fit._replace(params=params, Z=Z, values=squared(fit.values, unit))
 
     def _field_matrix(self) -> FieldMatrix:
         """L or K over the rows that are mapped."""
@@ -235,14 +242,3 @@ class SpectralModel(Estimator):
 def plain_frame(d: int) -> Frame:
     """The frame of a table that is taken as it is."""
     return Frame(np.zeros(d), np.ones(d), np.ones(d))
-
-
-def lengths_in_table_units(fit: SpectralFit, frame: Frame, lengths: tuple[str, ...]) -> SpectralFit:
-    """A fit of distances with places, eigenvalues and these fields of its parameters in the table's own unit."""
-    unit = 1.0 / float(frame.scale[0])
-    if unit == 1.0:
-        return fit
-    with np.errstate(over="ignore"):
-        Z = in_range(fit.Z * unit, "Places", unit)
-    params = fit.params._replace(**{name: getattr(fit.params, name) * unit for name in lengths})
-    return fit._replace(params=params, Z=Z, values=squared(fit.values, unit))
