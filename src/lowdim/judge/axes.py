@@ -26,6 +26,7 @@ from lowdim.judge.stability import Refits, refits
 from lowdim.maths.linalg import Array, align
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.text.format import count, listing
+from lowdim.text.table import text_table
 
 MOST_NAMED = 4  # columns an axis is named after, at the most
 NEAR_LARGEST = 0.5  # of the largest loading: what a column needs to be one of them
@@ -85,15 +86,13 @@ class AxisCard(NamedTuple):
 
     def text(self, row_names: Sequence[str] | None = None) -> str:
         """The card of `lowdim explain --axis`."""
-        wide = max(6, *(len(c.column) for c in self.loadings))
-        held = f"{100 * self.level:.3g}% of {self.refits} refits"
         apart = [f"  {words}"] if (words := self.apart_words(row_names)) else []
-        lines = [self.sentence, *apart, f"  {'column':<{wide}} {'loading':>8}   {held}"]
+        rows = [("column", "loading", f"{100 * self.level:.3g}% of {self.refits} refits", "")]
         for c in sorted(self.loadings, key=lambda c: -abs(c.value)):
-            lines.append(
-                f"  {c.column:<{wide}} {c.value:>+8.2f}   {c.low:+.2f} .. {c.high:+.2f}"
-                f"{'' if c.sure else '   sign not sure'}"
+            rows.append(
+                (c.column, f"{c.value:+.2f}", f"{c.low:+.2f} .. {c.high:+.2f}", "" if c.sure else "sign not sure")
             )
+        lines = [self.sentence, *apart, *text_table(rows, right=(1,))]
         lines += [
             f"  label {t.label}: {100 * t.eta2:.0f}% of the axis lies between its {t.groups} groups (p {t.p:.1g})"
             for t in self.labels

@@ -14,6 +14,7 @@ from lowdim.text import notebook
 from lowdim.text.escape import protect_terminal, shell_word
 from lowdim.text.format import count, figures, listing
 from lowdim.text.notebook import words
+from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
     from lowdim.table.table import Table
@@ -64,11 +65,11 @@ def _indent(words: str) -> str:
 
 def _columns(table: Table, everything: bool) -> str:
     shown = table.columns if everything else table.columns[:MOST_COLUMNS]
-    wide = min(max([len(c.name) for c in shown] + [6]), WIDTH)
-    lines = [f"  {'column':<{wide}}  role    {'gaps':<12} {'range':<24} note"]
+    rows = [("column", "role", "gaps", "range", "note")]
     for c in shown:
-        name = c.name if len(c.name) <= wide else c.name[: wide - 1] + "…"
-        lines.append(f"  {name:<{wide}}  {c.role:<6}  {_gap_text(c):<12} {span(c):<24} {c.note}".rstrip())
+        name = c.name if len(c.name) <= WIDTH else c.name[: WIDTH - 1] + "…"
+        rows.append((name, c.role, _gap_text(c), span(c), c.note))
+    lines = text_table(rows)
     if len(shown) < len(table.columns):
         lines.append(f"  and {len(table.columns) - len(shown):,} more columns (lowdim check --all)")
     return "\n".join(["", *lines, ""])

@@ -16,7 +16,7 @@ from tests.cli.tables import bent
 def test_runs_lists_and_compares(lowdim, made):
     lowdim("fit", made / "small.csv", "--dims", "1", "--budget", "1s", "-o", "one.run", "--quiet")
     said = lowdim("runs")
-    assert said.out.startswith("one.run   60 x 6 ") and "You asked for 1 dimension" in said.out
+    assert said.out.startswith("one.run  60 x 6  ") and "You asked for 1 dimension" in said.out
     differs = lowdim("runs", "one.run", made / "small.run")
     assert differs.code == 0 and re.search(r"^dims\n  one.run: 1\n  .*small.run: auto$", differs.out, re.M)
     assert "columns" not in differs.out.split("sentence")[0]

@@ -12,6 +12,7 @@ from lowdim.cli.analysing import finish, reported, touch_it
 from lowdim.cli.command import command
 from lowdim.cli.options import SEED, Request, common_options
 from lowdim.cli.say import print_json, say
+from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
     from lowdim.datasets import DemoTable
@@ -78,13 +79,12 @@ def _lines(demo: DemoTable, analysis: Analysis) -> Iterator[str]:
     where = np.argwhere(fills.is_filled)
     if not len(where):
         return
-    wide = max(6, *(len(name) for name in names))
     yield f"First fills, with {100 * fills.level:.0f}% intervals, beside the truth (rows count from 1):"
-    yield f"  row  {'column':<{wide}}      fill   interval              truth"
+    rows: list[tuple[str, ...]] = [("row", "column", "fill", "interval", "truth")]
     for i, j in where[:FILLS_SHOWN]:
-        yield (
-            f"  {analysis.table.row_names[i]:>3}  {names[j]:<{wide}}  {fills.filled[i, j]:>8.4g}   "
-            f"{fills.lower[i, j]:>8.4g} .. {fills.upper[i, j]:<8.4g}  {truth[i, j]:>8.4g}"
-        )
+        interval = f"{fills.lower[i, j]:.4g} .. {fills.upper[i, j]:.4g}"
+        row = analysis.table.row_names[i], names[j], f"{fills.filled[i, j]:.4g}", interval, f"{truth[i, j]:.4g}"
+        rows.append(row)
+    yield from text_table(rows, right=(0, 2, 3, 4))
     held = int(((fills.lower <= truth) & (truth <= fills.upper))[fills.is_filled].sum())
     yield f"The intervals hold {held} of the {len(where)} cells that were hidden ({100 * held / len(where):.0f}%)."

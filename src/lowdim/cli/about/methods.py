@@ -5,6 +5,7 @@ from __future__ import annotations
 from lowdim.cli.command import command
 from lowdim.cli.options import common_options
 from lowdim.cli.say import print_json, say
+from lowdim.text.table import text_table
 
 
 @command(
@@ -25,8 +26,5 @@ def methods_command(quiet: bool, as_json: bool) -> None:
         return
     for question in questions():
         say(f"{question.text}\n    {question.answer:<27} {question.how}")
-    wide = max(len(METHODS[name].title) for name in FITTED)
-    lines = [
-        f"  {name:<12} {METHODS[name].title:<{wide}}   {', '.join(METHODS[name].lacks)}".rstrip() for name in FITTED
-    ]
+    lines = text_table((name, METHODS[name].title, ", ".join(METHODS[name].lacks)) for name in FITTED)
     say("\n".join(["", "Names for -m, and what each does not have:", *lines]))

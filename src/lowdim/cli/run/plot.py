@@ -12,6 +12,7 @@ from lowdim.cli.new_rows import positions
 from lowdim.cli.options import BUDGET, DIMS, LEVEL, SEED, Request, is_run, reading, table_options
 from lowdim.cli.say import print_json, say
 from lowdim.plot.registry import NamedPlot, PlotOption, descriptions, every_plot, find
+from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis_base import Analysis
@@ -24,6 +25,7 @@ NAMED_PLOT, LISTING_PLOTS = (
     "lowdim.plot",
     "lowdim.plots",
 )  # in the context: the plot that is named; whether all are listed
+
 METAVARS = {
     "column": "COLUMN", "columns": "COLUMN,COLUMN", "axis": "K", "axes": "K,K", "row": "ROW", "rows": "ROW,ROW,...",
     "wholes": "K,K,...", "shape": "HEIGHT,WIDTH",
@@ -127,8 +129,7 @@ def list_plots(*, as_json: bool) -> None:
     rows = descriptions()
     if as_json:
         return print_json(plots=list(rows), about=rows)
-    width = max(map(len, rows))
-    say("\n".join(f"{name:<{width}}  {about}" for name, about in rows.items()))
+    say("\n".join(text_table(rows.items(), indent="")))
 
 
 def counted_options(row: NamedPlot, options: dict[str, Any]) -> None:

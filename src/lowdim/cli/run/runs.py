@@ -9,6 +9,7 @@ import click
 from lowdim.cli.command import command
 from lowdim.cli.options import common_options
 from lowdim.cli.say import print_json, say
+from lowdim.text.table import text_table
 
 
 @command(
@@ -32,11 +33,8 @@ def runs_command(folders: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     listed = [(str(path), *one_run(path)) for path in paths]
     if as_json:
         print_json(runs=[dict(zip(("run", "table", "verdict"), row, strict=True)) for row in listed])
-    elif not listed:
-        say(f"No run folders in {folder}.")
-    wide = max((len(row[0]) for row in listed), default=0)
-    for row in () if as_json else listed:
-        say(f"{row[0]:<{wide}}   {row[1]:<18} {row[2]}")
+    else:
+        say("\n".join(text_table(listed, indent="")) or f"No run folders in {folder}.")
 
 
 def one_run(folder: Path) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from lowdim.cli.command import command
 from lowdim.cli.options import DIMS, SEED, common_options, stem
 from lowdim.cli.progress import Stages
 from lowdim.cli.say import Done, complain, message_log, print_json, say
+from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
     from lowdim.jobs.rated import Rated
@@ -104,11 +105,9 @@ def listed(found: dict[str, Recommended], names: Mapping[str, str]) -> str:
     lines: list[str] = []
     for user, best in found.items():
         called = [names.get(str(item), str(item)) for item in best.items.tolist()]
-        wide = max([4, *map(len, called)])
         lines.append(f"Recommended to {user} (rating expected, +- sd of one):")
-        lines += [
-            f"  {item:<{wide}}  {m:.2f} +- {s:.2f}" for item, m, s in zip(called, best.mean, best.std, strict=True)
-        ]
+        ratings = zip(called, best.mean, best.std, strict=True)
+        lines += text_table((item, f"{mean:.2f} +- {sd:.2f}") for item, mean, sd in ratings)
     return "\n".join(lines)
 
 

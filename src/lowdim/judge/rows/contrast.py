@@ -18,6 +18,7 @@ from scipy.special import stdtr, stdtrit
 from lowdim.judge.rows.odd_rows import false_discovery
 from lowdim.maths.linalg import Array
 from lowdim.text.messages import error
+from lowdim.text.table import text_table
 
 FALSE_DISCOVERY_RATE = 0.05
 NAMED_COLUMNS = 4  # columns named in the sentence
@@ -59,15 +60,12 @@ class GroupCard(NamedTuple):
     def text(self, *, most: int = 12) -> str:
         """The table of `lowdim explain --group`."""
         shown = [*self.axes, *self.columns[:most]]
-        wide = max([6, *(len(a.name) for a in shown)])
-        head = f"{'group':>10} {'others':>10} {'difference':>12} {'95% interval':>17}   p"
-        lines = [self.sentence, "", f"  {'':<{wide}} {head}"]
+        rows = [("", "group", "others", "difference", "95% interval", "p")]
         for a in shown:
             p = "too few cells" if a.p is None else f"{a.p:.2g}{'' if a.differs else '   not sure'}"
             ends = "" if a.low is None or a.high is None else f"{a.low:+.2f} to {a.high:+.2f}"
-            lines.append(
-                f"  {a.name:<{wide}} {a.group:>10.4g} {a.others:>10.4g} {a.difference:>+9.2f} sd {ends:>17}   {p}"
-            )
+            rows.append((a.name, f"{a.group:.4g}", f"{a.others:.4g}", f"{a.difference:+.2f} sd", ends, p))
+        lines = [self.sentence, "", *text_table(rows, right=(1, 2, 3, 4))]
         if len(self.columns) > most:
             lines.append(f"  and {len(self.columns) - most} more columns")
         return "\n".join([*lines, "  p is that of a group picked without looking at these columns or the map."])

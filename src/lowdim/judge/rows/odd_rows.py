@@ -42,6 +42,7 @@ from lowdim.sources.views import gather
 from lowdim.text.format import clip, count, figures, figures_by_sd, observed, p_value
 from lowdim.text.messages import error
 from lowdim.text.notebook import card
+from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -182,19 +183,15 @@ class OddRows(NamedTuple):
     def text(self, *, most: int = 20) -> str:
         """The table of `lowdim odd`."""
         lines, listed = [self.sentence], self.rows or self.unjudged
-        if listed:
-            heads = f"{'total D2':<14} {'within map T2':<14} {'off map Q':<14}"
-            lines += ["", f"{'row':>5}  {'cells':>5}  {'p':<6} {heads} why"]
+        rows = [("row", "cells", "p", "total D2", "within map T2", "off map Q", "why")]
         for r in listed[:most]:
             off = "not defined" if r.Q is None or r.p_Q is None else f"{r.Q:.1f} p {p_value(r.p_Q)}"
+            figures = f"{r.D2:.1f} p {p_value(r.p_D2)}", f"{r.T2:.1f} p {p_value(r.p_T2)}", off
             first, *rest = r.reason.split("; ")
-            lines.append(
-                f"{r.name:>5}  {r.seen:>2}/{self.columns:<2}  {p_value(r.p):<6} "
-                f"{f'{r.D2:.1f} p {p_value(r.p_D2)}':<14} {f'{r.T2:.1f} p {p_value(r.p_T2)}':<14} {off:<14} {first}"
-            )
-            lines += [" " * 66 + part for part in rest]
+            rows.append((r.name, f"{r.seen}/{self.columns}", p_value(r.p), *figures, first))
+            rows += [("",) * 6 + (reason,) for reason in rest]
         if listed:
-            lines.append(P_NOTE)
+            lines += ["", *text_table(rows, right=(0, 1), indent=""), P_NOTE]
         if len(self.rows) > most:
             lines.append(f"and {len(self.rows) - most} more")
         return "\n".join(lines)

@@ -12,6 +12,7 @@ from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.maths.scale import seen_spread
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.text.format import figures, figures_by_sd
+from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
     from lowdim.table.kinds.scales import ColumnScales
@@ -104,21 +105,16 @@ class PlaceCard(NamedTuple):
         return "\n".join([*lines, "", f"Nearest rows, over all columns: {near or 'none'}."])
 
     def _cell_lines(self) -> list[str]:
-        wide = max(6, *(len(c.column) for c in self.cells))
-        lines = [f"  {'column':<{wide}} {'value':>10} {'90% band':>22} {'off average':>12}"]
+        rows = [("column", "value", "90% band", "off average")]
         for c in self._farthest:
             band = f"{figures(c.low)} to {figures(c.high)}"
-            lines.append(f"  {c.column:<{wide}} {figures_by_sd(c.value, c.sd):>10} {band:>22} {c.off:>+9.1f} sd")
-        return lines
+            rows.append((c.column, figures_by_sd(c.value, c.sd), band, f"{c.off:+.1f} sd"))
+        return text_table(rows, right=(1, 2, 3))
 
     def _answer_lines(self) -> list[str]:
         rows = [("column", "likeliest", "probability, 90% band", "usual, off average")]
         rows += [(a.column, *a.words) for a in self._farthest_answers]
-        first, *wide = (max(map(len, column)) for column in zip(*rows, strict=True))
-        return [
-            "  " + "  ".join([name.ljust(first), *(word.rjust(w) for word, w in zip(rest, wide, strict=True))])
-            for name, *rest in rows
-        ]
+        return text_table(rows, right=(1, 2, 3))
 
     def __repr__(self) -> str:
         return f"{self.sentence}\n{len(self.cells)} cells: .text(), .cells, .near"

@@ -21,6 +21,7 @@ from lowdim.sources.source import Block
 from lowdim.text.format import count, figures, listing, observed, p_value
 from lowdim.text.messages import error
 from lowdim.text.notebook import card
+from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -112,11 +113,8 @@ class RowCard(NamedTuple):
     def text(self) -> str:
         """The table of `lowdim explain --row`."""
         lines = [self.sentence, self._laws, *([P_NOTE] if self.p != self.p_D2 else []), ""]
-        wide = max(6, *(len(c.column) for c in self.cells))
-        lines.append(f"  {'column':<{wide}} {'value':>10} {'the rest says':>22} {'surprise':>10}")
-        for c in self.cells:
-            value, says, surprise = c.words()
-            lines.append(f"  {c.column:<{wide}} {value:>10} {says:>22} {surprise:>10}")
+        rows = [("column", "value", "the rest says", "surprise"), *((c.column, *c.words()) for c in self.cells)]
+        lines += text_table(rows, right=(1, 2, 3))
         if self.fills:
             fills = (
                 f"{f.column} {figures(f.fill, 4)} ({figures(f.lower, 4)} to {figures(f.upper, 4)})" for f in self.fills
