@@ -181,7 +181,7 @@ ENTRIES = (
         "GaussianMixture", "models.mixtures.presets",
         "clusters of any covariance, gaps welcome; `ld.choose_clusters` finds how many",
         _GROUPS, "", "gmm", "Gaussian mixture", _parts, ("map",),
-        records=("models.mixtures.gaussian.GaussianParams",), statistics=("maths.gaps.Scatter",),
+        records=("models.mixtures.parts.GaussianParams",), statistics=("maths.gaps.Scatter",),
     ),
     ModelEntry(
         "KMeans", "models.mixtures.kmeans", "the limit without noise, gaps welcome, streams",

@@ -43,36 +43,42 @@ def plus_plus(
     Arthur and Vassilvitskii, "k-means++: the advantages of careful seeding" (SODA 2007), greedy as they suggest in
     section 7: 2 + log K rows are tried for a centre, and the one that leaves the smallest sum of squares stays.
     """
+    # Rows in an order that does not depend on the one they came in, copies side by side: draws then fall on the same
+    # rows however these are shuffled, and whether one is repeated or weighted.
     rows = x if mask is None else np.where(mask, x, fill)
-    order = _sorted(rows)
+    unlike = np.cos(np.arange(1.0, x.shape[1] + 1.0))  # no two rows of a table have the same sum with such weights
+    order = np.argsort((rows * unlike).sum(axis=1), kind="stable")
     x, mask, rows = x[order], None if mask is None else mask[order], rows[order]
     w = np.ones(len(x)) if weight is None else weight[order]
     w = w if mask is None else w * mask.any(axis=1)
-    squares = _SquaresFrom(x, mask)
+    # Squared distances over what each row shows are |x|^2 - 2xc + |c|^2 in one product, with what rounding may have
+    # made of them taken off, so that copies of a row are at 0 from it.
+    certain = 1.0 - 8 * EPS
+    x2 = certain * np.einsum("ij,ij->i", x, x)
+    ones = np.ones((len(x), 1)) if mask is None else mask
+    terms = np.hstack([-2.0 * x, x2[:, None], certain * ones])
+
+    def squares_from(c: Array) -> Array:
+        c2 = c**2
+        factors = np.hstack([c, np.ones((len(c), 1)), c2.sum(axis=1, keepdims=True) if mask is None else c2])
+        square = factors @ terms.T
+        return np.maximum(square, 0.0, out=square)
+
     R, tries = len(generators), 2 + int(np.log(K)) if far else 1
     starts, chosen = np.arange(R), np.empty((R, K), dtype=np.intp)
     # The first centre is any row, drawn by its weight.
     chosen[:, 0] = [_draw(w, 1, rng)[0] for rng in generators]
-    square = squares.of(rows[chosen[:, 0]])
+    square = squares_from(rows[chosen[:, 0]])
     for k in range(1, K):
         # A few rows are drawn by weight times squared distance from the nearest centre so far ...
         share = w * (square if far else square > 0.0)
         candidates = np.array([_draw(s, tries, rng) for s, rng in zip(share, generators, strict=True)])
         # ... and of these the one stays that leaves the smallest weighted sum of squares.
-        left = squares.of(rows[candidates.ravel()]).reshape(R, tries, -1)
+        left = squares_from(rows[candidates.ravel()]).reshape(R, tries, -1)
         np.minimum(left, square[:, None], out=left)
         best = (left @ w).argmin(axis=1)
         chosen[:, k], square = candidates[starts, best], left[starts, best]
     return rows[chosen]
-
-
-def _sorted(x: Array) -> Index:
-    """An order of rows that does not depend on the one they came in, copies side by side.
-
-    Draws then fall on the same rows however these are shuffled, and whether one is repeated or weighted.
-    """
-    unlike = np.cos(np.arange(1.0, x.shape[1] + 1.0))  # no two rows of a table have the same sum with such weights
-    return np.argsort((x * unlike).sum(axis=1), kind="stable")
 
 
 def _draw(share: Array, k: int, rng: np.random.Generator) -> Index:
@@ -81,26 +87,6 @@ def _draw(share: Array, k: int, rng: np.random.Generator) -> Index:
     if edges[-1] <= 0.0:
         return np.zeros(k, dtype=np.intp)
     return np.minimum(np.searchsorted(edges, rng.random(k) * edges[-1], side="right"), len(share) - 1)
-
-
-class _SquaresFrom:
-    """Squared distances of n rows, over what each shows, from a few others: |x|^2 - 2xc + |c|^2 in one product.
-
-    What rounding may have made of it is taken off, so that copies of a row are at 0 from it.
-    """
-
-    def __init__(self, x: Array, mask: Mask | None) -> None:
-        certain = 1.0 - 8 * EPS
-        x2 = certain * np.einsum("ij,ij->i", x, x)
-        ones = np.ones((len(x), 1)) if mask is None else mask
-        self.complete, self.terms = mask is None, np.hstack([-2.0 * x, x2[:, None], certain * ones])
-
-    def of(self, c: Array) -> Array:
-        """k x n, from k rows without gaps."""
-        c2 = c**2
-        factors = np.hstack([c, np.ones((len(c), 1)), c2.sum(axis=1, keepdims=True) if self.complete else c2])
-        square = factors @ self.terms.T
-        return np.maximum(square, 0.0, out=square)
 
 
 def lloyd_steps(x: Array, mask: Mask | None, weight: Array | None, mu: Array, steps: int) -> tuple[Array, Array]:
@@ -214,31 +200,26 @@ def move_centers(mu: Array, sums: ClusterSums) -> tuple[Array, int]:
 
 # nearest centres ------------------------------------------------------------------------------------------
 def nearest_centers(x: Array, mask: Mask | None, mu: Array) -> Labels:
-    """R x n: the nearest of each set of centres, by the cells that are seen; the first of equals."""
+    """R x n: the nearest of each set of centres, by the cells that are seen; the first of equals.
+
+    All rows are compared together, without a branch: a byte a score tells which centre has the largest. Where a score
+    is no number none has, and the last centre is given: compiled code counts rows by these labels unasked.
+    """
     R, K, d = mu.shape
     label, flat = np.empty((R, len(x)), dtype=np.int64), mu.reshape(R * K, d)
     half, step = 0.5 * flat**2, max(CACHED_NUMBERS // (R * K), 64)
     for begin in range(0, len(x), step):
         rows = slice(begin, begin + step)
-        score = flat @ x[rows].T  # x'm - |m|^2 / 2: the larger, the nearer
-        score -= half.sum(axis=1)[:, None] if mask is None else half @ mask[rows].T.astype(np.float64)
-        for r in range(R):
-            label[r, rows] = _first_largest(score[r * K : r * K + K])
+        scores = flat @ x[rows].T  # x'm - |m|^2 / 2: the larger, the nearer
+        scores -= half.sum(axis=1)[:, None] if mask is None else half @ mask[rows].T.astype(np.float64)
+        for r, score in enumerate(scores.reshape(R, K, -1)):
+            if K > MOST_PLACES:
+                label[r, rows] = score.argmax(axis=0)
+                continue
+            hit = (score == score.max(axis=0)).view(np.uint8)
+            hit *= _PLACES[-K:, None]
+            label[r, rows] = K - np.maximum(hit.max(axis=0), 1)
     return label
-
-
-def _first_largest(score: Array) -> NDArray[np.integer[Any]]:
-    """Where the largest of each column of K x n scores is, the first of equals.
-
-    All columns are compared together, without a branch: a byte a score tells which of them is the largest. Where a
-    score is no number none is, and the last place is given: compiled code counts rows by these labels unasked.
-    """
-    K = len(score)
-    if K > MOST_PLACES:
-        return score.argmax(axis=0)
-    hit = (score == score.max(axis=0)).view(np.uint8)
-    hit *= _PLACES[-K:, None]
-    return K - np.maximum(hit.max(axis=0), 1)
 
 
 def nearest_labels(x: Array, mask: Mask | None, mu: Array) -> tuple[Labels, Array]:

@@ -14,11 +14,10 @@ from lowdim.models.base.calibration import (
     NORMAL_90,
     HeldOutCells,
     Inflation,
+    WithoutHeldCells,
     count_errors,
     held_out_rounds,
     inflation_from_counts,
-    split_frames,
-    without_held_cells,
 )
 from lowdim.models.base.results import Cells
 from lowdim.sources.arrays import as_source
@@ -100,9 +99,8 @@ def test_a_small_table_takes_three_turns_and_a_large_one_one():
 def test_the_view_hides_the_same_cells_in_any_block(tile, blocks):
     X = table()
     frame = Frame(np.arange(6.0), np.full(6, 2.0), np.ones(6))
-    whole = without_held_cells(Framed(as_source(X), frame), rule(0.1)).block(0)
-    source = without_held_cells(Framed(Relaid(X, tile, blocks), frame), rule(0.1))
-    assert isinstance(source, Framed) and split_frames(source)[1] == (frame,)
+    whole = Framed(WithoutHeldCells(as_source(X), rule(0.1)), frame).block(0)
+    source = Framed(WithoutHeldCells(Relaid(X, tile, blocks), rule(0.1)), frame)
     parts = [source.block(i) for i in range(source.n_blocks)]
     assert np.array_equal(np.concatenate([b.x for b in parts]), whole.x)
     mask = np.concatenate([np.ones(b.x.shape, bool) if b.mask is None else b.mask for b in parts])

@@ -10,8 +10,8 @@ from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim
 from lowdim import GTM, PCA, PPCA, FactorAnalysis, GaussianMixture, Mixture, MixtureOfFA, MixtureOfPPCA
-from lowdim.models.mixtures.gaussian import gaussian
 from lowdim.models.mixtures.mixture import MixtureParams
+from lowdim.models.mixtures.parts import gaussian
 from lowdim.models.mixtures.starts import StartCovariance, choose_centers, within_sums
 from lowdim.sources.source import Block
 from lowdim.text.messages import LowdimError, LowdimWarning
@@ -190,7 +190,8 @@ def steps_that_never_fall(problems, steps):
         centres = choose_centers(block, K, np.sqrt(low), np.nanmean(X, axis=0), rng, far=False)
         spread = within_sums(centres, np.sqrt(low), block).covariance()
         components = tuple(parts.start(spread, low, 10.0)._replace(mu=mu) for mu in centres)
-        params = MixtureParams(np.full(K, -np.log(K)), components, parts.uses_moments(not mask.all(), X.shape[1]))
+        moments = bool(mask.all()) and X.shape[1] <= parts.moment_columns
+        params = MixtureParams(np.full(K, -np.log(K)), components, moments)
         before = -np.inf
         for _ in range(steps):
             stats = model._stats(params, block)

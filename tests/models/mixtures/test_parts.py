@@ -1,12 +1,13 @@
 """Any model as the part of a mixture: by its own hooks, and by the quicker ways that some have."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from lowdim import PPCA, BayesianPCA, FactorAnalysis, GaussianMixture, Mixture, MixtureOfFA, MixtureOfPPCA, RobustPPCA
-from lowdim.models.mixtures.gaussian import FullGaussian
-from lowdim.models.mixtures.mixture import MixtureModel, MixtureParams
-from lowdim.models.mixtures.parts import Parts
+from lowdim.models.mixtures.mixture import MixtureModel, MixtureParams, MixturePosterior
+from lowdim.models.mixtures.parts import Parts, responsibilities
 from lowdim.models.mixtures.starts import choose_centers, within_sums
 from lowdim.sources.source import Block
 from lowdim.text.messages import LowdimError
@@ -110,7 +111,6 @@ def start(model, X, K):
 @pytest.mark.parametrize(
     ("preset", "model"),
     [
-        (GaussianMixture(3), FullGaussian()),
         (MixtureOfPPCA(3, 2), PPCA(2)),
         (MixtureOfFA(3, 2), FactorAnalysis(2)),
         (GaussianMixture(3, covariance_type="diag"), FactorAnalysis(0)),
@@ -130,7 +130,7 @@ def test_the_hooks_of_a_part_do_what_the_presets_do(preset, model, gaps):
         quick, slow = preset._update(quick, one), plain._update(slow, other)
     for p, q in zip(quick.components, slow.components, strict=True):
         assert p.mu == pytest.approx(q.mu, rel=1e-8, abs=1e-8)
-        C, D = ((r.C if isinstance(model, FullGaussian) else r.W @ r.W.T + np.diag(r.psi)) for r in (p, q))
+        C, D = (r.W @ r.W.T + np.diag(r.psi) for r in (p, q))
         assert np.allclose(C, D, rtol=1e-8, atol=1e-8)
 
 
@@ -148,6 +148,19 @@ def test_parts_solved_from_their_moments_are_no_less_likely(model, q):
         value = mixture._stats(after._replace(moments=False), block).log_density
         assert value >= rows - 1e-8 * abs(rows)
         params = after._replace(moments=False)
+
+
+# shares --------------------------------------------------------------------------------------------------------
+def test_responsibilities_of_rows_far_from_every_part():
+    logs = [np.array([-1e5, -3.0, 0.0]), np.array([-1e5 - 2.0, -1.0, 0.0])]
+    rows = [SimpleNamespace(log_density=values) for values in logs]
+    mask = np.array([[True], [True], [False]])
+    share, density = responsibilities(np.log([0.25, 0.75]), rows, mask)
+    odds = np.array([0.25, 0.75 * np.exp(-2.0)])
+    assert share[:, 0] == pytest.approx(odds / odds.sum()) and density[0] == pytest.approx(-1e5 + np.log(odds.sum()))
+    assert share[:, 2].tolist() == pytest.approx([0.25, 0.75]) and density[2] == 0.0  # no cell: the weights
+    packed = MixturePosterior(share.T, density, Block(np.zeros((3, 1)), mask)).packed
+    assert packed[0] == pytest.approx([odds.prod() / odds.sum() ** 2 * s for s in (1, -1, 1)])
 
 
 # never down -----------------------------------------------------------------------------------------------------

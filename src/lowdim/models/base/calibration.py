@@ -9,7 +9,7 @@ neither the order of rows nor the size of a block changes the factor.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -41,43 +41,17 @@ def normal_half_width(level: float) -> float:
     return float(ndtri(0.5 + level / 2))
 
 
-LEAST_HELD_SHARE, MOST_HELD_SHARE = 0.05, 0.15  # of the seen cells are held out (docs/measurements.md)
+LEAST_HELD_SHARE, MOST_HELD_SHARE = 0.05, 0.1  # of the seen cells are held out in one fit (docs/measurements.md)
 HELD_CELLS_WANTED = 400  # or so many: their coverage is then known to 1.5 %
 NORMAL_90 = normal_half_width(0.9)
 LEAST_INFLATION, WRONG_INFLATION = 0.2, 5.0  # factors beyond these say that the model is wrong, not its intervals
 MOST_INFLATION = 200.0  # of a model that follows single rows; what is known of a column bounds its cells all the same
 MOST_ROUNDS = 3  # fits with cells held out: a table with few cells holds out others in a second and third
-MOST_STREAM_SHARE = 0.1  # of the seen cells are held out in one fit
 LEAST_SEEN_IN_COLUMN = 10.0  # seen cells of a column that may lose some
 LOG_ERROR_STEP = 2e-3  # of log |z| in the counts: a factor is then known to 0.1 %
 ERROR_EDGES = np.exp(
     np.arange(np.log(LEAST_INFLATION * NORMAL_90), np.log(MOST_INFLATION * NORMAL_90) + LOG_ERROR_STEP, LOG_ERROR_STEP)
 )
-
-
-def held_share(cells: float) -> float:
-    """How much of so many seen cells to hold back.
-
-    >>> held_share(1e6), held_share(100.0), held_share(5000.0)
-    (0.05, 0.15, 0.08)
-    """
-    return float(np.clip(HELD_CELLS_WANTED / max(cells, 1.0), LEAST_HELD_SHARE, MOST_HELD_SHARE))
-
-
-def inflation_note(inflation: float) -> str:
-    """A certificate's note on the inflation of intervals."""
-    return (
-        f"intervals are {inflation:.2f} times as wide as the model believes, by cells held back"
-        if inflation != 1.0
-        else "intervals are not calibrated on held-out cells"
-    )
-
-
-def bounded_inflation(inflation: float) -> float:
-    """The inflation within its bounds, with a warning where it says that the model is wrong."""
-    if inflation > WRONG_INFLATION:
-        warn("LD477", factor=f"{min(inflation, MOST_INFLATION):.2g}")
-    return float(np.clip(inflation, LEAST_INFLATION, MOST_INFLATION))
 
 
 class Inflation(NamedTuple):
@@ -141,7 +115,7 @@ def held_out_rounds(seen: Array, seed: int) -> list[HeldOutCells]:
     """The cells to hold out of a table, one set a fit, given how many are seen in each column."""
     columns = seen >= LEAST_SEEN_IN_COLUMN
     count = float(seen[columns].sum())
-    share = min(held_share(count), MOST_STREAM_SHARE)
+    share = float(np.clip(HELD_CELLS_WANTED / max(count, 1.0), LEAST_HELD_SHARE, MOST_HELD_SHARE))
     rounds = MOST_ROUNDS if share * count < 2.0 * HELD_CELLS_WANTED else 1
     return [HeldOutCells(share, k, seed, columns) for k in range(rounds)]
 
@@ -172,23 +146,6 @@ class WithoutHeldCells(View):
         return self.held.without(self.source.block_of(rows, start))
 
 
-def without_held_cells(source: Source, held: HeldOutCells) -> Source:
-    """The source without its held cells, seen through the same frames: the hash is of cells as they are stored."""
-    return (
-        Framed(without_held_cells(source.source, held), source.frame)
-        if isinstance(source, Framed)
-        else WithoutHeldCells(source, held)
-    )
-
-
-def split_frames(source: Source) -> tuple[Source, tuple[Frame, ...]]:
-    """What lies under the frames of a source, and these from the innermost outwards."""
-    if not isinstance(source, Framed):
-        return source, ()
-    under, frames = split_frames(source.source)
-    return under, (*frames, source.frame)
-
-
 def count_errors(
     held: HeldOutCells,
     frames: tuple[Frame, ...],
@@ -197,29 +154,24 @@ def count_errors(
     rows: int | None = None,
 ) -> Sum:
     """How many held-out cells are predicted with which error: counts between ERROR_EDGES, of so many rows at a time."""
-    pieces = [block] if rows is None else block.tiles(rows)
-    return reduce(Sum.merge, (_count_errors(held, frames, predict, piece) for piece in pieces))
-
-
-def _count_errors(
-    held: HeldOutCells, frames: tuple[Frame, ...], predict: Callable[[Block], Cells], block: Block
-) -> Sum:
-    is_held = held.cells(block)
-    rows = is_held.any(axis=1)
-    if not rows.any():
-        return Sum(np.zeros(len(ERROR_EDGES) + 1))
-    part = Block(block.x[rows], None if block.mask is None else block.mask[rows])
-    remaining = held.without(part)
-    for frame in frames:
-        part, remaining = frame.inward(part), frame.inward(remaining)
-    cells = predict(remaining)
-    at = is_held[rows]
-    off, sd = np.abs(part.x - cells.mean)[at], np.sqrt(cells.var + cells.noise)[at]
-    z = np.divide(off, sd, out=np.where(off > 0.0, np.inf, 0.0), where=sd > 0.0)  # no doubt at all may be wrong
-    w = np.ones(block.rows) if block.weight is None else block.weight
-    weights = np.broadcast_to(w[rows][:, None], at.shape)[at]
-    counts = np.bincount(np.searchsorted(ERROR_EDGES, z), weights, len(ERROR_EDGES) + 1)
-    return Sum(np.asarray(counts, dtype=np.float64))
+    counts = np.zeros(len(ERROR_EDGES) + 1)
+    for piece in [block] if rows is None else block.tiles(rows):
+        # The rows with held cells, whole and without these, both seen through the frames.
+        is_held = held.cells(piece)
+        whole = piece.take(np.flatnonzero(is_held.any(axis=1)))
+        if not whole.rows:
+            continue
+        at, weights = is_held[is_held.any(axis=1)], whole.times
+        remaining = held.without(whole)
+        for frame in frames:
+            whole, remaining = frame.inward(whole), frame.inward(remaining)
+        # The error of each held cell in standard deviations, counted by its row's weight.
+        cells = predict(remaining)
+        off, sd = np.abs(whole.x - cells.mean)[at], np.sqrt(cells.var + cells.noise)[at]
+        z = np.divide(off, sd, out=np.where(off > 0.0, np.inf, 0.0), where=sd > 0.0)  # no doubt at all may be wrong
+        weight = np.broadcast_to(weights[:, None], at.shape)[at]
+        counts += np.bincount(np.searchsorted(ERROR_EDGES, z), weight, len(counts))
+    return Sum(counts)
 
 
 class HeldOutFits(NamedTuple, Generic[P]):
@@ -227,15 +179,8 @@ class HeldOutFits(NamedTuple, Generic[P]):
 
     fits: list[Fit[P, Any]]
     inflation: float
-
-    @property
-    def passes(self) -> int:
-        return sum(fit.passes + 1 for fit in self.fits)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether someone ended the last of them."""
-        return bool(self.fits) and self.fits[-1].reason in STOPPED
+    passes: int  # of all of them, and of the counts of their errors
+    stopped: bool  # whether someone ended the last of them
 
     def calibrate(self, fit: Fit[P, S]) -> Fit[P, S]:
         """A fit to all cells, with the inflation and the passes that it took to find it."""
@@ -263,7 +208,12 @@ class Calibrated(Protocol):
 
 
 def held_out_fits(
-    model: Calibrated, refit: Callable[[Source], Fit[P, Any]], survey: TableSurvey, seed: int, run: Run
+    model: Calibrated,
+    refit: Callable[[Source], Fit[P, Any]],
+    survey: TableSurvey,
+    seed: int,
+    run: Run,
+    most_rounds: int = MOST_ROUNDS,
 ) -> HeldOutFits[P]:
     """Fits to a table with gaps without some of its cells, and the inflation; where one is stopped, none follows.
 
@@ -278,23 +228,31 @@ def held_out_fits(
     seed : int
         Which cells are held out.
     """
-    rounds = [held for held in held_out_rounds(survey.columns.seen, seed) if survey.gaps and held.columns.any()]
-    raw, frames = split_frames(survey.source)
+    rounds = held_out_rounds(survey.columns.seen, seed)[:most_rounds]
+    raw, frames = survey.source, tuple[Frame, ...]()  # what lies under the frames, and these from the innermost on
+    while isinstance(raw, Framed):
+        raw, frames = raw.source, (raw.frame, *frames)
     fits: list[Fit[P, Any]] = []
-    counts = np.zeros(len(ERROR_EDGES) + 1)
-    for held in rounds:
-        fits.append(refit(without_held_cells(survey.source, held)))
-        if fits[-1].reason in STOPPED:
+    stopped, counts = False, np.zeros(len(ERROR_EDGES) + 1)
+    for held in rounds if survey.gaps and rounds[0].columns.any() else []:
+        # Seen through the same frames: the hash is of cells as they are stored.
+        less: Source = WithoutHeldCells(raw, held)
+        for frame in frames:
+            less = Framed(less, frame)
+        fits.append(refit(less))
+        stopped = fits[-1].reason in STOPPED
+        if stopped:
             break
         counts += fold(partial(model._held_out_counts, fits[-1].params, held, frames), raw, run).value
-    return HeldOutFits(fits, inflation_from_counts(counts))
+    return HeldOutFits(fits, inflation_from_counts(counts), sum(fit.passes + 1 for fit in fits), stopped)
 
 
 def inflation_from_counts(counts: Array) -> float:
     """The inflation, given how many held-out cells have an error, in standard deviations, between two ERROR_EDGES.
 
     Of m errors as likely as the next one, that one is below the k-th smallest with probability k / (m + 1), so
-    k = 0.9 (m + 1): with few cells a little wider than their own quantile.
+    k = 0.9 (m + 1): with few cells a little wider than their own quantile. A factor so large that the model must be
+    wrong is warned of.
 
     >>> z = np.arange(1.0, 20.0) / 10
     >>> counts = np.bincount(np.searchsorted(ERROR_EDGES, z), minlength=len(ERROR_EDGES) + 1)
@@ -305,6 +263,8 @@ def inflation_from_counts(counts: Array) -> float:
     if total == 0.0:
         return 1.0
     at = int(np.searchsorted(np.cumsum(counts), min(0.9 * (total + 1.0), total) * (1.0 - 1e-12)))
-    return bounded_inflation(
-        np.inf if at == len(ERROR_EDGES) else float(ERROR_EDGES[at]) * np.exp(-0.5 * LOG_ERROR_STEP) / NORMAL_90
-    )
+    edge = np.inf if at == len(ERROR_EDGES) else float(ERROR_EDGES[at])
+    inflation = float(np.clip(edge * np.exp(-0.5 * LOG_ERROR_STEP) / NORMAL_90, LEAST_INFLATION, MOST_INFLATION))
+    if inflation > WRONG_INFLATION:
+        warn("LD477", factor=f"{inflation:.2g}")
+    return inflation

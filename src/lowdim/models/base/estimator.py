@@ -81,7 +81,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """An option that the class does not have belongs to another model, or is refused with the word to use."""
-        for word in options.keys() - set(own := cls._get_param_names()):
+        for word in options.keys() - set(own := cls._get_param_names()) if options else ():
             return with_other_word(cls.__name__, word, own, args, options)
         made: Self = super().__new__(cls)
         return made

@@ -153,6 +153,13 @@ def certify(
     )
 
 
+def inflation_note(inflation: float) -> str:
+    """A certificate's note on the inflation of intervals."""
+    if inflation == 1.0:
+        return "intervals are not calibrated on held-out cells"
+    return f"intervals are {inflation:.2f} times as wide as the model believes, by cells held back"
+
+
 class Fitted(NamedTuple):
     """What a fit finds, whatever the model: all that is assigned to it."""
 

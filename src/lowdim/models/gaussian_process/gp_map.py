@@ -10,10 +10,9 @@ from lowdim.engine.fit import Fit
 from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.maths.optimise import climb_rows
 from lowdim.maths.seeds import normals
-from lowdim.models.base.calibration import inflation_note
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, check_components, option
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, squared
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, inflation_note, squared
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error, warn

@@ -16,7 +16,7 @@ import numpy as np
 from lowdim.engine.fold import Run
 from lowdim.maths.linalg import Array, Mask, sign_rule
 from lowdim.maths.pairs import nearest, neighbor_weights
-from lowdim.models.mixtures.soft_labels import responsibilities
+from lowdim.models.mixtures.parts import responsibilities
 from lowdim.sources.source import Block
 from lowdim.text.messages import error
 
@@ -80,7 +80,7 @@ def local_numbers(model: Any, X: Any, run: Run | None) -> Array:
         inward, p = model.frame_.inward(block), model.params_
         mask: Mask | None = None if inward.mask is None or inward.mask.all() else inward.mask
         parts = model._parts().rows(p.components, inward._replace(mask=mask))
-        shares, _ = responsibilities(p.log_weights, [part.log_density for part in parts], mask)
+        shares, _ = responsibilities(p.log_weights, parts, mask)
         ones = np.ones((block.rows, 1))
         return np.hstack([r[:, None] * np.hstack([z.mean, ones]) for r, z in zip(shares, parts, strict=True)])
 

@@ -26,11 +26,11 @@ from lowdim.maths.kmeans import (
 from lowdim.maths.linalg import EPS, Array
 from lowdim.maths.scale import LARGEST, MODERATE_SIZE
 from lowdim.maths.seeds import KMEANS_SAMPLE, normals
-from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits, inflation_note
+from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, NOT_NEGATIVE, SEED, Rule, option, seed_of
-from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, squared
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, inflation_note, squared
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source, tile_rows

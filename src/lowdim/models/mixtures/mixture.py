@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial, reduce
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,16 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fit import Fit, em
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.engine.plan import Cost, kept_blocks, plan, walking
-from lowdim.maths.linalg import Array
-from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits, inflation_note
+from lowdim.maths.linalg import Array, lower
+from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, option, seed_of
-from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, em_digits
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, em_digits, inflation_note
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.alignment import CommonMap, coordinate
-from lowdim.models.mixtures.parts import WIDE_COLUMNS, Parts
-from lowdim.models.mixtures.soft_labels import label_covariances, responsibilities
+from lowdim.models.mixtures.parts import Parts, responsibilities
 from lowdim.models.mixtures.starts import StartCovariance, center_sets, wide_covariance, within_sums
 from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Frame
@@ -65,10 +64,6 @@ class MixtureSums(NamedTuple):
         components = tuple(a.merge(b) for a, b in zip(self.components, other.components, strict=True))
         return type(self)(self.shares + other.shares, self.log_density + other.log_density, components)
 
-    @property
-    def n(self) -> float:
-        return float(self.shares.sum())
-
 
 class MixturePosterior(NamedTuple):
     """A posterior over parts, and the rows it is of: their cells need both."""
@@ -80,7 +75,8 @@ class MixturePosterior(NamedTuple):
     @property
     def packed(self) -> Array:
         """The covariances diag(r) - r r' of which part a row is of."""
-        return label_covariances(self.mean)
+        r, (i, j) = self.mean, lower(self.mean.shape[1])
+        return np.where(i == j, r[:, i], 0.0) - r[:, i] * r[:, j]
 
     def turned(self, T: Array) -> Posterior:
         return Posterior(self.mean, self.packed, self.log_density).turned(T)
@@ -149,24 +145,24 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
     # expectation and maximisation ---------------------------------------------------------------------
     def _stats(self, params: MixtureParams, block: Block, labels: NDArray[np.int64] | None = None) -> MixtureSums:
         """The E-step: each part's statistics, its share of a row being the row's weight; `labels` may name the part."""
-        numbers, _ = self._parts().numbers(block.x.shape[1], block.mask is not None)
-        rows = max(256, PIECE_NUMBERS // (len(params.components) * numbers)) if labels is None else block.rows
-        return reduce(MixtureSums.merge, (self._piece(params, piece, labels) for piece in block.tiles(rows)))
-
-    def _piece(self, params: MixtureParams, block: Block, labels: NDArray[np.int64] | None) -> MixtureSums:
-        parts = self._parts()
-        # how likely each row is under each part
-        rows = parts.rows(params.components, block)
-        if labels is None:
-            # its share in each, p(k | seen cells) by Bayes' rule
-            shares, log_density = responsibilities(params.log_weights, [r.log_density for r in rows], block.mask)
-        else:
-            shares, log_density = np.eye(len(rows))[:, labels], np.zeros(block.rows)
-        total = float(block.times @ log_density)
-        # and what each part makes of the rows, counted by these shares
-        shares = shares if block.weight is None else shares * block.weight
-        sums = parts.sums(params.components, block, shares, rows, params.moments)
-        return MixtureSums(shares.sum(axis=1), total, sums)
+        parts, total = self._parts(), None
+        numbers, _ = parts.numbers(block.x.shape[1], block.mask is not None)
+        at_once = max(256, PIECE_NUMBERS // (len(params.components) * numbers)) if labels is None else block.rows
+        for piece in block.tiles(at_once):
+            # how likely each row is under each part, and by that its share in each
+            rows = parts.rows(params.components, piece)
+            if labels is None:
+                shares, log_density = responsibilities(params.log_weights, rows, piece.mask)
+            else:
+                shares, log_density = np.eye(len(rows))[:, labels], np.zeros(piece.rows)
+            value = float(piece.times @ log_density)
+            # and what each part makes of the rows, counted by these shares
+            shares = shares if piece.weight is None else shares * piece.weight
+            components = parts.sums(params.components, piece, shares, rows, params.moments)
+            sums = MixtureSums(shares.sum(axis=1), value, components)
+            total = sums if total is None else total.merge(sums)
+        assert total is not None  # a block has a row
+        return total
 
     def _objective(self, params: MixtureParams, stats: MixtureSums) -> float:
         return stats.log_density + self._parts().parameter_terms(params.components)
@@ -197,9 +193,8 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
 
     def _fit(self, source: Source, run: Run) -> Fitted:
         parts = self._parts()
-        standardize = bool(getattr(parts.model, "standardize", False))
-        wide = self._is_wide(source.d)
-        survey = survey_table(source, run, standardize=standardize, wide=wide, each=parts.unit_free)
+        wide = source.d > parts.most_squared
+        survey = survey_table(source, run, standardize=parts.standardize, wide=wide, each=parts.unit_free)
         if not float(survey.columns.variance.mean()) > 0.0:
             raise error("LD254", model=type(self).__name__)
         refit = partial(self._one_fit, survey, run)
@@ -210,11 +205,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
             fit = first.then(lambda most: refit(survey.source, limit=most))
         else:
             fit = refit(survey.source)
-        self._warn_of_parts(fit.params, fit.stats.n)
         return self._reported(fit, survey.frame).restated(survey.log_stretch, survey.passes)
-
-    def _is_wide(self, d: int) -> bool:
-        return d > WIDE_COLUMNS and not self._parts().needs_squares
 
     def _one_fit(self, survey: TableSurvey, run: Run, source: Source, limit: int | None = None) -> Fit[Any, Any]:
         """A start and EM on these rows of the table."""
@@ -234,7 +225,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         mean_variance = float(variance.mean())
         each = np.where(variance > 0.0, variance, mean_variance)
         unit = np.sqrt(each if parts.unit_free else np.full(d, mean_variance))
-        wide = self._is_wide(d)
+        wide = d > parts.most_squared
         if not isinstance(self.init, str):
             centers = self._given_means(survey)
             if wide:
@@ -245,18 +236,17 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
             return self._about(survey, centers, about, bounds), int(not wide)
         more = START_ROWS_EACH * K
         sample = survey.source.sample(WIDE_START_ROWS + more if wide else max(START_ROWS, more))
-        seed, far = seed_of(self.random_state), self.init != "random"
         sets = center_sets(
             sample,
             K,
             unit,
             survey.columns.mean,
             n_init=int(self.n_init),
-            seed=seed,
-            far=far,
+            seed=seed_of(self.random_state),
+            far=self.init != "random",
             white=parts.correlated,
         )
-        starts, flat = [], []
+        runs: list[tuple[MixtureParams, list[bool]]] = []
         low: Array | None = None
         for centers, labels in sets:
             sums = None if wide else within_sums(centers, unit, sample, labels)
@@ -266,10 +256,24 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
             # equal parts about the centres, then each fitted to the rows nearest to its own
             params = self._about(survey, centers, about, low)
             params = self._update(params, self._stats(params, sample, labels))
-            starts.append(params)
+            # a part that begins on its floor with rows enough has not fallen: such rows are flat
             rows = np.bincount(labels, sample.weight, K)
-            flat.append([n > d and parts.on_floor(p) for n, p in zip(rows, params.components, strict=True)])
-        return self._race(starts, flat, sample), 0
+            flat = [n > d and parts.on_floor(p) for n, p in zip(rows, params.components, strict=True)]
+            runs.append((params, flat))
+        # A race: all starts go a little way by EM, the best third further. Those with fewer parts that fell to their
+        # floor come first, then those of higher likelihood.
+        for steps in RACE_STEPS if len(runs) > 1 else ():
+            ends = []
+            for params, flat in runs:
+                for _ in range(steps):
+                    stats = self._stats(params, sample)
+                    params = self._update(params, stats)
+                fell = sum(parts.on_floor(p) and not began for p, began in zip(params.components, flat, strict=True))
+                ends.append((fell, stats.log_density, params, flat))
+            size = TIE * max(abs(value) for _, value, _, _ in ends)
+            ends.sort(key=lambda end: (end[0], round(-end[1] / size)))  # stable: of equals the first
+            runs = [(params, flat) for _, _, params, flat in ends[: -(-len(ends) // 3)]]
+        return runs[0][0], 0
 
     def _given_means(self, survey: TableSurvey) -> Array:
         """The means that `init` holds, in the frame."""
@@ -287,51 +291,20 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         """Equal parts about these centres."""
         K, parts = len(centers), self._parts()
         part = parts.start(about, low, float(survey.columns.n) / K)
-        moments = parts.uses_moments(survey.gaps, survey.source.d)
+        moments = not survey.gaps and survey.source.d <= parts.moment_columns
         return MixtureParams(np.full(K, -np.log(K)), tuple(part._replace(mu=mu) for mu in centers), moments)
-
-    def _race(self, starts: list[MixtureParams], flat: list[list[bool]], sample: Block) -> MixtureParams:
-        """The best start after a few EM steps on a sample: all run a little way, the best third further.
-
-        Starts with fewer parts that fell to their floor come first, then those of higher likelihood. One that begins
-        there with rows enough has not fallen (`flat`): such rows are flat.
-        """
-        parts, runs = self._parts(), list(zip(starts, flat, strict=True))
-        for steps in RACE_STEPS if len(runs) > 1 else ():
-            ends = []
-            for params, began in runs:
-                for _ in range(steps):
-                    stats = self._stats(params, sample)
-                    params = self._update(params, stats)
-                fell = sum(parts.on_floor(p) and not b for p, b in zip(params.components, began, strict=True))
-                ends.append((fell, stats.log_density, params, began))
-            size = TIE * max(abs(value) for _, value, _, _ in ends)
-            ends.sort(key=lambda end: (end[0], round(-end[1] / size)))  # stable: of equals the first
-            runs = [(params, began) for _, _, params, began in ends[: -(-len(ends) // 3)]]
-        return runs[0][0]
-
-    def _warn_of_parts(self, params: MixtureParams, n: float) -> None:
-        rows, name, on_floor = n * np.exp(params.log_weights), type(self).__name__, self._parts().on_floor
-        low = [k for k, p in enumerate(params.components) if on_floor(p)]
-        if low:
-            counts = ", ".join(f"{rows[k]:.3g}" for k in low[:5])
-            warn("LD251", model=name, which=_listed(low), floor=self._floor(), rows=counts)
-        empty = np.flatnonzero(rows < 0.5).tolist()
-        if empty:
-            warn("LD252", model=name, which=_listed(empty), count=len(empty))
 
     # rows --------------------------------------------------------------------------------------------
     def _posterior(self, params: MixtureParams, block: Block) -> MixturePosterior:
         if block.mask is not None and block.mask.all():
             block = block._replace(mask=None)
-        logs = [rows.log_density for rows in self._parts().rows(params.components, block)]
-        shares, log_density = responsibilities(params.log_weights, logs, block.mask)
+        rows = self._parts().rows(params.components, block)
+        shares, log_density = responsibilities(params.log_weights, rows, block.mask)
         return MixturePosterior(np.ascontiguousarray(shares.T), log_density, block)
 
     def _decode(self, params: MixtureParams, rows: MixturePosterior) -> Cells:
         """Mixed means; the variance of a cell is that within the parts and that between them."""
-        model, shares = self._parts().model, rows.mean.T[:, :, None]
-        cells = [model._decode(p, model._posterior(p, rows.block)) for p in params.components]
+        cells, shares = self._parts().decode(params.components, rows.block), rows.mean.T[:, :, None]
         mean = sum(share * c.mean for c, share in zip(cells, shares, strict=True))
         var = sum(share * (c.var + (c.mean - mean) ** 2) for c, share in zip(cells, shares, strict=True))
         noise = sum(share * c.noise for c, share in zip(cells, shares, strict=True))
@@ -339,19 +312,19 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
 
     def _draw(self, params: MixtureParams, rows: MixturePosterior, rng: list[np.random.Generator]) -> Array:
         """A part by responsibility for each row, then its cells jointly."""
-        model, block = self._parts().model, rows.block
+        parts, block = self._parts(), rows.block
         labels = draw_labels(rows.mean, rng)
         out = np.empty_like(block.x)
         for k in np.unique(labels):
-            at, p = np.flatnonzero(labels == k), params.components[k]
-            out[at] = model._draw(p, model._posterior(p, block.take(at)), [rng[i] for i in at])
+            at = np.flatnonzero(labels == k)
+            out[at] = parts.draw(params.components[k], block.take(at), [rng[i] for i in at])
         return out
 
     def _redraw(self, params: MixtureParams, rng: np.random.Generator) -> MixtureParams:
         if params.inflation != 1.0:  # the factor counts what the table leaves open
             return params
-        model = self._parts().model
-        return params._replace(components=tuple(model._redraw(p, rng) for p in params.components))
+        parts = self._parts()
+        return params._replace(components=tuple(parts.redraw(p, rng) for p in params.components))
 
     def _prior(self, params: MixtureParams, n: int) -> MixturePosterior:
         """Rows without any cell: of each part by its weight."""
@@ -412,8 +385,9 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         return len(components) - 1 + self._parts().n_parameters(components, self.frame_)
 
     def _reported(self, fit: Fit[Any, Any], frame: Frame) -> Fitted:
-        """What is said of a fit: its attributes, and how far to trust them."""
-        parts, params = self._parts(), fit.params
+        """What is said of a fit: its attributes, how far to trust them, and which parts are on their floor or empty."""
+        parts, params, floor, name = self._parts(), fit.params, self._floor(), type(self).__name__
+        n = float(fit.stats.shares.sum())
         attributes = {
             "weights_": np.exp(params.log_weights),
             "means_": np.array([frame.outward(p.mu) for p in params.components]),
@@ -422,15 +396,22 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
             **parts.attributes(params.components, frame.report),
         }
         condition = max(parts.condition(p) for p in params.components)
+        rows = n * np.exp(params.log_weights)
         on_floor = [k for k, p in enumerate(params.components) if parts.on_floor(p)]
+        if on_floor:
+            counts = ", ".join(f"{rows[k]:.3g}" for k in on_floor[:5])
+            warn("LD251", model=name, which=_listed(on_floor), floor=floor, rows=counts)
+        empty = np.flatnonzero(rows < 0.5).tolist()
+        if empty:
+            warn("LD252", model=name, which=_listed(empty), count=len(empty))
         certificate = certify(
             fit,
             self._objective_name,
             condition=condition,
-            digits=min(15.0 - np.log10(condition), em_digits(fit.remaining, fit.stats.n)),
+            digits=min(15.0 - np.log10(condition), em_digits(fit.remaining, n)),
             boundary=tuple(f"covariance of component {k}" for k in on_floor),
             notes=(
-                f"variances not below {self._floor():g} of those about the starting centres",
+                f"variances not below {floor:g} of those about the starting centres",
                 inflation_note(params.inflation),
             ),
         )

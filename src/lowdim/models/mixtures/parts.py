@@ -3,15 +3,15 @@
 A mixture asks of its parts what every latent model has: a row's share in a part is the row's weight in the block that
 the part's own hooks see, so neither knows of the other. `Parts` is all there is to it, for any linear-Gaussian model.
 The classes after it do the same in less time, or with what the parts have in common: probabilistic PCA and factor
-analysis are solved from their weighted moments where no cell is missing, full Gaussians share the patterns of gaps and
-may share a covariance, and what Bayesian PCA believes of its parameters counts in the objective.
+analysis are solved from their weighted moments where no cell is missing, full Gaussians (no latent model, since where
+a row lies says nothing) share the patterns of gaps and may share a covariance, and what Bayesian PCA believes of its
+parameters counts in the objective.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -19,16 +19,16 @@ from sklearn.base import clone
 from lowdim.engine.statistics import Moments
 from lowdim.maths import bayesian_gaussian as vb
 from lowdim.maths.factor import maximum_likelihood
-from lowdim.maths.gaps import GivenSeen, Scatter, pattern_groups
+from lowdim.maths.gaps import GivenSeen, Scatter, bounded_covariance, given_seen, pattern_groups
 from lowdim.maths.gaussian import Latent, Sums, posterior, sums
-from lowdim.maths.linalg import Array, align, largest
-from lowdim.models.base.results import in_range, squared
+from lowdim.maths.linalg import Array, Mask, align, largest, lower, unpack
+from lowdim.maths.seeds import normals
+from lowdim.models.base.results import Cells, in_range, squared
 from lowdim.models.linear.bayesian_pca import DEAD, BayesianPCA, BayesianPCAParams, stand_in
 from lowdim.models.linear.factor_analysis import FactorAnalysis, log_likelihood
 from lowdim.models.linear.linear_gaussian import LinearGaussianParams, excess, on_floor, principal_start
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.linear.robust_ppca import FIRST_DOF, RobustPPCA, RobustPPCAParams, least_dof
-from lowdim.models.mixtures.gaussian import LOG_STEP, FullGaussian, GaussianParams, gaussian
 from lowdim.models.mixtures.starts import StartCovariance
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
@@ -41,24 +41,41 @@ SUBSPACE_COLUMNS = 64  # columns from which axes are followed instead of solved 
 MOMENT_COLUMNS = 64  # columns for each axis beyond which moments cost more than the passes they save
 MOST_AXES = 10  # of a Bayesian part where the caller names no number; those that are not needed are switched off
 VAGUE = 1e-9  # rows that a Bayesian part counts as seen on its mean: they decide only where it sees no cell of a column
+ON_FLOOR = 1e-9  # an eigenvalue within this share of its bound is on it: an extrapolation may round it above
+LOG_STEP = 3.0  # by how much an extrapolation may change the logarithm of a variance: it may not run away
 COVARIANCE_TYPES: tuple[str, ...] = ("full", "tied", "diag", "spherical")
+
+
+def responsibilities(log_weights: Array, rows: Sequence[Any], mask: Mask | None) -> tuple[Array, Array]:
+    """The share of each part in each row, p(k | seen cells) by Bayes' rule, K x n; and the rows' log densities."""
+    joint = np.array([row.log_density for row in rows])
+    joint += log_weights[:, None]
+    top = joint.max(axis=0)
+    joint -= top
+    np.exp(joint, out=joint)
+    total = joint.sum(axis=0)
+    joint /= total
+    log_density = top + np.log(total)
+    if mask is not None:
+        empty = ~mask.any(axis=1)
+        log_density[empty] = 0.0  # a row without any cell has density 1
+        joint[:, empty] = np.exp(log_weights)[:, None]
+    return joint, log_density
 
 
 class Parts:
     """Any linear-Gaussian model as the parts of a mixture, by its own hooks."""
 
     extrapolates = True  # whether steps of EM may be extrapolated
-    needs_squares = False  # whether d x d matrices are made however many columns there are
+    most_squared: float = WIDE_COLUMNS  # columns up to which d x d matrices are made
+    moment_columns = 0  # columns up to which an M-step without gaps is made from a part's weighted moments alone
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.unit_free: bool = model._own_units  # whether it is the same whatever the columns' units
+        self.standardize: bool = model.standardize
         self.has_axes = model.n_components is None or model.n_components > 0
         self.correlated = self.has_axes  # whether columns may go together within a part
-
-    def uses_moments(self, gaps: bool, d: int) -> bool:
-        """Whether the M-step is made from a part's weighted moments alone."""
-        return False
 
     def start(self, about: StartCovariance, low: Array, n: float) -> Any:
         """A part of n rows about zero, its noise not below its bounds."""
@@ -102,6 +119,18 @@ class Parts:
     def unpack(self, vector: Array, like: Any) -> Any:
         return self.model._unpack(vector, like)
 
+    # cells -------------------------------------------------------------------------------------------
+    def decode(self, params: Sequence[Any], block: Block) -> list[Cells]:
+        """The cells that each part says rows have, given those that are seen."""
+        return [self.model._decode(p, self.model._posterior(p, block)) for p in params]
+
+    def draw(self, p: Any, block: Block, rng: list[np.random.Generator]) -> Array:
+        """The cells of rows drawn jointly from one part, given those that are seen."""
+        return self.model._draw(p, self.model._posterior(p, block), rng)
+
+    def redraw(self, p: Any, rng: np.random.Generator) -> Any:
+        return self.model._redraw(p, rng)
+
     # reports -----------------------------------------------------------------------------------------
     def on_floor(self, p: Any) -> bool:
         return bool(on_floor(p).any())
@@ -134,7 +163,7 @@ class Parts:
     def numbers(self, d: int, gaps: bool) -> tuple[int, int]:
         """How many numbers a row takes at work, and how many the statistics of a part are."""
         q = min(MOST_AXES, d) if self.model.n_components is None else int(self.model.n_components)
-        moments = d * d if self.uses_moments(False, d) else 0
+        moments = d * d if d <= self.moment_columns else 0
         return d + q + (3 * q * (q + 1) // 2 if gaps else 0), d * (q * (q + 1) // 2 + 2 * q + 4) + moments
 
 
@@ -157,10 +186,10 @@ class RobustParts(Parts):
 class LinearParts(Parts):
     """Probabilistic PCA or factor analysis; without axes, spherical or diagonal Gaussians."""
 
-    def uses_moments(self, gaps: bool, d: int) -> bool:
-        """Not with gaps, nor where d x d sums cost far more than the E-step's own."""
-        q = int(self.model.n_components)
-        return q > 0 and not gaps and d <= min(MOMENT_COLUMNS * (q + 1), WIDE_COLUMNS)
+    def __init__(self, model: ProbabilisticPCA | FactorAnalysis) -> None:
+        super().__init__(model)
+        if self.has_axes:  # beyond these d x d sums cost far more than the E-step's own
+            self.moment_columns = min(MOMENT_COLUMNS * (int(model.n_components) + 1), WIDE_COLUMNS)
 
     def start(self, about: StartCovariance, low: Array, n: float) -> LinearGaussianParams:
         """In units of the bounds, so that columns count alike."""
@@ -313,22 +342,48 @@ class BayesianParts(Parts):
 
 
 # full Gaussians -------------------------------------------------------------------------------------------
+class GaussianParams(NamedTuple):
+    """A whole Gaussian x ~ N(mu, C), in the frame's units."""
+
+    mu: Array  # d
+    C: Array  # d x d
+    P: Array  # d x d: (x - mu) P is white
+    logdet: float  # log |C|
+    low: Array  # d: C - diag(low) has no negative eigenvalue
+    n: float  # rows it was fitted to
+    on_floor: bool  # whether that bound holds it up
+
+    @property
+    def excess(self) -> float:
+        """n / (n - d - 1), at most 4: each cell is predicted from the others by d fitted numbers."""
+        return self.n / max(self.n - len(self.mu) - 1.0, self.n / 4.0)
+
+
+def gaussian(mu: Array, C: Array, low: Array, n: float) -> GaussianParams:
+    """A Gaussian whose covariance is lifted to its bound."""
+    C, P, logdet, lowest = bounded_covariance(C, low)
+    return GaussianParams(mu, C, P, logdet, low, n, lowest < 1.0 + ON_FLOOR)
+
+
 class GaussianParts(Parts):
     """Full Gaussians; `tied=True` gives all of them one covariance."""
 
-    needs_squares = True
+    most_squared = np.inf
+    unit_free, standardize = True, False
+    has_axes, correlated = False, True
 
     def __init__(self, *, tied: bool = False) -> None:
-        super().__init__(FullGaussian())
-        self.tied, self.correlated = tied, True
+        self.tied = tied
 
     def start(self, about: StartCovariance, low: Array, n: float) -> GaussianParams:
         assert about.C is not None
         return gaussian(np.zeros_like(low), about.C, low, n)
 
     def rows(self, params: Sequence[GaussianParams], block: Block) -> list[GivenSeen]:
+        """Rows with their gaps on their conditional means; the patterns of gaps are found once for all parts."""
         groups = pattern_groups(block.mask)
-        return [self.model._posterior(p, block, groups) for p in params]
+        seen = 1.0 if block.mask is None else block.mask
+        return [given_seen((block.x - p.mu) * seen, groups, p.P, p.logdet) for p in params]
 
     def sums(
         self, params: Sequence[Any], block: Block, shares: Array, rows: list[GivenSeen], moments: bool
@@ -336,8 +391,12 @@ class GaussianParts(Parts):
         return tuple(r.scatter(share) for r, share in zip(rows, shares, strict=True))
 
     def update(self, params: Sequence[Any], stats: Sequence[Scatter], skipped: Sequence[bool]) -> tuple[Any, ...]:
+        """The M-step: each mean and covariance those of its rows; tied, the parts' covariances about their means."""
         if not self.tied:
-            return super().update(params, stats, skipped)
+            return tuple(
+                p if skip else gaussian(p.mu + s.s / s.n, s.covariance(), p.low, s.n)
+                for p, s, skip in zip(params, stats, skipped, strict=True)
+            )
         total, n = np.zeros_like(params[0].C), 0.0
         for s, skip in zip(stats, skipped, strict=True):
             if not skip:
@@ -347,6 +406,36 @@ class GaussianParts(Parts):
             shared._replace(mu=p.mu if skip else p.mu + s.s / s.n)
             for p, s, skip in zip(params, stats, skipped, strict=True)
         )
+
+    def pack(self, p: GaussianParams) -> Array:
+        """The mean and the logarithm of C, in units of the bound: any numbers there are some covariance."""
+        sd = np.sqrt(p.low)
+        values, U = np.linalg.eigh(p.C / np.outer(sd, sd))
+        log_C = (U * np.log(np.maximum(values, 1.0))) @ U.T
+        return np.concatenate([p.mu / sd, log_C[lower(len(sd))]])
+
+    def unpack(self, vector: Array, like: GaussianParams) -> GaussianParams:
+        d, sd = len(like.mu), np.sqrt(like.low)
+        values, U = np.linalg.eigh(unpack(vector[d:, None], d)[0])
+        most = np.log(np.trace(like.C / np.outer(sd, sd))) + LOG_STEP
+        C = (U * np.exp(np.clip(values, 0.0, most))) @ U.T * np.outer(sd, sd)
+        return gaussian(vector[:d] * sd, C, like.low, like.n)
+
+    def decode(self, params: Sequence[GaussianParams], block: Block) -> list[Cells]:
+        """Mean of each cell given the seen ones; noise counts the fitted covariance's own uncertainty."""
+        cells = []
+        for p, rows in zip(params, self.rows(params, block), strict=True):
+            var = rows.variance()
+            cells.append(Cells(rows.deviations + p.mu, var / p.n, var * p.excess))
+        return cells
+
+    def draw(self, p: GaussianParams, block: Block, rng: list[np.random.Generator]) -> Array:
+        drawn = normals(rng, len(p.mu)) @ np.linalg.cholesky(p.C).T
+        return self.rows([p], block)[0].drawn(p.P, drawn) + p.mu
+
+    def redraw(self, p: GaussianParams, rng: np.random.Generator) -> GaussianParams:
+        step = np.linalg.cholesky(p.C) @ rng.standard_normal(len(p.mu)) / np.sqrt(p.n)
+        return gaussian(p.mu + step, p.C * p.excess, p.low, p.n)
 
     def finish(self, p: GaussianParams, s: Scatter, n: float) -> GaussianParams:
         return p._replace(n=max(p.n if self.tied else n, 1.0))
@@ -385,11 +474,5 @@ def parts_of(component: Any) -> Parts:
     if kind is str and component in COVARIANCE_TYPES:
         if component in ("full", "tied"):
             return GaussianParts(tied=component == "tied")
-        return linear_parts(0, own_units=component == "diag")
+        return LinearParts(FactorAnalysis(0) if component == "diag" else ProbabilisticPCA(0))
     raise error("LD250", component=component)
-
-
-@cache
-def linear_parts(q: int, *, own_units: bool) -> LinearParts:
-    """Factor analysis, or without units of the columns' own probabilistic PCA, with q axes."""
-    return LinearParts(FactorAnalysis(q) if own_units else ProbabilisticPCA(q))

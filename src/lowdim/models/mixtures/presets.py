@@ -6,8 +6,10 @@ from typing import Any
 
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, WHOLE, Rule, one_of, option
+from lowdim.models.linear.factor_analysis import FactorAnalysis
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixtures.mixture import REG_COVAR, MixtureModel
-from lowdim.models.mixtures.parts import COVARIANCE_TYPES, Parts, linear_parts, parts_of
+from lowdim.models.mixtures.parts import COVARIANCE_TYPES, Parts, parts_of
 
 
 class Mixture(MixtureModel):
@@ -175,7 +177,7 @@ class MixtureOfPPCA(MixtureModel):
         return int(self.n_clusters)
 
     def _parts(self) -> Parts:
-        return linear_parts(int(self.n_components), own_units=False)
+        return parts_of(ProbabilisticPCA(int(self.n_components)))
 
 
 class MixtureOfFA(MixtureModel):
@@ -225,4 +227,4 @@ class MixtureOfFA(MixtureModel):
         return int(self.n_clusters)
 
     def _parts(self) -> Parts:
-        return linear_parts(int(self.n_components), own_units=True)
+        return parts_of(FactorAnalysis(int(self.n_components)))

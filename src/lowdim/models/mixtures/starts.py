@@ -105,7 +105,9 @@ def center_sets(
         if whitened is not None and far and i and i % DIRECTION_EVERY == 0:
             yield whitened.start_along(i // DIRECTION_EVERY - 1, K, unit, rng)
         elif whitened is not None and white and i:
-            yield whitened.start(K, rng, far)
+            one = np.ones_like(unit)
+            centers = choose_centers(whitened.block, K, one, np.zeros_like(unit), rng, far)
+            yield whitened.mean + centers @ whitened.back, start_labels(centers, one, whitened.block)
         else:
             centers = choose_centers(sample, K, unit, mean, rng, far)
             yield centers, start_labels(centers, unit, sample)
@@ -127,16 +129,11 @@ class WhiteRows(NamedTuple):
     mean: Array  # d
     back: Array  # d x d: a row y stands for mean + y back
 
-    def start(self, K: int, rng: np.random.Generator, far: bool) -> tuple[Array, Labels]:
-        """Centres in the table's units, and the label of each row."""
-        one, zero = np.ones(len(self.mean)), np.zeros(len(self.mean))
-        centers = choose_centers(self.block, K, one, zero, rng, far)
-        return self.mean + centers @ self.back, start_labels(centers, one, self.block)
-
     def start_along(self, rank: int, K: int, unit: Array, rng: np.random.Generator) -> tuple[Array, Labels]:
-        """The same by one direction alone, a column as it is or made white: that of the `rank`-th lowest kurtosis.
+        """Centres in the table's units, and the label of each row, by one direction alone.
 
-        Two groups apart along a direction have the lowest there is, 1; one group has 3.
+        A column as it is or made white, that of the `rank`-th lowest kurtosis: two groups apart along a direction have
+        the lowest there is, 1; one group has 3.
         """
         x, weight = self.block.x, self.block.weight
         w = np.full(len(x), 1.0 / len(x)) if weight is None else weight / weight.sum()

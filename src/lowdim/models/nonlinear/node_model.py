@@ -16,11 +16,20 @@ from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.maths.linalg import Array
 from lowdim.maths.optimise import climb
 from lowdim.maths.seeds import normals
-from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits, inflation_note
+from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, option, seed_of
-from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, em_digits, squared
+from lowdim.models.base.results import (
+    Cells,
+    Fitted,
+    Posterior,
+    certify,
+    draw_labels,
+    em_digits,
+    inflation_note,
+    squared,
+)
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.nonlinear.node_em import (
     NODE_NOISE_FLOOR,

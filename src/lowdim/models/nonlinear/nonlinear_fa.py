@@ -8,25 +8,18 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.fit import Fit, Monitor, notify_monitor
+from lowdim.engine.fit import INTERRUPTED, Fit, Monitor, notify_monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread, recalled
 from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
-from lowdim.maths.linalg import EPS, Array, Mask, lower
+from lowdim.maths.linalg import EPS, Array, lower
 from lowdim.maths.optimise import Peak, climb, joined, minus, parted
 from lowdim.maths.seeds import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK, normals
-from lowdim.models.base.calibration import (
-    HeldOutCells,
-    held_out_rounds,
-    inflation_from_counts,
-    inflation_note,
-    split_frames,
-    without_held_cells,
-)
+from lowdim.models.base.calibration import held_out_fits
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, one_of, option, seed_of
-from lowdim.models.base.results import Cells, Fitted, Posterior, certify, em_digits, squared, standard
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, em_digits, inflation_note, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.nonlinear.gtm import GTM
@@ -184,21 +177,33 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
     def _fit(self, source: Source, run: Run) -> Fitted:
         survey = survey_for_fit(source, run, standardize=self.standardize)
         check_components(self.n_components, source.d, f"the table has {source.d} columns")
-        size = float(np.sqrt(survey.columns.variance.mean())) or 1.0
+        size, seed = float(np.sqrt(survey.columns.variance.mean())) or 1.0, seed_of(self.random_state)
         with one_blas_thread(), Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:
-            thinned = self._thinned(survey)
-            m, s, before = self._first_places(thinned, run, watch)
-            fit, params = self._climb(survey, thinned, size, np.hstack([m, np.log(s)]), run, watch)
+            # With gaps a climb without some cells, which its start may not see either, shows how wide intervals must
+            # be: one round, since a climb is long. Where it ended all cells come in.
+            refit = partial(self._begun, survey, size, run, watch, raised=True)
+            first = held_out_fits(self, refit, survey, seed, run, most_rounds=1)
+            begun = first.fits[0] if first.fits else self._begun(survey, size, run, watch, survey.source)
+            problem, v = begun.stats
+            if first.fits:
+                problem = problem._replace(rows=_counting_rows(survey.source, survey.columns.mean, size))
+            peak = self._raise_bound("bound", problem, v, run, partial(notify_monitor, watch))
+        params = _params(problem, peak.x)._replace(mean=survey.columns.mean, size=size, inflation=first.inflation)
+        reason = watch.reason if peak.reason == "stopped" else peak.reason
+        fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortized else "rows") + " together")
         if params.psi <= NETWORK_NOISE_FLOOR * (1 + 1e-6):
             warn("LD481", floor=params.psi * size**2)
-        bounds = fold(partial(self._bound_sums, params, seed_of(self.random_state)), survey.source, run).value
+        bounds = fold(partial(self._bound_sums, params, seed), survey.source, run).value
         stretch = survey.log_stretch
         history = tuple(v + stretch - float(survey.columns.seen.sum()) * np.log(size) for v in fit.history)
         fit = fit._replace(
             params=params,
             objective=float(bounds[0]) + stretch,
             history=history,
-            passes=fit.passes + survey.passes + before + 2,
+            passes=fit.passes + survey.passes + begun.passes + 2,
+            converged=reason == "converged",
+            reason=reason,
+            remaining=peak.remaining,
         )
         return self._fitted(fit, float(bounds[1]) + stretch, survey)
 
@@ -238,15 +243,23 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         units = rows.counts * np.log(params.size)
         return Sum(np.array([w @ (bound - units), w @ (fresh - units)]))
 
-    def _thinned(self, survey: TableSurvey) -> Source:
-        """The table as it is, or with gaps without the cells held back: neither start nor climb may have seen them."""
-        if not survey.gaps:
-            return survey.source
-        return without_held_cells(survey.source, self._held_out(survey))
-
-    def _held_out(self, survey: TableSurvey) -> HeldOutCells:
-        """The cells that the first climb does not see: one set, since a climb is long."""
-        return held_out_rounds(survey.columns.seen, seed_of(self.random_state))[0]
+    def _begun(
+        self, survey: TableSurvey, size: float, run: Run, watch: Monitor, source: Source, raised: bool = False
+    ) -> Fit[NonlinearFAParams, tuple[NonlinearFABound, Array]]:
+        """Where a climb begins: the network to the first places of a source; `raised` as far as its cells lead."""
+        m, s, passes = self._first_places(source, run, watch)
+        weight = np.ones(source.n) if source.weight is None else source.weight
+        counts = weight > 0.0
+        rows = _counting_rows(source, survey.columns.mean, size)
+        if rows.mask is None and rows.x.shape[1] > weight.sum() and not self.amortized:
+            rows = _in_own_axes(rows)
+        theta = np.hstack([m, np.log(s)])
+        problem, v = self._from_sample(rows, weight[counts], theta[counts], run, watch)
+        if raised:
+            v = self._raise_bound("held back", problem, v, run, lambda v, value: watch.interrupted).x
+        params = _params(problem, v)._replace(mean=survey.columns.mean, size=size)
+        reason = INTERRUPTED if watch.interrupted else "converged"
+        return Fit(params, (problem, v), -np.inf, (), passes, not watch.interrupted, reason, "L-BFGS")
 
     def _first_places(self, source: Source, run: Run, watch: Monitor) -> tuple[Array, Array, int]:
         """Where a GTM puts the rows, and how surely, in units of their spread; and the passes that took.
@@ -270,31 +283,6 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         if q not in START_GRID:
             return ProbabilisticPCA(q, tol=1e-4, max_iter=most)
         return GTM(q, grid=START_GRID[q], basis=6 if q < 3 else 4, calibrate=False, tol=1e-4, max_iter=most)
-
-    def _climb(
-        self, survey: TableSurvey, thinned: Source, size: float, theta: Array, run: Run, watch: Monitor
-    ) -> tuple[Fit, NonlinearFAParams]:
-        """The network to the first places, then everything together; with gaps first with some cells held back."""
-        w = survey.source.weight
-        w = np.ones(survey.source.n) if w is None else np.asarray(w, dtype=np.float64)
-        counts = w > 0.0
-        rows, fewer = (_centred_rows(source, survey.columns.mean, size, counts) for source in (survey.source, thinned))
-        if rows.mask is None and rows.x.shape[1] > w.sum() and not self.amortized:
-            rows = fewer = _in_own_axes(rows)
-        without, v = self._from_sample(fewer, w[counts], theta[counts], run, watch)
-        problem, inflation = without._replace(rows=rows), 1.0
-        if rows.mask is not None and fewer.mask is not None:
-            v = self._raise_bound("held back", without, v, run, lambda v, value: watch.interrupted).x
-            if not watch.interrupted:
-                learnt = _params(without, v)._replace(mean=survey.columns.mean, size=size)
-                raw, frames = split_frames(survey.source)
-                errors = fold(partial(self._held_out_counts, learnt, self._held_out(survey), frames), raw, run)
-                inflation = inflation_from_counts(errors.value)
-        peak = self._raise_bound("bound", problem, v, run, partial(notify_monitor, watch))
-        reason = watch.reason if peak.reason == "stopped" else peak.reason
-        fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortized else "rows") + " together")
-        params = _params(problem, peak.x)._replace(mean=survey.columns.mean, size=size, inflation=inflation)
-        return fit._replace(converged=reason == "converged", reason=reason, remaining=peak.remaining), params
 
     def _raise_bound(
         self, name: str, problem: NonlinearFABound, v: Array, run: Run, see: Any, ease: float = 1.0
@@ -417,11 +405,12 @@ def _random_network(sizes: tuple[int, ...], gain: float, activation: str, rng: n
     return Network((*random_biases(layers[:-1], rng), layers[-1]), activation)
 
 
-def _centred_rows(source: Source, mean: Array, size: float, counts: Mask) -> CellRows:
+def _counting_rows(source: Source, mean: Array, size: float) -> CellRows:
     """The rows of a source that count, in the network's units."""
     x, mask = gather(source)
     x = (x - mean) / size
-    return CellRows(x if mask is None else np.where(mask, x, 0.0), mask).part(counts)
+    rows = CellRows(x if mask is None else np.where(mask, x, 0.0), mask)
+    return rows.part(slice(None) if source.weight is None else source.weight > 0.0)
 
 
 def _in_own_axes(rows: CellRows) -> CellRows:
