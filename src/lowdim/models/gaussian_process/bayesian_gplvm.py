@@ -152,14 +152,18 @@ class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
         words="Starts from other inducing points, of which the best is taken; they may end tens of nats apart.",
     )
     random_state: Any = option(
-        default=0,
-        rule=SEED,
-        words="Seed of the inducing points and of held-out cells; None is 0.",
+        default=0, rule=SEED, words="Seed of the inducing points and of held-out cells; None is 0."
     )
 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> Fitted:
-        survey = _centred(survey_for_fit(source, run, unit_free=True), source)
+        # The table from its columns' means, in units in which the mean variance is one.
+        survey = survey_for_fit(source, run, unit_free=True)
+        f, cols = survey.frame, survey.columns
+        unit = float(np.sqrt(cols.scatter.sum() / max(float(cols.seen.sum()), 1.0))) or 1.0
+        unit = max(unit, 2.0 * float(f.scale.max()) / LARGEST)  # of a table of denormals: a scale that can be stored
+        frame = Frame(f.shift + cols.mean / f.scale, f.scale / unit, f.unit)
+        survey = survey._replace(frame=frame, source=Framed(source, frame))
         with one_blas_thread():
             fit = self._best(survey, run)
         warn_jitter(fit.params)
@@ -304,15 +308,6 @@ class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
         passes = 20 + climbs * (4 * (FROZEN_STEPS + int(self.max_iter)) + START_PASSES + 20)
         smaller = "fewer n_inducing, GTM, or a sample of the rows"
         return Cost(passes, 8 * n * d * passes, peak, smaller, min(800, passes))
-
-
-def _centred(survey: TableSurvey, source: Source) -> TableSurvey:
-    """The same survey from the columns' means, in units in which the mean variance is one."""
-    f, cols = survey.frame, survey.columns
-    unit = float(np.sqrt(cols.scatter.sum() / max(float(cols.seen.sum()), 1.0))) or 1.0
-    unit = max(unit, 2.0 * float(f.scale.max()) / LARGEST)  # of a table of denormals: a scale that can be stored
-    frame = Frame(f.shift + cols.mean / f.scale, f.scale / unit, f.unit)
-    return survey._replace(frame=frame, source=Framed(source, frame))
 
 
 def _principal_scores(table: CentredTable, q: int, run: Run) -> tuple[Array, int]:

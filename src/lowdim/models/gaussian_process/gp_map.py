@@ -86,11 +86,6 @@ class UnplacedRows(NamedTuple):
         value = value - ((off @ self.precision) * off).sum(axis=1)
         return X[value.argmax(axis=1)]
 
-    def peaks(self, X: Array) -> Array:
-        """The peak of each row's joint density that is climbed to from the best of these places."""
-        Z = self.best_of(X)
-        return climb_rows(self.log_joint, Z, _inverse(self.curvature(Z)))
-
 
 P = TypeVar("P", bound=MapParams)
 
@@ -116,7 +111,9 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
         raise NotImplementedError
 
     def _place(self, params: P, rows: UnplacedRows) -> Array:
-        return rows.peaks(self._candidates(params))
+        """The peak of each row's joint density that is climbed to from the best of the candidates."""
+        Z = rows.best_of(self._candidates(params))
+        return climb_rows(rows.log_joint, Z, _inverse(rows.curvature(Z)))
 
     def _posterior(self, params: P, block: Block) -> Posterior:
         """The peak of each row's density over places, and Laplace's covariance and evidence there."""

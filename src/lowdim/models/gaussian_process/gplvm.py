@@ -256,7 +256,11 @@ class GPLVM(GaussianProcessMap[GPLVMParams]):
         seed, rounds = seed_of(self.random_state), count()
         if table.mask is None:
             return self._from_starts(table, None, run, seed)
-        self._plan_gaps(table, run)
+        # Refuse a table whose columns, each seen in other rows, have more matrices than memory.
+        n, d = table.Y.shape
+        if not self._inducing_count(n):
+            need, rows = self._cost_of_gaps(n, d), [len(g.Y) for g in columns_by_pattern(table.Y, table.mask)]
+            plan(type(self).__name__, need._replace(peak=need.peak + 8 * sum(m * (m + n) for m in rows)), run)
 
         def refit(less: Source) -> Fit[GPLVMParams, ClimbEnd]:
             held = np.asarray(table.mask) & ~np.asarray(gather(less)[1])
@@ -310,13 +314,6 @@ class GPLVM(GaussianProcessMap[GPLVMParams]):
         end = ClimbEnd(top.x, problem.on_bound(top.x))
         converged = top.reason == "converged"
         return Fit(params, end, top.value, top.history, n_iter, converged, top.reason, "L-BFGS", top.remaining)
-
-    def _plan_gaps(self, table: CentredCells, run: Run) -> None:
-        """Refuse a table whose columns, each seen in other rows, have more matrices than memory."""
-        n, d = table.Y.shape
-        if not self._inducing_count(n):
-            need, rows = self._cost_of_gaps(n, d), [len(g.Y) for g in columns_by_pattern(table.Y, table.mask)]
-            plan(type(self).__name__, need._replace(peak=need.peak + 8 * sum(m * (m + n) for m in rows)), run)
 
     @property
     def _has_inducing(self) -> bool:

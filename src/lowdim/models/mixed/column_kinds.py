@@ -277,26 +277,22 @@ def choose_kind(name: str, asked: str, look: ColumnLook, j: int, labels: tuple[A
         else:
             often = look.seen[j] >= ROWS_A_LEVEL * levels
             asked = "ordinal" if look.few[j] and look.whole[j] and 2 < levels <= AUTO_LEVELS and often else "real"
-    _check_kind(name, asked, look, j, bool(labels))
-    return "yes/no" if asked == "ordinal" and levels == 2 else asked
-
-
-def _check_kind(name: str, kind: str, look: ColumnLook, j: int, has_labels: bool) -> None:
     problem = ""
-    if kind in LEVELLED and not look.few[j]:
+    if asked in LEVELLED and not look.few[j]:
         raise error("LD500", column=name, most=MOST_LEVELS)
-    if kind == "yes/no" and len(look.levels[j]) > 2:
-        problem = f"it has {len(look.levels[j])} different values"
-    elif kind not in LEVELLED and has_labels:
+    if asked == "yes/no" and levels > 2:
+        problem = f"it has {levels} different values"
+    elif asked not in LEVELLED and labels:
         problem = "it holds labels"
-    elif kind == "count" and (look.low[j] < 0 or not look.whole[j]):
+    elif asked == "count" and (look.low[j] < 0 or not look.whole[j]):
         problem = "counts are whole numbers and not negative"
-    elif kind == "count" and look.high[j] > MOST_COUNT:
+    elif asked == "count" and look.high[j] > MOST_COUNT:
         problem = f"counts above {MOST_COUNT:,.0f} are better taken as 'positive', by their logarithms"
-    elif kind == "positive" and look.low[j] < 0:
+    elif asked == "positive" and look.low[j] < 0:
         problem = "it has negative numbers"
     if problem:
-        raise error("LD501", column=name, kind=kind, problem=problem)
+        raise error("LD501", column=name, kind=asked, problem=problem)
+    return "yes/no" if asked == "ordinal" and levels == 2 else asked
 
 
 def describe(

@@ -169,17 +169,13 @@ def _cells(
 def _positive(columns: MixedColumns, j: int, m: Array, v: Array) -> tuple[Array, Array]:
     """Mean and variance of a positive column whose site is N(m, v), in its own units."""
     curve, offset = columns.curves[j], columns.offset[j]
-    if not curve.size:
-        return _log_normal(m, v, offset)
+    if not curve.size:  # log-normal
+        mean = np.exp(np.minimum(m + 0.5 * v, HIGHEST_LOG))
+        return np.maximum(mean - offset, 0.0), mean**2 * np.expm1(np.minimum(v, 10.0))
     logs = unscored(curve, m[:, None] + np.sqrt(v)[:, None] * SPREAD)
     x = np.exp(np.minimum(logs, HIGHEST_LOG))
     mean = x @ SPREAD_WEIGHTS
     return np.maximum(mean - offset, 0.0), (x - mean[:, None]) ** 2 @ SPREAD_WEIGHTS
-
-
-def _log_normal(m: Array, v: Array, offset: float) -> tuple[Array, Array]:
-    mean = np.exp(np.minimum(m + 0.5 * v, HIGHEST_LOG))
-    return np.maximum(mean - offset, 0.0), mean**2 * np.expm1(np.minimum(v, 10.0))
 
 
 def _level_fill(columns: MixedColumns, j: int, share: Array) -> tuple[Array, Array]:

@@ -226,13 +226,6 @@ def _ordinal_terms(params: MixedParams, sites: Sites, eta: Array, var: Array) ->
     return SiteTerms(f.sum(axis=1), g, h, np.zeros((len(eta), 0)), g_below, h_below)
 
 
-def count_constants(params: MixedParams, sites: Sites) -> Array:
-    """What the log density of each row's counts holds beside eta."""
-    at = params.columns.count_sites
-    x, r = sites.y[:, at], params.r
-    return ((gammaln(x + r) - gammaln(r) - gammaln(x + 1.0)) * sites.c[:, at]).sum(axis=1)
-
-
 def dispersion_slopes(params: MixedParams, sites: Sites, rows: RowBeliefs, weight: Array) -> Array:
     """First and second derivative of f by log r, where r e^eta, the mean of the count, is held: 2 x counts.
 
@@ -306,7 +299,11 @@ def beliefs_of_rows(params: MixedParams, sites: Sites) -> RowBeliefs:
         rows, few = rows[slow], few.of(slow)
         part = _round(params, few, part.of(slow))
         best = best.put(rows, part.best)
-    return best._replace(bound=best.bound + count_constants(params, sites))
+    # What the log density of a row's counts holds beside eta.
+    at, r = params.columns.count_sites, params.r
+    x = sites.y[:, at]
+    constant = ((gammaln(x + r) - gammaln(r) - gammaln(x + 1.0)) * sites.c[:, at]).sum(axis=1)
+    return best._replace(bound=best.bound + constant)
 
 
 def _tried(params: MixedParams, sites: Sites, m: Array, cov: Array, logdet: Array) -> RowBeliefs:
@@ -468,10 +465,12 @@ def updated(params: MixedParams, stats: MixedSums, one_noise: bool = False) -> M
     W = params.W + step[:, :q]
     # ordinal columns: weights and thresholds together, these kept in order
     W[R + M :], t = _ordinal_steps(params, stats, A[R + M :])
-    # counts: the dispersion, with their mean held
-    r, shift = _dispersion_step(params, stats.dispersion)
+    # counts: Newton's step of log r with their mean held, at most 1, for which the intercept gives way
+    first, second = stats.dispersion
+    log_step = np.where(second < 0, -first / np.where(second < 0, second, 1.0), np.sign(first))
+    r = np.clip(params.r * np.exp(np.clip(log_step, -1.0, 1.0)), LEAST_R, MOST_R)
     b = params.b + step[R : R + M, q]
-    b[params.columns.count_sites] -= shift
+    b[params.columns.count_sites] -= np.log(r / params.r)
     # noise: the squares that the new weights leave, exact since these sites are quadratic, and the prior's
     gain = 2.0 * (step * stats.B).sum(axis=1) - np.einsum("gi,gij,gj->g", step, A, step)
     squares = np.maximum(stats.squares - params.psi * gain[:R], 0.0)
@@ -492,14 +491,6 @@ def _held_back(params: MixedParams, stats: MixedSums, A: Array, step: Array) -> 
         prior = np.append(params.alpha[k], INTERCEPT_PRECISION)
         step[k] = ordered_newton(begin, stats.B[k], A[k], prior, np.zeros(0), q, float(bars[k])) - begin
     return step
-
-
-def _dispersion_step(params: MixedParams, slopes: Array) -> tuple[Array, Array]:
-    """Newton's step of log r with the mean held, at most 1; and what the intercept has to give way."""
-    first, second = slopes
-    step = np.where(second < 0, -first / np.where(second < 0, second, 1.0), np.sign(first))
-    r = np.clip(params.r * np.exp(np.clip(step, -1.0, 1.0)), LEAST_R, MOST_R)
-    return r, np.log(r / params.r)
 
 
 def _ordinal_steps(params: MixedParams, stats: MixedSums, A: Array) -> tuple[Array, Array]:

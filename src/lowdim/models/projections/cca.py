@@ -83,15 +83,6 @@ class TwoTables(Joined):
         second = as_source(table)
         super().__init__(first, second, (first.d, second.d))
 
-    @property
-    def second_attributes(self) -> dict[str, Any]:
-        """What a fit keeps of the second table."""
-        assert self.second is not None
-        about: dict[str, Any] = {"n_y_features_in_": self.second.d, "y_ndim_": self.y_ndim}
-        if self.second.named:
-            about["y_feature_names_in_"] = np.array(self.second.columns, dtype=object)
-        return about
-
 
 class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
     """Probabilistic canonical correlation analysis of two views of the same rows, gaps welcome.
@@ -189,7 +180,10 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         if not survey.gaps:
             attributes["tests_"] = canonical_tests(analysis.rho, analysis.ranks, survey.columns.n)
         if isinstance(source, TwoTables):
-            attributes |= source.second_attributes
+            assert source.second is not None
+            attributes |= {"n_y_features_in_": source.second.d, "y_ndim_": source.y_ndim}
+            if source.second.named:
+                attributes["y_feature_names_in_"] = np.array(source.second.columns, dtype=object)
         fitted = Fitted(fit.params, frame, self._certified(fit, analysis), attributes, fit.history)
         return fitted.restated(survey.log_stretch, survey.passes)
 
@@ -360,14 +354,14 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         if X is None and y is None:
             raise error("LD280", problem="X and y are both None")
         first = None if X is None else self._arranged(as_source(X))
-        second = None if y is None else self._y_arranged(as_source(second_table(y)[0]))
+        second = None if y is None else as_source(second_table(y)[0])
+        if second is not None:
+            chosen = chosen_by_name(second, getattr(self, "y_feature_names_in_", ()))
+            if chosen is None and second.d != self.n_y_features_in_:
+                view = "the second view of CCA"
+                raise error("LD220", got=second.d, want=self.n_y_features_in_, model=view, missing="")
+            second = chosen or second
         return Joined(first, second, (self.n_features_in_, self.n_y_features_in_))
-
-    def _y_arranged(self, source: Source) -> Source:
-        chosen = chosen_by_name(source, getattr(self, "y_feature_names_in_", ()))
-        if chosen is None and source.d != self.n_y_features_in_:
-            raise error("LD220", got=source.d, want=self.n_y_features_in_, model="the second view of CCA", missing="")
-        return chosen or source
 
     def _as_given(self, cells: Array) -> Any:
         """Cells of both views as they were fitted: two tables, or one."""

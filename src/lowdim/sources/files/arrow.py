@@ -11,11 +11,10 @@ import numpy as np
 
 from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.sources.arrow_rows import Picked, choose_columns
-from lowdim.sources.files.base import Affordable, FileSource, damaged
+from lowdim.sources.files.base import Affordable, FileSource, naming_damage
 from lowdim.sources.files.parquet import take_rows
 from lowdim.sources.source import Rows
 from lowdim.text.escape import protect_terminal
-from lowdim.text.messages import LowdimError
 
 BATCHES_KEPT = 4  # batches that stay open: of a packed file, unpacked
 
@@ -100,15 +99,11 @@ def open_source(
     path: Path, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]
 ) -> FeatherSource:
     """The table of an Arrow file; its batches are counted by their first column."""
-    try:
+    with naming_damage(path, FeatherSource.kind):
         file = open_ipc(path)
         picked = choose_columns(file.schema, columns, weight, protect_terminal(path.name))
         few = open_ipc(path, [picked.positions[0] if picked.positions else 0]) if len(file.schema) else file
         sizes = [_counted(few.get_batch(k)) for k in range(few.num_record_batches)]
-    except LowdimError:
-        raise
-    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
-        raise damaged(path, FeatherSource.kind, problem) from None
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     return FeatherSource(path, starts[:-1], int(starts[-1]), picked, where)
 
@@ -117,7 +112,7 @@ def read_whole(path: Path, affordable: Affordable) -> Any:
     """Every column of a file as an Arrow table, refused as soon as it grows too large; every cell is checked."""
     import pyarrow as pa
 
-    try:
+    with naming_damage(path, FeatherSource.kind):
         file = open_ipc(path)
         batches, rows, _ = [], 0, file.schema.names  # which fails here where a name is no text
         for k in range(file.num_record_batches):
@@ -126,10 +121,6 @@ def read_whole(path: Path, affordable: Affordable) -> Any:
             affordable(rows, len(file.schema), "")
             batches[-1].validate(full=True)
         return pa.Table.from_batches(batches, file.schema)
-    except LowdimError:
-        raise
-    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
-        raise damaged(path, FeatherSource.kind, problem) from None
 
 
 def _counted(batch: Any) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -66,6 +67,23 @@ def damaged(path: str | PathLike[str], kind: str, problem: object, where: str = 
     return error("LD015", where, name=protect_terminal(Path(path).name), kind=kind, problem=text[:160])
 
 
+@contextmanager
+def naming_damage(path: str | PathLike[str], kind: str) -> Iterator[None]:
+    """Whatever a reader raises here means that the file is damaged; our own errors say what they mean."""
+    try:
+        yield
+    except LowdimError:
+        raise
+    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
+        raise damaged(path, kind, problem) from None
+
+
+def check_width(d: int, fix: str) -> None:
+    """Refuse more columns than a table has."""
+    if d > WIDEST_FILE:
+        raise error("LD171", d=f"{d:,}", most=f"{WIDEST_FILE:,}", fix=fix)
+
+
 Affordable = Callable[[int, int, str], None]  # refuses so many rows and columns that do not fit into memory
 
 
@@ -83,10 +101,7 @@ class FileSource(Source):
     def __init__(
         self, paths: list[Path], shape: tuple[int, int], columns: tuple[str, ...] | None, where: dict[str, Any]
     ) -> None:
-        if shape[1] > WIDEST_FILE:
-            raise error(
-                "LD171", d=f"{shape[1]:,}", most=f"{WIDEST_FILE:,}", fix="name the columns to use:  columns=[...]"
-            )
+        check_width(shape[1], "name the columns to use:  columns=[...]")
         place = {**where, "block_tiles": where.get("block_tiles") or block_tiles(shape[1], where.get("tile"))}
         super().__init__(shape, columns, None, **place)
         self.paths = [path.absolute() for path in paths]  # a worker may stand in another folder

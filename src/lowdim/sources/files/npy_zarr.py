@@ -16,13 +16,22 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
 from lowdim.sources.arrays import check_kind
-from lowdim.sources.files.base import PIECES, WIDEST_FILE, Affordable, FileSource, damaged, row_words, runs_of
+from lowdim.sources.files.base import (
+    PIECES,
+    Affordable,
+    FileSource,
+    check_width,
+    damaged,
+    naming_damage,
+    row_words,
+    runs_of,
+)
 from lowdim.sources.files.sinks import ZARR_MARKS, import_zarr
 from lowdim.sources.source import Rows
 from lowdim.storage.memory import free_memory
 from lowdim.table.open_file import BOMB_RATIO, SMALL_FILE, too_large
 from lowdim.text.escape import protect_terminal
-from lowdim.text.messages import LowdimError, error
+from lowdim.text.messages import error
 
 BANDS_KEPT = 2  # bands of a Zarr array that stay unpacked
 TAIL_BYTES = 4096  # bytes in which the last line of a Matrix Market file begins
@@ -149,7 +158,7 @@ def is_zarr(path: Path) -> bool:
 def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
     """The table of a Zarr array."""
     zarr, name = import_zarr(path), protect_terminal(path.name)
-    try:
+    with naming_damage(path, "Zarr"):
         array = zarr.open(str(path), mode="r")
         if not isinstance(array, zarr.Array):
             inside = ", ".join(sorted(str(key) for key in array))[:100]
@@ -162,10 +171,6 @@ def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
             )
         shape, kind, chunks = array.shape, array.dtype, array.chunks
         mark = next(path / one for one in ZARR_MARKS if (path / one).is_file())
-    except LowdimError:
-        raise
-    except Exception as problem:  # a damaged store may fail anywhere inside a foreign reader
-        raise damaged(path, "Zarr", problem) from None
     check_kind(shape, kind)
     if shape[0] * shape[1] > MOST_CELLS:
         raise damaged(path, "Zarr", f"it claims {shape[0]:,} rows x {shape[1]:,} columns")
@@ -175,7 +180,7 @@ def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
 def load_npz(path: Path) -> Any:
     """The sparse matrix of a .npz file, every index in it checked; pickles are never opened."""
     _refuse_lies(path)
-    try:
+    with naming_damage(path, "a sparse matrix (scipy.sparse.save_npz)"):
         matrix = sp.load_npz(path)
         if matrix.format in ("csr", "csc", "bsr"):
             matrix.check_format(full_check=True)  # an index beyond the matrix would be written beyond memory
@@ -183,31 +188,21 @@ def load_npz(path: Path) -> Any:
             matrix = type(matrix)((matrix.data, matrix.coords), shape=matrix.shape)
         _refuse_rows(path, matrix.shape[0])
         return _narrow(matrix)
-    except LowdimError:
-        raise
-    except Exception as problem:
-        raise damaged(path, "a sparse matrix (scipy.sparse.save_npz)", problem) from None
 
 
 def _refuse_lies(path: Path) -> None:
     """Each array inside must be as long as its header says, and all of them fit into memory."""
-    try:
+    with naming_damage(path, "a sparse matrix (scipy.sparse.save_npz)"):
         total = 0
         with zipfile.ZipFile(path) as archive:
             for part in archive.infolist():
                 with archive.open(part) as file:
                     version = np.lib.format.read_magic(file)
-                    reader = (
-                        np.lib.format.read_array_header_1_0
-                        if version == (1, 0)
-                        else np.lib.format.read_array_header_2_0
-                    )
-                    shape, _, kind = reader(file)
+                    first, later = np.lib.format.read_array_header_1_0, np.lib.format.read_array_header_2_0
+                    shape, _, kind = first(file) if version == (1, 0) else later(file)
                     if file.tell() + int(np.prod(shape, dtype=object)) * kind.itemsize != part.file_size:
                         raise EOFError(f"'{part.filename}' is not as long as it says")
                 total += part.file_size
-    except Exception as problem:
-        raise damaged(path, "a sparse matrix (scipy.sparse.save_npz)", problem) from None
     if 3 * total > free_memory():
         raise too_large(path.name, path.stat().st_size, 3 * total, free_memory())
 
@@ -217,25 +212,18 @@ def load_mtx(path: Path) -> Any:
     from scipy.io import mminfo, mmread
     from scipy.sparse import coo_array, issparse
 
-    try:
+    with naming_damage(path, "Matrix Market"):
         rows, columns, entries = (int(part) for part in mminfo(path)[:3])
         if max(entries, 0) * ENTRY_BYTES // 2 > path.stat().st_size or min(rows, columns, entries) < 0:
             raise EOFError(f"it claims {entries:,} entries and is too short for them")
-        if not MATRIX_LINE.fullmatch(
-            _last_line(path)
-        ):  # SciPy reads on beyond the end of a number that breaks off there
+        if not MATRIX_LINE.fullmatch(_last_line(path)):  # SciPy reads on beyond a number that breaks off there
             raise EOFError("it breaks off within a line")
         if _has_control_bytes(path):  # SciPy's reader would end the process
             raise damaged(path, "Matrix Market", "it has zero or control bytes, and is text")
-        if columns > WIDEST_FILE:
-            raise error("LD171", d=f"{columns:,}", most=f"{WIDEST_FILE:,}", fix="leave columns out, or turn the matrix")
+        check_width(columns, "leave columns out, or turn the matrix")
         _refuse_rows(path, rows)
         matrix = mmread(path)
         return _narrow(coo_array(matrix) if issparse(matrix) else matrix)
-    except LowdimError:
-        raise
-    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
-        raise damaged(path, "Matrix Market", problem) from None
 
 
 def _refuse_rows(path: Path, rows: int) -> None:
@@ -261,6 +249,5 @@ def _has_control_bytes(path: Path) -> bool:
 
 def _narrow(matrix: Any) -> Any:
     check_kind(matrix.shape, matrix.dtype)
-    if matrix.shape[1] > WIDEST_FILE:
-        raise error("LD171", d=f"{matrix.shape[1]:,}", most=f"{WIDEST_FILE:,}", fix="leave columns out")
+    check_width(matrix.shape[1], "leave columns out")
     return matrix

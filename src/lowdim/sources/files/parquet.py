@@ -16,10 +16,10 @@ import numpy as np
 
 from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.sources.arrow_rows import Picked, choose_columns, is_number_type, turn
-from lowdim.sources.files.base import Affordable, FileSource, damaged, runs_of
+from lowdim.sources.files.base import Affordable, FileSource, naming_damage, runs_of
 from lowdim.sources.source import Rows
 from lowdim.text.escape import protect_terminal
-from lowdim.text.messages import LowdimError, error
+from lowdim.text.messages import error
 
 BUFFER = 2**20  # bytes of a column that are read at a time: a page of the usual size at once
 PAGE = 2**20  # bytes of a column that are unpacked together, as most writers do it
@@ -158,22 +158,15 @@ class ParquetSource(FileSource):
             mine = list(group)
             at = mine[0].start
             with open_parquet(self.paths[k]) as file:
-                order = self._order(file.schema_arrow.names)
-                for batch in file.iter_batches(
-                    size, row_groups=[one.place for one in mine], columns=self.read_columns, use_threads=True
-                ):
+                order, wanted = self.picked.positions, [file.schema_arrow.names[j] for j in self.picked.positions]
+                places = [one.place for one in mine]
+                for batch in file.iter_batches(size, row_groups=places, columns=self.read_columns, use_threads=True):
                     batch.validate()
+                    if self.read_columns is not None:
+                        order = [batch.schema.names.index(name) for name in wanted]
                     if batch.num_rows:
-                        yield at, [batch.column(j) for j in order(batch.schema.names)]
+                        yield at, [batch.column(j) for j in order]
                     at += batch.num_rows
-
-    def _order(self, names: list[str]) -> Callable[[list[str]], list[int]]:
-        wanted = [names[j] for j in self.picked.positions]
-        return (
-            (lambda present: self.picked.positions)
-            if self.read_columns is None
-            else (lambda present: [present.index(name) for name in wanted])
-        )
 
 
 def take_rows(get: Callable[[int, int], list[list[Any]]], rows: Rows, d: int) -> tuple[Array, Mask | None]:
@@ -200,17 +193,13 @@ def open_parquet(path: Path) -> Any:
 
 def parquet_files(folder: Path) -> list[Path]:
     """The Parquet files of a folder in the order of their names, numbers in them by their size."""
-    files = [
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in SUFFIXES and path.is_file() and not path.name.startswith((".", "_"))
-    ]
-    return sorted(
-        files,
-        key=lambda path: [
-            (part.isdigit(), int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", path.name)
-        ],
-    )
+
+    def parts(path: Path) -> list[tuple[bool, int, str]]:
+        split = re.split(r"(\d+)", path.name)
+        return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in split]
+
+    named = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file()]
+    return sorted((path for path in named if not path.name.startswith((".", "_"))), key=parts)
 
 
 def open_source(
@@ -228,31 +217,26 @@ def open_source(
         for place, count in enumerate(counts):
             groups.append(RowGroup(k, place, rows))
             rows += count
-    return ParquetSource(paths, groups, rows, picked, _by_name(schema.names, picked), where)
+    # The reader is asked for columns by name, but where these could mean other columns too.
+    clear = len(set(schema.names)) == len(schema.names) and not any("." in name for name in schema.names)
+    by_name = [schema.names[j] for j in picked.positions] if clear else None
+    return ParquetSource(paths, groups, rows, picked, by_name, where)
 
 
 def _footer(path: Path) -> tuple[Any, list[int]]:
     """The schema of a file, and the rows of each of its groups."""
-    try:
-        with open_parquet(path) as file:
-            metadata = file.metadata
-            return file.schema_arrow, [_counted(metadata.row_group(k)) for k in range(metadata.num_row_groups)]
-    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
-        raise damaged(path, ParquetSource.kind, problem) from None
+    with naming_damage(path, ParquetSource.kind), open_parquet(path) as file:
+        metadata = file.metadata
+        return file.schema_arrow, [_counted(metadata.row_group(k)) for k in range(metadata.num_row_groups)]
 
 
 def read_whole(path: Path, affordable: Affordable) -> Any:
     """Every column of a file as an Arrow table, refused by what its footer claims before anything is allocated."""
-    try:
-        with open_parquet(path) as file:
-            rows, columns = file.metadata.num_rows, file.metadata.num_columns
-            affordable(rows, columns, f" and claims {rows:,} rows x {columns:,} columns")
-            table, _ = file.read(), file.schema_arrow.names  # which fail here where a name is no text
-            return table
-    except LowdimError:
-        raise
-    except Exception as problem:  # a damaged file may fail anywhere inside a foreign reader
-        raise damaged(path, ParquetSource.kind, problem) from None
+    with naming_damage(path, ParquetSource.kind), open_parquet(path) as file:
+        rows, columns = file.metadata.num_rows, file.metadata.num_columns
+        affordable(rows, columns, f" and claims {rows:,} rows x {columns:,} columns")
+        table, _ = file.read(), file.schema_arrow.names  # which fail here where a name is no text
+        return table
 
 
 def _counted(group: Any) -> int:
@@ -262,9 +246,3 @@ def _counted(group: Any) -> int:
         if group.column(j).num_values < count or count < 0:
             raise EOFError("its footer claims more rows than it has")
     return count
-
-
-def _by_name(names: list[str], picked: Picked) -> list[str] | None:
-    """The names to ask the reader for; None where they could mean other columns too."""
-    clear = len(set(names)) == len(names) and not any("." in name for name in names)
-    return [names[j] for j in picked.positions] if clear else None

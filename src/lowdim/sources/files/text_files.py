@@ -204,8 +204,8 @@ def _slowly(text: bytes, form: CsvForm, line: int) -> list[Any]:
                 "LD111",
                 f"{form.name}, column {j + 1}, {place.cell(c, int(np.argmax(c.bad)))}",
                 column=name,
-                good=f"{c.good:,}",
-                seen=f"{c.seen:,}",
+                good=c.good,
+                seen=c.seen,
                 fix="correct the cell, or leave the column out:  columns=[...]",
             )
         arrays.append(pa.array(c.values))
@@ -298,6 +298,10 @@ def _fixed(head: Raw, sample: Raw, columns: tuple[str, ...] | None, weight: str 
         used = [c for c in roles if c.role == "number" and c.name not in ids]
         here = {c.name for c in used}
         left_out([c.name for c in roles if c.name not in here and c.role != "weight"], head.name)
+    # Which fields have to be read as text first; a decimal comma is read quickly too.
+    fields = {c.position - 1: sample.cells[c.position - 1] for c in used}
+    plain = cell.plain_columns(fields, ())
+    quick = [j in plain or cell.text_cells("", 0, cell.as_text(column), ())[1] for j, column in fields.items()]
     return CsvForm(
         name=head.name,
         sep=head.guess.sep,
@@ -306,18 +310,8 @@ def _fixed(head: Raw, sample: Raw, columns: tuple[str, ...] | None, weight: str 
         width=len(head.cells),
         positions=tuple(c.position - 1 for c in used),
         names=tuple(c.name for c in used),
-        slow=_slow_fields({c.position - 1: sample.cells[c.position - 1] for c in used}, decimal),
+        slow=tuple(decimal != "," and not at_once for at_once in quick),
     )
-
-
-def _slow_fields(cells: dict[int, Any], decimal: str) -> tuple[bool, ...]:
-    """Which fields have to be read as text first; a decimal comma is read quickly too."""
-    plain = cell.plain_columns(cells, ())
-    return tuple(decimal != "," and j not in plain and not _reads_at_once(column) for j, column in cells.items())
-
-
-def _reads_at_once(column: Any) -> bool:
-    return cell.text_cells("", 0, cell.as_text(column), ())[1]
 
 
 # where records begin: one look at the bytes, so that any block can be read by itself --------------------
