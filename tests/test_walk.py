@@ -23,7 +23,7 @@ CORE = sorted(
 # walk: files entered at most, functions entered at most
 BOUNDS = {
     "ppca_gaps": (17, 156),
-    "mixture_gaps": (21, 190),
+    "mixture_gaps": (21, 191),
     "gtm": (21, 145),
     "isomap_gaps": (20, 150),
 }

@@ -109,15 +109,19 @@ class GivenSeen(NamedTuple):
         root = np.sqrt(w)
         t = t * root[:, None]
         S = t.T @ t
-        # What the gaps leave open: the sum of the conditional covariances of each pattern's gaps.
+        if self.groups:
+            S += self.open_scatter(weight)
+        return Scatter(float(w.sum()), float(weight @ self.log_density), root @ t, S)
+
+    def open_scatter(self, weight: Array) -> Array:
+        """The sum over rows of the conditional covariances of their gaps, d x d."""
         d = self.deviations.shape[1]
-        left_open = np.zeros(d * d)
+        total = np.zeros(d * d)
         for (rows, which, gone), cov in zip(self.groups, self.covs, strict=True):
             share = np.bincount(which, weight[rows], len(gone))
             at = gone[:, :, None] * d + gone[:, None, :]
-            left_open += np.bincount(at.ravel(), (cov * share[:, None, None]).ravel(), d * d)
-        S += left_open.reshape(d, d)
-        return Scatter(float(w.sum()), float(weight @ self.log_density), root @ t, S)
+            total += np.bincount(at.ravel(), (cov * share[:, None, None]).ravel(), d * d)
+        return total.reshape(d, d)
 
     def variance(self) -> Array:
         """The conditional variance of each cell, zero where seen."""

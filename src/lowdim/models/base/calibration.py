@@ -229,9 +229,11 @@ def held_out_fits(
         Which cells are held out.
     """
     rounds = held_out_rounds(survey.columns.seen, seed)[:most_rounds]
-    raw, frames = survey.source, tuple[Frame, ...]()  # what lies under the frames, and these from the innermost on
+    raw: Source = survey.source
+    frames: tuple[Frame, ...] = ()  # through which the table is seen, from the innermost outwards
     while isinstance(raw, Framed):
-        raw, frames = raw.source, (raw.frame, *frames)
+        frames = (raw.frame, *frames)
+        raw = raw.source
     fits: list[Fit[P, Any]] = []
     stopped, counts = False, np.zeros(len(ERROR_EDGES) + 1)
     for held in rounds if survey.gaps and rounds[0].columns.any() else []:
