@@ -81,8 +81,19 @@ def maximum_likelihood(
     if q == 0:
         none = np.zeros(d, dtype=bool)
         return FactorFit(np.zeros((d, 0)), np.ones(d), max(-logdet, 0.0), 0.0, 0, True, none, ridge)
-    first = _first_starts(precision, q, ridge) if start is None else _given_start(start, d)
-    more = _heywood_starts(S, precision) if start is None else []
+    more: list[Array] = []
+    if start is None:
+        # Uniquenesses of the squared multiple correlations, as R's factanal starts. Where R is singular every multiple
+        # correlation is near one, and the bound is a poor place to begin.
+        multiple = (1 - 0.5 * q / d) / precision
+        first = [multiple] if ridge == 0 else [multiple, np.full(d, 0.5)]
+        # In reserve: 1 - r_ij^2, as if column i were itself a factor, the best explained columns first.
+        order = np.argsort(-precision, kind="stable")[: max(1, _BUDGET // d)]
+        more = [1 - np.minimum(S[i] ** 2, 1 - 1e-12) for i in order]
+    else:
+        first = [np.asarray(start, dtype=float)]
+        if first[0].shape != (d,) or not (np.isfinite(first[0]) & (first[0] > 0)).all():
+            raise ValueError(f"start must hold {d} positive uniquenesses")
     best, evaluations, slope = _search(S, q, first, more, lower, max_iter)
     psi = np.clip(np.exp(best.x), lower, 1.0)
     return FactorFit(
@@ -168,26 +179,6 @@ def _positive_definite(R: Array) -> tuple[Array, float, Array, float]:
     scale = np.diag(S)
     S = S / np.sqrt(np.outer(scale, scale))
     return S, logdet - float(np.log(scale).sum()), precision * scale, float(_SMALLEST - values[0])
-
-
-def _first_starts(precision: Array, q: int, ridge: float) -> list[Array]:
-    """Uniquenesses of the squared multiple correlations, as R's factanal starts."""
-    multiple = (1 - 0.5 * q / len(precision)) / precision
-    # Where R is singular every multiple correlation is near one, and the bound is a poor place to begin.
-    return [multiple] if ridge == 0 else [multiple, np.full_like(multiple, 0.5)]
-
-
-def _heywood_starts(R: Array, precision: Array) -> list[Array]:
-    """Uniquenesses 1 - r_ij^2, as if column i were itself a factor: the best explained columns first."""
-    order = np.argsort(-precision, kind="stable")[: max(1, _BUDGET // len(R))]
-    return [1 - np.minimum(R[i] ** 2, 1 - 1e-12) for i in order]
-
-
-def _given_start(start: ArrayLike, d: int) -> list[Array]:
-    psi = np.asarray(start, dtype=float)
-    if psi.shape != (d,) or not (np.isfinite(psi) & (psi > 0)).all():
-        raise ValueError(f"start must hold {d} positive uniquenesses")
-    return [psi]
 
 
 def _search(

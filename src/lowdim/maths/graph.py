@@ -58,15 +58,6 @@ def _closest(a: Index, b: Index, X: Array, known: bool) -> tuple[int, int]:
     return int(a[neighbours.row[best, 0]]), int(b[best])
 
 
-def by_size(label: Index) -> tuple[Index, Index]:
-    """Pieces numbered from the largest down, equals by their first row; the new numbers and the sizes."""
-    size = np.bincount(label)
-    order = np.argsort(-size, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return rank[label], size[order]
-
-
 def smallest(M: Any, null: Array, q: int, root: Any = None) -> Eigen:
     """The q smallest eigenpairs of M >= 0 apart from the direction `null`, of which M null = 0 is known.
 

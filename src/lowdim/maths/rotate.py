@@ -177,14 +177,11 @@ def _orthomax(A: Array, kappa: float, max_iter: int, tol: float) -> Array:
     best, T = -np.inf, np.eye(A.shape[1])
     for start in _turned_starts(A.shape[1]):
         trial = _jacobi(A, start, kappa, max_iter, max(tol, _COARSE))
-        value = _orthomax_criterion(A @ trial, kappa)
+        squares = (A @ trial) ** 2
+        value = float((squares**2).sum() - kappa / len(A) * (squares.sum(axis=0) ** 2).sum())
         if value > best + _DISTINCT * abs(value):
             best, T = value, trial
     return _jacobi(A, T, kappa, max_iter, tol)
-
-
-def _orthomax_criterion(L: Array, kappa: float) -> float:
-    return float((L**4).sum() - kappa / len(L) * ((L**2).sum(axis=0) ** 2).sum())
 
 
 def _jacobi(A: Array, T: Array, kappa: float, max_iter: int, tol: float) -> Array:

@@ -126,9 +126,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return as_source(X, weight=weight)
 
     def _check_source(self, source: Source) -> None:
-        """Refuse what the table is too small for."""
+        """Refuse a table that is too small, and weights of rows where a fit takes none."""
         if source.n < self._least_rows:
             raise error("LD160", n=source.n, least=self._least_rows)
+        if source.weight is not None and not isinstance(self, WeightedEstimator):
+            raise error("LD283", model=type(self).__name__)
 
     def _fit(self, source: Source, run: Run) -> Fitted:
         """All that a fit to these rows finds; nothing is assigned."""

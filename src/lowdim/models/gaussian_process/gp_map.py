@@ -15,7 +15,7 @@ from lowdim.models.base.options import COUNT, check_components, option
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, inflation_note, squared
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel
 from lowdim.sources.source import Block, Source
-from lowdim.text.messages import error, warn
+from lowdim.text.messages import warn
 
 TRIED_PLACES = 1000  # of the fit, at most, where predictions at all of them would not be bounded
 
@@ -102,8 +102,6 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
 
     def _check_source(self, source: Source) -> None:
         super()._check_source(source)
-        if source.weight is not None:
-            raise error("LD283", model=type(self).__name__)
         check_components(self.n_components, source.d, f"the table has {source.d} columns")
 
     def _candidates(self, params: P) -> Array:

@@ -147,6 +147,7 @@ class RBFPsi:
         return PsiGradients(*zeros, p.v * float(G.sum()))
 
     def psi1(self, p: VariationalParams) -> Array:
+        # v prod_q c^(1/2) exp(-1/2 w c (mu - z)^2), c = 1 / (w S + 1), the square multiplied out
         c = 1.0 / (p.w * p.S + 1.0)
         wc = p.w * c
         rows = 0.5 * (np.log(c) - wc * p.mu**2).sum(axis=1)
@@ -185,6 +186,7 @@ class RBFPsi:
         return np.column_stack([M, M**2, np.ones(len(M))])
 
     def psi2(self, p: VariationalParams) -> Array:
+        # v^2 prod_q b^(1/2) exp(-1/4 w (z - z')^2 - w b (mu - (z + z') / 2)^2), b = 1 / (2 w S + 1)
         b = 1.0 / (2.0 * p.w * p.S + 1.0)
         wb = p.w * b
         rows = (0.5 * np.log(b) - wb * p.mu**2).sum(axis=1)

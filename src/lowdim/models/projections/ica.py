@@ -116,11 +116,6 @@ class ICA(LatentModel[ICAParams, Posterior]):
         "impute_keeps_seen": "gaps are refused",
     }
 
-    def _check_source(self, source: Source) -> None:
-        super()._check_source(source)
-        if source.weight is not None:
-            raise error("LD283", model="ICA")
-
     def _fit(self, source: Source, run: Run) -> Fitted:
         survey = survey_table(source, run, standardize=False, wide=is_wide(source.n, source.d))
         if survey.gaps:

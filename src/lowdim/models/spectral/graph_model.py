@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from lowdim.engine.fold import Run
 from lowdim.maths.eigen import DENSE_ROWS, Eigen
-from lowdim.maths.graph import bridges, by_size, components, matrix_of
+from lowdim.maths.graph import bridges, components, matrix_of
 from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.maths.pairs import (
     Neighbours,
@@ -317,7 +317,11 @@ def distinct_rows(X: Any, metric: str = "euclidean") -> tuple[Index, Index]:
 def graph_of(points: Array, pairs: RowPairs, radius: Array, k: int, asked: int) -> NeighbourGraph:
     """The graph of these neighbours, its pieces numbered by their size."""
     label = components(matrix_of(pairs, np.ones(len(pairs.i)), len(points)))[1]
-    return NeighbourGraph(points, pairs, radius, by_size(label)[0], pairs.chosen(np.zeros(0, dtype=np.intp)), k, asked)
+    # The largest piece is number 0; of equal ones the one whose row comes first.
+    order = np.argsort(-np.bincount(label), kind="stable")
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    return NeighbourGraph(points, pairs, radius, number[label], pairs.chosen(np.zeros(0, dtype=np.intp)), k, asked)
 
 
 class MapVectors(NamedTuple):

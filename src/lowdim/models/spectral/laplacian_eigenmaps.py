@@ -21,7 +21,7 @@ from lowdim.maths.pairs import (
     within,
 )
 from lowdim.models.base.options import Rule, none_or, one_of, option
-from lowdim.models.spectral.graph_model import GraphModel, MapVectors, NeighbourGraph, smallest_vectors
+from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, smallest_vectors
 from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square
 from lowdim.models.spectral.random_field import FieldMatrix
 from lowdim.models.spectral.spectral_model import SpectralFit
@@ -132,7 +132,9 @@ class LaplacianEigenmaps(GraphModel):
 
     # the fit ---------------------------------------------------------------------------------------
     def _map_graph(self, graph: NeighbourGraph, rows: Index) -> SpectralFit:
-        width = self._width(graph)
+        width = 0.0  # of the heat kernel; 0: every weight is one, or given
+        if self.weights == "heat" and self.metric != "graph":
+            width = float(np.median(graph.pairs.d)) if self.width is None else float(self.width)
         bridges, reach = self._two_way_bridges(graph)
         # Belkin and Niyogi, step 2: weights of the edges, one or the heat kernel, and the degrees D.
         W = self._weights(graph, bridges, width)
@@ -149,21 +151,9 @@ class LaplacianEigenmaps(GraphModel):
             return eigen._replace(vectors=eigen.vectors * s[:, None])
 
         maps = smallest_vectors(graph, self.n_components, solve_map)
-        params = self._params(graph, rows, W, reach, width, maps)
-        symmetric = self.normalization == "symmetric"
-        Z = maps.vectors * np.sqrt(degree)[:, None] if symmetric else maps.vectors
-        attributes = {"width_": width} if self.weights == "heat" else {}
-        notes = maps.notes
-        if self.weights == "heat" and self.width is None and self.metric != "graph":
-            notes += (f"heat weights of width {width:.6g}, the median distance of neighbours",)
-        return SpectralFit(params, Z, maps.values[0], maps.solver, maps.residual, attributes, notes)
-
-    def _params(
-        self, graph: NeighbourGraph, rows: Index, W: sp.csr_array, reach: Array, width: float, maps: MapVectors
-    ) -> LaplacianParams:
         i = rows_of(W)
-        upper = i <= W.indices
-        return LaplacianParams(
+        upper = i <= W.indices  # W is symmetric: half of it is kept
+        params = LaplacianParams(
             graph.points if self.metric == "euclidean" else np.zeros((graph.m, 0)),
             rows,
             maps.vectors,
@@ -177,11 +167,13 @@ class LaplacianEigenmaps(GraphModel):
             W.indices[upper].astype(np.intp),
             W.data[upper],
         )
-
-    def _width(self, graph: NeighbourGraph) -> float:
-        if self.weights == "binary" or self.metric == "graph":
-            return 0.0
-        return float(np.median(graph.pairs.d)) if self.width is None else float(self.width)
+        symmetric = self.normalization == "symmetric"
+        Z = maps.vectors * np.sqrt(degree)[:, None] if symmetric else maps.vectors
+        attributes = {"width_": width} if self.weights == "heat" else {}
+        notes = maps.notes
+        if self.weights == "heat" and self.width is None and self.metric != "graph":
+            notes += (f"heat weights of width {width:.6g}, the median distance of neighbours",)
+        return SpectralFit(params, Z, maps.values[0], maps.solver, maps.residual, attributes, notes)
 
     def _weights(self, graph: NeighbourGraph, bridges: RowPairs, width: float) -> sp.csr_array:
         """W over the rows of the graph."""

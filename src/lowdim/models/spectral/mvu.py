@@ -120,8 +120,15 @@ class MaximumVarianceUnfolding(GraphModel):
             nodes, (i, j) = np.arange(graph.m), self._held_pairs(graph.edges(), graph.m)
             edges = RowPairs(i, j, pair_distances(graph.points, graph.points, i, j))
         # The semidefinite program: the K of largest trace in which none of them is longer.
-        with few_threads(len(edges.i)):
-            unfolded = _unfolded(edges, graph.points[nodes], len(nodes))
+        n, square = len(nodes), edges.d**2
+        if len(square) < n * (n - 1) // 2:
+            with few_threads(len(square)):
+                unfolded = unfold(edges.i, edges.j, square, n)
+        else:  # where all pairs are joined by their own distances the answer is the table's
+            Y = graph.points[nodes] - graph.points[nodes].mean(axis=0)
+            K = Y @ Y.T
+            gap = float(square.sum()) / n / float(np.trace(K)) - 1.0
+            unfolded = Unfolded(K, np.full(len(square), 1.0 / n), gap, 0)
         if unfolded.gap > POOR_GAP:
             warn("LD453", gap=unfolded.gap, steps=unfolded.steps)
         # The map is that of K; other rows are carried by their neighbours.
@@ -183,12 +190,3 @@ class MaximumVarianceUnfolding(GraphModel):
 def few_threads(edges: int) -> Any:
     """One BLAS thread for matrices so small that several only wait for each other."""
     return one_blas_thread() if edges < THREADED_EDGES else nullcontext()
-
-
-def _unfolded(edges: RowPairs, points: Array, n: int) -> Unfolded:
-    """The program's answer; where all pairs are joined by their own distances it is the table's, and known."""
-    if len(edges.i) < n * (n - 1) // 2:
-        return unfold(edges.i, edges.j, edges.d**2, n)
-    Y = points - points.mean(axis=0)
-    K = Y @ Y.T
-    return Unfolded(K, np.full(len(edges.i), 1.0 / n), float((edges.d**2).sum()) / n / float(np.trace(K)) - 1.0, 0)

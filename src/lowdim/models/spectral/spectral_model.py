@@ -118,11 +118,6 @@ class SpectralModel(Estimator):
         )
 
     # fitting -------------------------------------------------------------------------------------
-    def _check_source(self, source: Source) -> None:
-        super()._check_source(source)
-        if source.weight is not None:
-            raise error("LD283", model=type(self).__name__)
-
     def _fit(self, source: Source, run: Run) -> Fitted:
         """The table read, in its frame; its gaps told; the map; and that in the table's units."""
         frame = self._frame(source)
