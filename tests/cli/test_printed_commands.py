@@ -9,9 +9,9 @@ import pytest
 
 import lowdim as ld
 from lowdim.report.section_reproduce import code_of, command_of
-from lowdim.table.flags import flags_from_options, options_from_flags
-from lowdim.table.options import check_options
+from lowdim.table.options import check_options, flags_from_options
 from tests.cli.conftest import small_table
+from tests.table.flags import options_from_flags
 
 
 def german(path, header: bool = True) -> None:
@@ -115,7 +115,7 @@ def test_check_proposes_the_command_that_reads_the_same(lowdim):
         {"na": -999},
         {"na": "x,y"},
         {"header": True},
-        {"no_header": True},
+        {"header": False},
         {"sep": "\t"},
         {"sep": "|"},
         {"sep": " "},

@@ -11,9 +11,9 @@ import pytest
 
 import lowdim as ld
 from lowdim.judge.table_input import numbers_of
-from lowdim.table.flags import options_from_flags
 from lowdim.table.options import ReadingOptions
 from lowdim.text.messages import LowdimError, Message
+from tests.table.flags import options_from_flags
 from tests.table.make_bad_tables import FOLDER
 
 GOLDEN = sorted(path.name.removesuffix(".golden") for path in FOLDER.glob("*.golden"))

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lowdim.table.flags import options_from_flags
 from lowdim.table.notes import CheckError
 from lowdim.table.read import read
 from lowdim.text.messages import LowdimError
+from tests.table.flags import options_from_flags
 
 FOLDER = Path(__file__).parent / "bad_tables"
 

@@ -18,13 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
-from lowdim.table.flags import options_from_flags
 from lowdim.table.notes import CheckError, Messages
 from lowdim.table.read import read
 from lowdim.table.table import Table
 from lowdim.text.kinds import OptionError, TableError
 from lowdim.text.messages import LowdimError, Message, catalogue
 from tests.conftest import need
+from tests.table.flags import options_from_flags
 from tests.table.make_bad_tables import FOLDER, said
 
 GOLDEN = sorted(path.name.removesuffix(".golden") for path in FOLDER.glob("*.golden"))
@@ -386,7 +386,7 @@ def test_transposed(tmp_path: Path) -> None:
 def test_logarithm_weight_names_and_columns(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "1,2,3,1\n2,4,1,2\n3,1,7,1\n5,5,5,3\n7,2,1,1\n9,4,2,1\n")
     names = write(tmp_path / "names.txt", "x\ny\nz\nw\n")
-    table = read(path, names=names, log="x", weight="w", no_header=True)
+    table = read(path, names=names, log="x", weight="w", header=False)
     np.testing.assert_array_equal(table.X[:, 0], np.log([1, 2, 3, 5, 7, 9]))
     assert table.weight is not None and table.weight.tolist() == [1, 2, 1, 3, 1, 1]
     assert table.names == ("x", "y", "z") and table.guess.names == "names.txt" and not table.messages

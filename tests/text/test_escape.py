@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowdim.table.flags import options_from_flags
 from lowdim.table.options import split_names
 from lowdim.text.escape import join_names, protect_cell, protect_terminal, shell_word, shown
 from lowdim.text.fix import propose
+from tests.table.flags import options_from_flags
 
 # leading characters that OWASP's page on CSV injection lists
 RISKY = ["=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠"]

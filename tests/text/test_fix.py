@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import lowdim
-from lowdim.table.flags import options_from_flags
 from lowdim.table.options import ReadingOptions
 from lowdim.text.fix import Fix, Flag, Spelling, choices, propose
 from lowdim.text.messages import catalogue, message
+from tests.table.flags import options_from_flags
 
 SOURCE = Path(lowdim.__file__).parent
 TEXTS = {"what", "where", "why", "fix", "problem"}  # of a message, or on the way to one

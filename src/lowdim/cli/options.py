@@ -11,39 +11,6 @@ import click
 
 from lowdim.text.escape import protect_terminal
 
-HELP = {
-    "sep": "Separator: comma, semicolon, tab, pipe, space.",
-    "decimal": "Decimal sign, . or ,",
-    "encoding": "Encoding of the file.",
-    "names": "A file with one column name a line.",
-    "na": 'More codes for gaps, e.g. "-999,ND".',
-    "columns": "Use only these columns.",
-    "drop": "Leave these columns out.",
-    "use": "Use these columns as measurements whatever they look like.",
-    "label": "Columns to colour and describe by.",
-    "id": "The column that names the rows.",
-    "time": "The column that orders the rows.",
-    "weight": "How many times each row counts.",
-    "encode": "Label columns to use as zeros and ones.",
-    "log": "Columns to take the logarithm of, no others; NAME+C adds C first.",
-    "sheet": "Sheet of a workbook.",
-    "inf": "error, or missing: read infinite values as gaps.",
-    "below_limit": 'half, zero or limit: what "<0.05" counts as.',
-    "scale": "unit (each column counts alike) or none.",
-    "sample": "Use so many rows, spread over the file.",
-    "memory": "Memory to use, e.g. 2GB.",
-}
-SWITCH_HELP = {
-    "header": "Line 1 holds the names.",
-    "no_header": "Line 1 is data.",
-    "transpose": "Swap rows and columns.",
-    "keep_copies": "Keep columns that are copies of others.",
-    "no_log": "Analyse skew columns as they are, never in logarithms.",
-    "distances": "The table holds distances between its own rows.",
-    "similarities": "The table holds similarities of its own rows.",
-    "strict": "Any change to the table is an error, and a failed check leaves with 1.",
-}
-
 
 def parse_dims(context: click.Context, option: click.Parameter, dims: str) -> int | str:
     """The --dims option as `analyse` wants it."""
@@ -154,15 +121,20 @@ class Request(NamedTuple):
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Every option of reading a table, as flags, and those of every command."""
-    from lowdim.table.flags import SWITCHES, VALUES
+    from lowdim.table.options import OPTIONS, flag_of
 
-    for flag, name in reversed(VALUES.items()):
-        # given twice, a list is added up
-        command = click.option(flag, f"read_{name}", help=HELP[name], metavar="TEXT", multiple=True)(command)
-    for flag in reversed(SWITCHES):
-        word = flag.strip("-").replace("-", "_")
-        command = click.option(flag, f"read_{word}", is_flag=True, help=SWITCH_HELP[word])(command)
+    for name, option in reversed(OPTIONS.items()):
+        if option.help:  # given twice, a list is added up
+            flag = click.option(flag_of(name), _keyword(flag_of(name)), help=option.help, metavar="TEXT", multiple=True)
+            command = flag(command)
+        for switch in reversed(option.switches):
+            command = click.option(switch.flag, _keyword(switch.flag), is_flag=True, help=switch.help)(command)
     return common_options(command)
+
+
+def _keyword(flag: str) -> str:
+    """What a flag of reading is called among a command's arguments."""
+    return f"read_{flag.strip('-').replace('-', '_')}"
 
 
 def common_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -199,15 +171,16 @@ def check_folder(out: str | None) -> None:
 
 def reading(flags: dict[str, Any]) -> dict[str, Any]:
     """Take the reading options out of a command's arguments, as `read` wants them."""
-    from lowdim.table.flags import SWITCHES, VALUES, add_value
+    from lowdim.table.options import OPTIONS, add_value, flag_of
 
     options: dict[str, Any] = {}
-    for name in VALUES.values():
-        for value in flags.pop(f"read_{name}", ()):
-            add_value(options, name, value)
-    for flag, (name, value) in SWITCHES.items():
-        if flags.pop("read_" + flag.strip("-").replace("-", "_"), False):
-            options[name] = value
+    for name, option in OPTIONS.items():
+        if option.help:
+            for text in flags.pop(_keyword(flag_of(name)), ()):
+                add_value(options, name, text)
+        for switch in option.switches:
+            if flags.pop(_keyword(switch.flag), False):
+                options[name] = switch.value
     return options
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.say import show_messages
+from lowdim.table.options import OPTIONS, check_options, flag_of
 
 if TYPE_CHECKING:
     from lowdim.cli.options import Request
@@ -16,43 +17,12 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
     from lowdim.jobs.large import DrawnRows
 
-STREAM_OPTIONS = (
-    "columns",
-    "drop",
-    "weight",
-    "scale",
-    "sample",
-    "memory",
-    "stream",
-    "checkpoint",
-)  # that a stream honours
-READING_OPTIONS = (
-    "label",
-    "id",
-    "time",
-    "use",
-    "sep",
-    "decimal",
-    "encoding",
-    "header",
-    "names",
-    "sheet",
-    "keep_copies",
-    "labelled_rows",
-    "strict",
-    "no_log",
-)  # how a run's table was read: of no meaning for the numbers of another file
-INSTEAD = {
-    "log": "write the logarithms into the file first",
-    "encode": "write the labels as zeros and ones first",
-    "na": "write these cells as empty first",
-    "inf": "write these cells as empty first",
-    "below_limit": "write these cells as numbers first",
-    "transpose": "write the table the other way round first",
-    "sheet": "save the sheet as CSV or Parquet first",
-    "multiple": "draw tables from a sample of rows in memory",
-    "strict": "look at the messages on stderr, or at --json",
-}
+STREAM_FLAGS = ("stream", "checkpoint")  # that make a stream, beside the options of reading that it honours
+
+
+def honoured(name: str) -> bool:
+    """Whether a stream honours an option."""
+    return name in STREAM_FLAGS or OPTIONS[name].streams
 
 
 def streamed(options: dict[str, Any], stream: bool, checkpoint: str | None = None) -> dict[str, Any]:
@@ -64,16 +34,15 @@ def streamed(options: dict[str, Any], stream: bool, checkpoint: str | None = Non
             raise click.UsageError("--checkpoint is for --stream: a table in memory takes seconds")
         return options
     for name, value in options.items():
-        if name not in STREAM_OPTIONS and not (name == "inf" and value == "error"):
-            flag = "--no-header" if name == "header" and value is False else f"--{name.replace('_', '-')}"
-            raise error("LD175", flag=flag, instead=INSTEAD.get(name, "change the file first"))
+        if not honoured(name) and not (name == "inf" and value == "error"):
+            flag = next((switch.flag for switch in OPTIONS[name].switches if switch.value == value), flag_of(name))
+            raise error("LD175", flag=flag, instead=OPTIONS[name].instead)
     return {**options, "stream": True, **({"checkpoint": checkpoint} if checkpoint else {})}
 
 
 def run_of(options: dict[str, Any]) -> Run:
     """How to run: the limit of memory, and where passes are kept."""
     from lowdim.engine.fold import Run
-    from lowdim.table.options import check_options
 
     return Run(memory=check_options({"memory": options.get("memory")}).memory, checkpoint=options.get("checkpoint"))
 
@@ -81,9 +50,8 @@ def run_of(options: dict[str, Any]) -> Run:
 def drawn_from(file: str, options: dict[str, Any], seed: int) -> DrawnRows:
     """The file and the rows drawn from it, with what there is to say about them."""
     from lowdim.jobs.large import DRAWN_ROWS, draw
-    from lowdim.table.options import check_options
 
-    reading = check_options({key: value for key, value in options.items() if key not in ("stream", "checkpoint")})
+    reading = check_options({key: value for key, value in options.items() if key not in STREAM_FLAGS})
     drawn = draw(
         file,
         sample=reading.sample or DRAWN_ROWS,
@@ -120,7 +88,7 @@ def or_stream(options: dict[str, Any]) -> Iterator[None]:
         yield
     except BudgetError as problem:
         m = problem.message
-        possible = "stream" not in options and set(options) <= set(STREAM_OPTIONS)
+        possible = "stream" not in options and all(map(honoured, options))
         command = instead(options) if possible and problem.code == "LD170" else ""
         if not command or not isinstance(m, Message):
             raise

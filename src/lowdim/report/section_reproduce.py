@@ -10,7 +10,7 @@ import numpy as np
 
 from lowdim import __version__
 from lowdim.report.page_parts import Download, Section, csv_text, data_url, grid
-from lowdim.table.flags import flags_from_options
+from lowdim.table.options import flags_from_options
 from lowdim.text.escape import shell_word
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowdim.table.flags import flags_from_options
 from lowdim.table.notes import MESSAGE_HEADER
+from lowdim.table.options import flags_from_options
 from lowdim.table.roles import Column
 from lowdim.text import notebook
 from lowdim.text.escape import protect_terminal, shell_word

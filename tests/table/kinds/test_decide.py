@@ -71,10 +71,6 @@ def test_answers_in_words_are_taken_as_zeros_and_ones():
 def test_use_brings_a_column_back():
     plain, asked = (read(need("real_tables/mtcars.csv"), use=use) for use in ((), "cyl,am"))
     assert set(asked.names) - set(plain.names) == {"cyl", "am"}
-    assert (
-        read(need("real_tables/mtcars.csv"), number="cyl").names
-        == read(need("real_tables/mtcars.csv"), use="cyl").names
-    )
 
 
 def test_ids_that_repeat_do_not_name_rows(tmp_path: Path):

@@ -11,7 +11,8 @@ from lowdim.cli.new_rows import MIXED, placed, read_as
 from lowdim.cli.options import STREAM, reading, stem, table_options
 from lowdim.cli.progress import Stages
 from lowdim.cli.say import message_log, print_json, say, show_messages
-from lowdim.cli.streaming import INSTEAD, READING_OPTIONS, STREAM_OPTIONS, or_stream, run_of, streamed
+from lowdim.cli.streaming import honoured, or_stream, run_of, streamed
+from lowdim.table.options import OPTIONS, flag_of
 
 if TYPE_CHECKING:
     from lowdim.jobs.large import PlacedStream
@@ -120,16 +121,12 @@ def check_streamed(opened: SavedRun, run: str, options: dict[str, Any]) -> None:
     from lowdim.text.messages import error
 
     for name in opened.options:
-        if name not in (*STREAM_OPTIONS, *READING_OPTIONS, *(BY_PIECES if opened.facts.get("mixed") else ())):
-            raise error(
-                "LD175",
-                f"the run {run}",
-                flag=f"--{name.replace('_', '-')}",
-                instead=INSTEAD.get(name, "change the file first"),
-            )
+        by_pieces = name in BY_PIECES and opened.facts.get("mixed")
+        if not (honoured(name) or OPTIONS[name].of_file or by_pieces):
+            raise error("LD175", f"the run {run}", flag=flag_of(name), instead=OPTIONS[name].instead)
     for name in options:
         if name not in ("stream", "memory", "scale"):
-            raise error("LD175", flag=f"--{name.replace('_', '-')}", instead="the columns are those of the run")
+            raise error("LD175", flag=flag_of(name), instead="the columns are those of the run")
 
 
 def placed_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) -> PlacedStream:

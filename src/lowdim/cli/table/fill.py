@@ -13,7 +13,7 @@ from lowdim.cli.new_rows import NO_PLACE, NO_PLACES
 from lowdim.cli.options import CHECKPOINT, FILL_BUDGET, LEVEL, SEED, STREAM, Request, stem, with_request
 from lowdim.cli.progress import Stages
 from lowdim.cli.say import message_log, print_json, say, show_messages
-from lowdim.cli.streaming import INSTEAD, drawn_from, or_stream, run_of
+from lowdim.cli.streaming import drawn_from, or_stream, run_of
 
 if TYPE_CHECKING:
     from lowdim.judge.fills.filled_table import Fills
@@ -105,7 +105,7 @@ def fill_command(request: Request, out: str, intervals: bool, multiple: int) -> 
 
     if request.options.get("stream"):
         if multiple:
-            raise error("LD175", flag="--multiple", instead=INSTEAD["multiple"])
+            raise error("LD175", flag="--multiple", instead="draw tables from a sample of rows in memory")
         check_other(request.file, out)
         return fill_file(request, out, intervals=intervals)
     check_ending(out)
