@@ -36,7 +36,7 @@ ALONE = {"maths", "text"}  # these import nothing of ours
 ANYWHERE = {"registry", "datasets"}  # names only; tables that ship
 TOP = {"", "__main__", "laws", "registry", "datasets"}  # these may import what they need
 FAMILIES = ("linear", "mixed", "mixtures", "projections", "ratings", "spectral", "nonlinear", "gaussian_process")
-LAZY = {"jobs.analysis_base": {"plot", "report", "pandas", "polars"}}  # imported when asked for, inside a function
+LAZY = {"jobs.analysis": {"plot", "report", "pandas", "polars"}}  # imported when asked for, inside a function
 
 
 @pytest.fixture(autouse=True, scope="module")

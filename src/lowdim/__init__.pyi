@@ -9,6 +9,7 @@ from lowdim.engine.statistics import Moments as Moments
 from lowdim.explorer.widget import explore as explore
 from lowdim.jobs.analysis import analyse as analyse
 from lowdim.jobs.analysis import analyze as analyze
+from lowdim.jobs.analysis import odd_rows as odd_rows
 from lowdim.jobs.forecast import forecast as forecast
 from lowdim.jobs.large import analyse_stream as analyse_stream
 from lowdim.jobs.one_model import fit_method as fit_method
@@ -22,7 +23,6 @@ from lowdim.judge.fills.fills import fill as fill
 from lowdim.judge.maps.embedding_score import embedding_score as embedding_score
 from lowdim.judge.maps.quality import judge_map as judge_map
 from lowdim.judge.robust import robust_fit as robust_fit
-from lowdim.judge.rows.odd_rows import odd_rows as odd_rows
 from lowdim.judge.table_input import read as read
 from lowdim.models.base.restarts import best_of as best_of
 from lowdim.models.gaussian_process.bayesian_gplvm import BayesianGPLVM as BayesianGPLVM

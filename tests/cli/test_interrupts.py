@@ -21,9 +21,9 @@ from tests.cli.calls import Said, child, environment, in_process
 from tests.cli.conftest import small_table, write_csv
 
 HOMES = {  # of the stages
-    "dimensions": ("jobs.analysis", "choose_dimension"),
+    "dimensions": ("judge.dimensions.jury", "choose_dimension"),
     "fit": ("judge.maps.gaussian_map", "judge_rows"),
-    "fills": ("jobs.analysis", "fill"),
+    "fills": ("judge.fills.fills", "fill"),
     "axes": ("judge.maps.gaussian_map", "refits"),
 }
 # Ctrl-C as each stage begins: from inside, so that no machine is too slow or too fast; one process for all of them
@@ -45,7 +45,7 @@ for stage, (module, home) in {HOMES}.items():
 # Ctrl-C twice in a step that it does not end: that is deep inside a library
 DEAF = """
 import os, signal, time
-import lowdim.jobs.analysis as a
+import lowdim.judge.dimensions.jury as a
 def deaf(*args, **kwargs):
     for _ in range(2):
         try:
@@ -61,7 +61,7 @@ main()
 JUDGED = ["judges.lowdim"]
 FITTED = ["held.csv", *JUDGED, "model.lowdim", "odd.csv", "scores.csv"]
 # what was finished by then
-EXPECTED = {"dimensions": [], "fit": JUDGED, "fills": FITTED, "axes": ["fills.csv", *FITTED]}
+EXPECTED = {"dimensions": [], "fit": [*JUDGED, "model.lowdim"], "fills": FITTED, "axes": ["fills.csv", *FITTED]}
 
 
 @pytest.fixture(scope="module")
@@ -181,8 +181,9 @@ def test_python_hears_of_stages_and_may_stop():
 
     with pytest.raises(Stopped) as stopped:
         analyse(small_table(), dims=2, budget="1s", tell=tell)
-    partial = stopped.value.partial
-    assert heard == ["read", "dimensions", "fit"] and partial.model.n_components_ == 2 and partial.fills is None
+    found = stopped.value.analysis
+    assert heard == ["read", "dimensions", "fit"] and not found.finished
+    assert found.has("model") and found.model.n_components_ == 2 and not found.has("fills")
 
 
 def test_python_gets_what_there_is_and_its_own_handler_back(monkeypatch):
@@ -202,7 +203,7 @@ def test_python_gets_what_there_is_and_its_own_handler_back(monkeypatch):
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(Stopped) as stopped:
         analyse(small_table(), budget="1s")
-    assert len(times) == 3 and stopped.value.partial.jury is None and stopped.value.partial.table.n == 60
+    assert len(times) == 3 and not stopped.value.analysis.has("jury") and stopped.value.analysis.table.n == 60
     assert isinstance(stopped.value, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is before
 
 

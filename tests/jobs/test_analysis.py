@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import lowdim as ld
-from lowdim.jobs.analysis import Stopped
+from lowdim.jobs.analysis import Analysis, Stopped
 from lowdim.jobs.run_folder import save_run
 from lowdim.judge.budget import Counts, counts
 from lowdim.report import no_rows
@@ -160,19 +160,16 @@ def test_the_report_is_written_by_the_analysis_too(plain, tmp_path, monkeypatch)
     ],
 )
 def test_doubts_stand_beside_the_number(plain, q, words, line):
-    from dataclasses import replace
     from types import SimpleNamespace
 
     model = SimpleNamespace(
-        n_components_=q,
         noise_variance_=0.2,
         get_covariance=lambda: np.eye(6),
         n_iter_=3,
         certificate_=SimpleNamespace(reason="converged"),
     )
-    found = replace(
-        plain, settings=plain.settings._replace(dims="auto"), model=model, jury=plain.jury._replace(sentence=words)
-    )
+    found = Analysis(plain.table, plain.settings._replace(dims="auto"))
+    vars(found).update(dims=q, model=model, jury=plain.jury._replace(sentence=words))
     assert repr(found).split("\n")[1] == line and repr(found).endswith("converged in 3 passes")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from lowdim import analyse, load_run, read, subject
 from lowdim.jobs import file_pieces as pieces
-from lowdim.jobs.analysis_base import decided
+from lowdim.jobs.analysis import decided
 from lowdim.jobs.large import place_answers
 from lowdim.jobs.run_folder import save_run
 from lowdim.jobs.run_tables import placed_fills
@@ -23,7 +23,7 @@ from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.text.messages import LowdimError
 from tests.cli.calls import in_process
 from tests.conftest import need
-from tests.jobs.test_saved_analysis import same
+from tests.jobs.test_store import same
 from tests.judge.mixed.test_mixed_rows import survey
 from tests.models.mixed.test_mixed_factors import two_blocks
 

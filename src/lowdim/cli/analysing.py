@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.options import Request, is_run
 from lowdim.cli.progress import Interrupts, Stages
 from lowdim.cli.say import Done, complain, message_log, print_json, say, show_messages
-from lowdim.cli.streaming import analysis_of, or_stream
+from lowdim.cli.streaming import analysis_of_file, or_stream
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.analysis import Analysis, Settings
     from lowdim.table.table import Table
 
 
@@ -35,18 +34,15 @@ def open_table(
     return table
 
 
-def repeat_of_run(request: Request) -> Request:
-    """The same for a run folder: the table and the settings it was made from."""
-    if not is_run(request.file):
-        return request
+def what_was_asked(folder: str) -> tuple[str, dict[str, Any], Settings]:
+    """The table that a run was made from, how it was read, and the settings."""
     from lowdim.jobs.run_folder import load_run
 
-    run = load_run(request.file)
+    run = load_run(folder)
     run.check_analysis()
     if run.has_model:
         _ = run.table  # unchanged since then, or an error
-    s = run.settings
-    return Request(run.path, run.options, s.dims, s.level, s.seed, s.budget, s.robust, s.rotate)
+    return run.path, run.options, run.settings
 
 
 def command_line() -> str:
@@ -60,20 +56,21 @@ def command_line() -> str:
     return protect_terminal(shlex.join(["lowdim", *arguments]))
 
 
-def analysed(request: Request, folder: str | None = None) -> Analysis:
+def analysed(file: str, options: dict[str, Any], settings: Settings, folder: str | None = None) -> Analysis:
     """The analysis of a file, told stage by stage; Ctrl-C saves what there is in the run folder."""
-    from lowdim.jobs.analysis import Stopped
+    from lowdim.jobs.analysis import Stopped, analysis_of, made_in_order
 
-    with or_stream(request.options):
-        work = analysis_of(request) if request.options.get("stream") else whole_analysis(request)
+    with or_stream(options):
+        if options.get("stream"):
+            analysis = analysis_of_file(file, options, settings)
+        else:
+            analysis = analysis_of(open_table(file, options), settings)
     with Interrupts() as interrupts, Stages(message_log().quiet, interrupts) as stages:
         try:
-            analysis = work(
-                dims=request.dims, level=request.level, random_state=request.seed, budget=request.budget, tell=stages
-            )
+            made_in_order(analysis, stages)
             show_messages(analysis.gaps.notes())
             return analysis
-        except Stopped as stopped:
+        except Stopped:
             if folder is None:
                 raise
             from lowdim.jobs.run_folder import is_finished, save_run
@@ -81,41 +78,27 @@ def analysed(request: Request, folder: str | None = None) -> Analysis:
             if is_finished(folder):
                 complain(f"Stopped. {folder}/ is the run that was there before; nothing of this one is kept.")
                 raise Done(130) from None
-            save_run(stopped.partial, folder, options=kept_options(request), command=command_line())
-            had = [name for name in ("jury", "model", "fills", "odd") if getattr(stopped.partial, name) is not None]
-            complain(
-                f"Stopped. {folder}/ holds what there is ({', '.join(had) or 'the settings only'}) and is "
-                "marked as not finished."
-            )
+            save_run(analysis, folder, options=kept_options(options), command=command_line())
+            had = ", ".join(filter(analysis.has, ("jury", "model", "fills", "odd"))) or "the settings only"
+            complain(f"Stopped. {folder}/ holds what there is ({had}) and is marked as not finished.")
             raise Done(130) from None
 
 
-def whole_analysis(request: Request) -> Callable[..., Analysis]:
-    """The analysis of a file that is read whole."""
-    from functools import partial
-
-    from lowdim.jobs.analysis import analyse
-
-    table = open_table(request.file, request.options)
-    return partial(analyse, table, scale=table.scale, robust=request.robust, rotate=request.rotate)
-
-
-def kept_options(request: Request) -> dict[str, Any]:
+def kept_options(options: dict[str, Any]) -> dict[str, Any]:
     """The options of reading that a run remembers: those that decide what was read."""
-    return {
-        key: value
-        for key, value in request.options.items()
-        if not (request.options.get("stream") and key in ("memory", "checkpoint"))
-    }
+    unkept = ("memory", "checkpoint") if options.get("stream") else ()
+    return {key: value for key, value in options.items() if key not in unkept}
 
 
-def reported(request: Request, report: str, run: str, *, rows: bool, quiet: bool) -> tuple[Analysis, Path, Path]:
+def reported(
+    file: str, options: dict[str, Any], settings: Settings, *, report: str, run: str, rows: bool, quiet: bool
+) -> tuple[Analysis, Path, Path]:
     """Analyse, save the run, say the sentences, then draw: whoever stops early has the numbers."""
     from lowdim.jobs.run_folder import check_free, save_run
 
-    check_free(run, request.file)
-    analysis = analysed(request, run)
-    folder = save_run(analysis, run, options=kept_options(request), command=command_line())
+    check_free(run, file)
+    analysis = analysed(file, options, settings, run)
+    folder = save_run(analysis, run, options=kept_options(options), command=command_line())
     if not quiet:
         say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(analysis.sentences, 1)))
     try:
@@ -146,11 +129,11 @@ def run_files(folder: Path, *names: str) -> str:
     return f"{folder}/   run.json model.lowdim {' '.join(names or ('scores.csv', 'fills.csv', 'odd.csv'))}"
 
 
-def print_found(analysis: Analysis, request: Request, **facts: Any) -> None:
+def print_found(analysis: Analysis, options: dict[str, Any], **facts: Any) -> None:
     """An analysis as one JSON object."""
     from lowdim.jobs.run_folder import describe
 
-    facts_of_run = describe(analysis, kept_options(request), command_line())
+    facts_of_run = describe(analysis, kept_options(options), command_line())
     print_json(
         **facts,
         **{key: value for key, value in facts_of_run.items() if key not in ("schema", "messages")},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -55,7 +55,7 @@ def read_value(text: str) -> Any:
 
 SETTINGS = click.option(
     "--set",
-    "settings",
+    "own",
     multiple=True,
     metavar="NAME=VALUE",
     callback=parse_settings,
@@ -98,25 +98,7 @@ ROTATE = click.option(
     type=click.Choice(["varimax", "quartimax"]),
     help="Turn the axes so that each column loads on few of them.",
 )
-SHARED = ("dims", "level", "seed", "budget", "robust", "rotate")  # options of an analysis that a Request holds
-
-
-class Request(NamedTuple):
-    """A table and what to do with it."""
-
-    file: str
-    options: dict[str, Any]  # of reading
-    dims: int | str = "auto"
-    level: float = 0.9
-    seed: int = 0
-    budget: str | float | None = None
-    robust: bool = True
-    rotate: str | None = None
-    as_json: bool = False
-
-    @property
-    def strict(self) -> bool:
-        return bool(self.options.get("strict"))
+ASKED = ("dims", "level", "seed", "budget", "robust", "rotate")  # options that are settings of an analysis
 
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,20 +176,26 @@ def stem(file: str) -> str:
     return Path(file).name.split(".")[0] or "table"
 
 
-def with_request(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """FILE, the options of reading and these shared options as one `Request`, the command's first argument."""
+def asking(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """FILE, how to read it (`options`), `as_json`, and what is asked of an analysis (`settings`), where these options
+    of the command ask for anything."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def call(file: str, **flags: Any) -> Any:
             from lowdim.cli.streaming import streamed
+            from lowdim.jobs.analysis import Settings
+            from lowdim.text.format import parse_duration
 
-            shared = {name: flags.pop(name) for name in SHARED if name in flags}
+            asked = {name: flags.pop(name) for name in ASKED if name in flags}
+            if "budget" in asked:
+                asked["budget"] = parse_duration(asked["budget"])
             stream, checkpoint = flags.pop("stream", False), flags.pop("checkpoint", None)
             flags.pop("quiet")
-            as_json = flags.pop("as_json")
-            request = Request(file, streamed(reading(flags), stream, checkpoint), **shared, as_json=as_json)
-            return command(request, **flags)
+            if asked:
+                flags["settings"] = Settings(**asked)
+            read_as = streamed(reading(flags), stream, checkpoint)
+            return command(file, read_as, **flags)
 
         wrapped: Callable[..., Any] = call
         for option in reversed(options):

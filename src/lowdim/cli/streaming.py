@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,8 @@ from lowdim.cli.say import show_messages
 from lowdim.table.options import OPTIONS, check_options, flag_of
 
 if TYPE_CHECKING:
-    from lowdim.cli.options import Request
     from lowdim.engine.fold import Run
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.analysis import Analysis, Settings
     from lowdim.jobs.large import DrawnRows
 
 STREAM_FLAGS = ("stream", "checkpoint")  # that make a stream, beside the options of reading that it honours
@@ -66,15 +65,11 @@ def drawn_from(file: str, options: dict[str, Any], seed: int) -> DrawnRows:
     return drawn
 
 
-def analysis_of(request: Request) -> Callable[..., Analysis]:
-    """The analysis of a streamed file, as `analyse` is that of a table."""
-    from functools import partial
+def analysis_of_file(file: str, options: dict[str, Any], settings: Settings) -> Analysis:
+    """The analysis of a streamed file, of which no part is made yet."""
+    from lowdim.jobs.large import analysis_of_stream
 
-    from lowdim.jobs.large import analyse_stream
-
-    drawn = drawn_from(request.file, request.options, request.seed)
-    how = run_of(request.options)
-    return partial(analyse_stream, drawn, scale=drawn.table.scale, rotate=request.rotate, run=how)
+    return analysis_of_stream(drawn_from(file, options, settings.seed), settings, run_of(options))
 
 
 @contextmanager

@@ -42,7 +42,7 @@ from lowdim.table.kinds.scales import limit_lists
 from lowdim.text.format import count
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
     from lowdim.table.table import Table
     from lowdim.text.messages import LowdimError
 

@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any
 
 from lowdim.explorer.answers import Answers
-from lowdim.jobs.analysis_base import Analysis
+from lowdim.jobs.analysis import Analysis
 from lowdim.jobs.one_model import FittedMethod
 from lowdim.jobs.run_folder import SavedRun
 from lowdim.jobs.subject import Subject, subject

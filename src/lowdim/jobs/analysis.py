@@ -1,151 +1,508 @@
-"""The main job: a table in; its dimensions, map, axes, fills and odd rows out, in five sentences."""
+"""The main job: a table in; its dimensions, map, axes, fills and odd rows out, in five sentences.
+
+An `Analysis` is a table, what was asked, and parts, each a plain function of earlier parts: it is made when it is first
+asked for, and kept. A run folder (`jobs/store.py`) may have parts already. `analyse` asks for all of them in order and
+tells how far it is; whoever wants one part only asks for that one, and gets what the whole analysis has.
+
+Each part imports what makes it when it is made: a run folder is opened, and its map drawn, without loading a model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, wraps
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from lowdim.engine.fold import one_blas_thread
-from lowdim.jobs.analysis_base import Analysis as Analysis
-from lowdim.jobs.analysis_base import Settings as Settings
-from lowdim.jobs.process import seldom_collected, stopped_as_a_whole
-from lowdim.judge.axes import AxisCard
-from lowdim.judge.axis_words import in_answers
-from lowdim.judge.budget import Counts, counts, usual_seconds
-from lowdim.judge.dimensions.jury import Jury, axes_drawn, choose_dimension
-from lowdim.judge.fills.filled_table import Fills
-from lowdim.judge.fills.fills import fill
-from lowdim.judge.gaps import GapReport, gap_report
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
-from lowdim.judge.maps.table_map import ResampledMap, TableMap
-from lowdim.judge.mixed.answer_map import table_map
-from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed
-from lowdim.judge.quantified import quantified
-from lowdim.judge.robust import fit_without_held, robust_fit
-from lowdim.judge.rows.odd_rows import OddRows
-from lowdim.judge.scales import on_suitable_scales
-from lowdim.judge.table_input import read, source_of
-from lowdim.judge.verdicts import second_axis
-from lowdim.maths.linalg import Array
-from lowdim.models.base.options import ORTHOGONAL
-from lowdim.models.base.results import Posterior
-from lowdim.models.linear.ppca import ProbabilisticPCA
-from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.sources.arrays import ArraySource
-from lowdim.table.table import Table
+from lowdim.maths.linalg import Array, Mask
+from lowdim.table.kinds.scales import log_words
+from lowdim.table.table import frame_like
 from lowdim.text.format import count, duration, parse_duration
 from lowdim.text.messages import error
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lowdim.jobs.apply import PlacedRows
+    from lowdim.jobs.store import RunStore
+    from lowdim.judge.axes import AxisCard
+    from lowdim.judge.budget import Counts
+    from lowdim.judge.dimensions.jury import Jury
+    from lowdim.judge.fills.calibration import MapCalibration
+    from lowdim.judge.fills.filled_table import Fills
+    from lowdim.judge.gaps import GapReport
+    from lowdim.judge.maps.groups import RowGroups
+    from lowdim.judge.maps.table_map import ResampledMap, TableMap
+    from lowdim.judge.mixed.mixed_map import MixedMap
+    from lowdim.judge.rows.null_law import RowLaw
+    from lowdim.judge.rows.odd_rows import OddRows
+    from lowdim.judge.rows.row_card import RowCard
+    from lowdim.judge.stability import Stability
+    from lowdim.judge.verdicts import TrustCheck
+    from lowdim.models.base.results import Posterior
+    from lowdim.models.linear.ppca import ProbabilisticPCA
+    from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+    from lowdim.plot.access import Plots
+    from lowdim.sources.arrays import ArraySource
+    from lowdim.table.table import Table
+
+    MapModel: TypeAlias = ProbabilisticPCA | MixedFactorAnalysis  # Gaussian, or with a likelihood for each column
+
+Part = TypeVar("Part")
 Tell = Callable[[str, str], object]
-MapModel = ProbabilisticPCA | MixedFactorAnalysis  # of the map: Gaussian, or with a likelihood for each column
 SCALES = ("unit", "none")
 WORDS_SECONDS = 5.0  # that the labels of a table may take; beyond, they are filled by their frequencies
 WORTH_SAYING = 10.0  # seconds from which a person wants to know how long it will take
+FINDINGS = ("jury", "held", "model", "posterior", "odd", "fills", "axes")  # parts without which it is not finished
 
 
-class Partial(NamedTuple):
-    """What there was of an analysis when it was stopped; None = not come to yet."""
+class Settings(NamedTuple):
+    """What was asked for; with the table and the version it determines every number."""
 
-    table: Table
-    settings: Settings
-    jury: Jury | None = None
-    model: MapModel | None = None
-    posterior: Posterior | None = None
-    fills: Fills | None = None
-    odd: OddRows | None = None
-    held: HeldOut = NOTHING_HELD
-
-
-class Stopped(KeyboardInterrupt):
-    """The analysis was asked to stop; `partial` is what had been finished."""
-
-    def __init__(self, partial: Partial) -> None:
-        super().__init__("the analysis was asked to stop")
-        self.partial = partial
+    dims: int | str = "auto"
+    scale: str = ""  # "unit" or "none"; "" = as the table was read
+    level: float = 0.9
+    seed: int = 0
+    budget: float | None = None  # seconds, from which counts are made; None = counts by the table's size
+    robust: bool = True  # whether wrong cells and far rows may be held out of the fit
+    rotate: str | None = None  # how the axes are turned, the principal ones where not at all
 
 
-class AnalysisStages(NamedTuple):
-    """The stages of an analysis, each a function of the table, the settings and the stages before it."""
+def check_settings(asked: Settings, n: int, d: int) -> None:
+    """The error that says what settings may be for a table of n rows and d columns."""
+    from lowdim.models.base.options import ORTHOGONAL
 
-    table: Table
-    settings: Settings
-    held: HeldOut = NOTHING_HELD
+    number = isinstance(asked.dims, int | np.integer) and not isinstance(asked.dims, bool) and asked.dims >= 0
+    for name, value, fine, words in (
+        ("dims", asked.dims, asked.dims == "auto" or number, "'auto' or a whole number >= 0"),
+        ("scale", asked.scale, asked.scale in ("", *SCALES), f"one of {SCALES}"),
+        ("level", asked.level, 0.0 < asked.level < 1.0, "a share between 0 and 1"),
+        ("rotate", asked.rotate, asked.rotate in (None, *ORTHOGONAL), f"None or one of {ORTHOGONAL}"),
+    ):
+        if not fine:
+            raise error("LD210", option=name, value=value, allowed=words)
+    most = min(d - 1, n - 1)
+    if number and int(asked.dims) > most:
+        raise error("LD200", n_components=asked.dims, most=most, why=f"the table has {n} rows and {d} columns")
+
+
+def part(make: Callable[[Analysis], Part]) -> cached_property[Part]:
+    """A part of an analysis: as its store has it, else made of earlier parts; kept."""
+
+    @wraps(make)
+    def found_or_made(analysis: Analysis) -> Part:
+        stored: Part | None = None if analysis.store is None else analysis.store.part(make.__name__, analysis)
+        return make(analysis) if stored is None else stored
+
+    return cached_property(found_or_made)
+
+
+class Analysis:
+    """A table, what was asked of it, and what was found: parts that are made when they are asked for, and kept.
+
+    `lowdim.analyse` gives one with all its parts; `lowdim.load_run(folder).analysis` one whose parts are read from the
+    run folder, where they are there, with the same numbers.
+
+    Attributes
+    ----------
+    table : Table
+        The table as it was read; of a table larger than memory, the rows that were drawn.
+    settings : Settings
+        What was asked for.
+    jury : Jury
+        How many dimensions the table has, by every judge.
+    dims : int
+        The number of dimensions of the map.
+    held : HeldOut
+        The cells and rows that are held out of the model's fit because they contradict the rest.
+    model : ProbabilisticPCA or MixedFactorAnalysis
+        The model of the map; the latter where most columns hold answers, levels or labels.
+    posterior : Posterior
+        Where each row lies on the map, and how surely.
+    odd : OddRows
+        The rows that the model finds odd, and why.
+    gaps : GapReport
+        How many cells are missing, and whether at random.
+    fills : Fills
+        The gaps filled, with intervals.
+    axes : tuple of AxisCard
+        What each axis is made of.
+    stability : Stability
+        How far the map moves when rows are resampled.
+    groups : RowGroups
+        Groups that the rows clearly fall into on the map; one where they do not.
+    sentences, trust
+        Five sentences that anyone can repeat, and six checks, each with its evidence.
+    of : int or None
+        The rows the model was fitted to, where the table is a sample of them.
+    """
+
+    def __init__(
+        self,
+        table: Table | None,
+        settings: Settings,
+        *,
+        of: int | None = None,
+        fit: Callable[[int], MapModel] | None = None,
+        store: RunStore | None = None,
+    ) -> None:
+        """Of a table that is a sample, `fit` gives the model of all the `of` rows, with so many dimensions; the table
+        may be left to the store."""
+        if not settings.scale and table is not None:
+            settings = settings._replace(scale=table.scale)
+        self.settings = settings
+        self.of = of
+        self.store = store
+        self._fit = fit
+        if table is not None:
+            vars(self)["table"] = table
+
+    def has(self, name: str) -> bool:
+        """Whether a part is there already: made, or in the store."""
+        return name in vars(self) or (self.store is not None and self.store.has(name))
 
     @property
-    def X(self) -> ArraySource:
+    def finished(self) -> bool:
+        """Whether all findings are there, so that nothing that takes long is left."""
+        return (self.store is not None and self.store.finished) or all(map(self.has, FINDINGS))
+
+    # the parts, in the order in which they follow from each other ----------------------------------------
+    @part
+    def table(self) -> Table:
+        """The table, which the store reads again where it was not given."""
+        raise AssertionError("an analysis without a table has a store that reads it")
+
+    @property
+    def _numbers(self) -> ArraySource:
+        from lowdim.judge.table_input import source_of
+
         return source_of(self.table)
 
-    def is_mixed(self, q: int) -> bool:
-        """Whether the map is that of a mixed model; one wrong answer bends it little, so nothing is held out of it."""
-        return q > 0 and self.standardize and is_mixed(self.table)
-
-    def map(self, model: MapModel) -> TableMap:
-        """The map that a model draws of the table."""
-        return table_map(model, self.table.names, self.table.scales)
-
-    def held_out(self, q: int) -> HeldOut:
-        """The cells and rows that contradict the rest, where a fit without them predicts better."""
-        if not self.settings.robust or q == 0 or self.is_mixed(q):
-            return NOTHING_HELD
-        s = self.settings
-        weight = self.table.weight
-        return robust_fit(self.X, q, standardize=self.standardize, sample_weight=weight, random_state=s.seed).held_out
-
     @property
-    def counts(self) -> Counts:
-        return counts(self.settings.budget, self.table.n, self.table.d)
-
-    @property
-    def standardize(self) -> bool:
+    def _standardize(self) -> bool:
         return self.settings.scale == "unit"
 
+    @property
+    def _counts(self) -> Counts:
+        from lowdim.judge.budget import counts
+
+        return counts(self.settings.budget, self.table.n, self.table.d)
+
+    @part
     def jury(self) -> Jury:
+        """How many dimensions the table has, by every judge."""
+        from lowdim.judge.dimensions.jury import choose_dimension
+        from lowdim.judge.quantified import quantified
+
         return choose_dimension(
             quantified(self.table),
-            standardize=self.standardize,
+            standardize=self._standardize,
             random_state=self.settings.seed,
-            shuffles=self.counts.shuffles,
-            folds=self.counts.folds,
+            shuffles=self._counts.shuffles,
+            folds=self._counts.folds,
         )
 
-    def dims(self, jury: Jury) -> int:
+    @part
+    def dims(self) -> int:
         """Those asked for, or those needed; a map is drawn with a second axis where that can be told from noise."""
         if self.settings.dims != "auto":
             return int(self.settings.dims)
-        return axes_drawn(jury, self.table.d)
+        from lowdim.judge.dimensions.jury import axes_drawn
 
-    def model(self, q: int) -> MapModel:
-        if self.is_mixed(q):
-            return fit_mixed_map(self.table, q, self.settings.seed, self.settings.rotate)
-        weight = self.table.weight
-        how: dict[str, Any] = {"standardize": self.standardize, "rotation": self.settings.rotate}
-        return fit_without_held(self.X, q, self.held, sample_weight=weight, **how)
+        return axes_drawn(self.jury, self.table.d)
 
-    def posterior(self, model: MapModel) -> Posterior:
+    @cached_property
+    def _is_mixed(self) -> bool:
+        """Whether the map is that of a mixed model; one wrong answer bends it little, so nothing is held out of it."""
+        from lowdim.judge.mixed.mixed_map import is_mixed
+
+        return self.dims > 0 and self._standardize and is_mixed(self.table)
+
+    @part
+    def held(self) -> HeldOut:
+        """The cells and rows that contradict the rest, where a fit without them predicts better."""
+        if not self.settings.robust or self.of is not None or self.dims == 0 or self._is_mixed:
+            return NOTHING_HELD
+        from lowdim.judge.robust import held_out
+
+        return held_out(
+            self._numbers,
+            self.dims,
+            standardize=self._standardize,
+            sample_weight=self.table.weight,
+            random_state=self.settings.seed,
+        )
+
+    @part
+    def model(self) -> MapModel:
+        """The model of the map."""
+        if self._fit is not None:
+            return self._fit(self.dims)
+        if self._is_mixed:
+            from lowdim.judge.mixed.mixed_map import fit_mixed_map
+
+            return fit_mixed_map(self.table, self.dims, self.settings.seed, self.settings.rotate)
+        from lowdim.judge.robust import fit_without_held
+
+        return fit_without_held(
+            self._numbers,
+            self.dims,
+            self.held,
+            standardize=self._standardize,
+            sample_weight=self.table.weight,
+            rotation=self.settings.rotate,
+        )
+
+    @cached_property
+    def map(self) -> TableMap:
+        """The model with the names of the table's numbers; asked alike whether it is Gaussian or of answers."""
+        from lowdim.judge.mixed.answer_map import table_map
+
+        return table_map(self.model, self.table.names, self.table.scales)
+
+    @part
+    def posterior(self) -> Posterior:
         """Where each row lies by the cells that are not held out; far rows by all they have."""
-        return self.map(model).positions(self.table.X, self.held)
+        return self.map.positions(self.table.X, self.held)
 
-    def odd(self, model: MapModel) -> OddRows:
-        return self.map(model).odd_rows(self.table.X, self.table.row_names, held=self.held)
+    @part
+    def odd(self) -> OddRows:
+        """The rows that the model finds odd, and why."""
+        return self.map.odd_rows(self.table.X, self.table.row_names, held=self.held)
 
+    @part
     def gaps(self) -> GapReport:
+        """How many cells are missing, and whether at random."""
+        from lowdim.judge.gaps import gap_report
+
         return gap_report(self.table.X, self.table.names)
 
+    @part
     def fills(self) -> Fills:
-        s = self.settings
-        options: dict[str, Any] = {"standardize": self.standardize, "random_state": s.seed}
-        options |= {"engines": "straight", "words": "measured", "budget": WORDS_SECONDS}  # others would take long
-        fills = fill(self.table, level=s.level, **options)
-        return fills._replace(table=None)  # the analysis has it
+        """The gaps filled, with intervals."""
+        return filled_straight(self.table, self.settings)
 
-    def refits(self, model: MapModel) -> ResampledMap:
-        return self.map(model).resampled(self.table, self.held, self.counts.refits, self.settings.seed)
+    @cached_property
+    def resampled(self) -> ResampledMap:
+        """The map with its table's rows drawn again: what takes longest, and is too large to be stored."""
+        return self.map.resampled(self.table, self.held, self._counts.refits, self.settings.seed)
 
-    def axes(self, found: ResampledMap, places: Array | None = None) -> tuple[AxisCard, ...]:
-        """A card for every axis; `places` of the rows, where they are known."""
-        return tuple(in_answers(card, self.table) for card in found.axes(self.settings.level, places))
+    @part
+    def axes(self) -> tuple[AxisCard, ...]:
+        """A card for every axis."""
+        from lowdim.judge.axis_words import in_answers
+
+        cards = self.resampled.axes(self.settings.level, self.posterior.mean)
+        return tuple(in_answers(card, self.table) for card in cards)
+
+    @part
+    def stability(self) -> Stability:
+        """How far the map moves when rows are resampled."""
+        return self.resampled.stability()
+
+    @part
+    def groups(self) -> RowGroups:
+        """Groups that the rows clearly fall into on the map; one where they do not."""
+        from lowdim.judge.maps.groups import row_groups
+
+        return row_groups(self.map, self.table, self.posterior.mean, self.held, self.settings.seed)
+
+    @part
+    def surprises(self) -> Array:
+        """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""
+        return self.map.surprises(self.table.X)
+
+    @part
+    def calibration(self) -> MapCalibration:
+        """Half widths that make the intervals of fills in new rows hold what they claim."""
+        from lowdim.judge.fills.calibration import map_calibration
+
+        return map_calibration(
+            self.model,
+            self._numbers,
+            level=self.settings.level,
+            surprises=self.map.widths(self.table.X),
+            fill_dims=self.fills.n_components,
+        )
+
+    @part
+    def law_of_new_rows(self) -> RowLaw:
+        """Which rows and cells are ordinary, for rows that come later: the table's own law."""
+        from lowdim.judge.rows.bulk import law_of_later_rows
+
+        return law_of_later_rows(self.odd.judged.law)
+
+    @part
+    def sentences(self) -> tuple[str, ...]:
+        """Five sentences that anyone can repeat."""
+        from lowdim.judge.verdicts import five_sentences
+
+        return five_sentences(self)
+
+    @part
+    def trust(self) -> tuple[TrustCheck, ...]:
+        """Six checks, each a word, a yes or no, and its evidence; never one overall grade."""
+        from lowdim.judge.verdicts import trust_strip
+
+        return trust_strip(self)
+
+    @part
+    def row_names(self) -> tuple[str, ...]:
+        """The names of the table's rows."""
+        return self.table.row_names
+
+    @part
+    def label_names(self) -> tuple[str, ...]:
+        """The names of the table's label columns."""
+        return tuple(self.table.labels)
+
+    @part
+    def has_gaps(self) -> Mask:
+        """True for each row with a gap."""
+        return np.asarray(np.isnan(self.table.X).any(axis=1))
+
+    @part
+    def shares(self) -> tuple[float, ...]:
+        """Each axis' share of the table's variation."""
+        return tuple(card.share for card in self.axes)
+
+    # what follows from them -------------------------------------------------------------------------------
+    @property
+    def mixed(self) -> MixedMap | None:
+        """The mixed model and the table's numbers that its columns are; None where the model is Gaussian."""
+        return self.map.mixed
+
+    @property
+    def scores(self) -> Any:
+        """Each row's position, n x q; a frame if a frame came in."""
+        return frame_like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.dims)), self.table)
+
+    @property
+    def loadings(self) -> Any:
+        """How each column changes with each axis, d x q; a frame with the columns' names if a pandas frame came in.
+
+        Of a mixed model the correlation of its latent response with the axis.
+        """
+        values = self.map.loadings
+        if self.table.index is None:
+            return values
+        import pandas as pd
+
+        return pd.DataFrame(values, index=list(self.table.names), columns=[f"axis{k + 1}" for k in range(self.dims)])
+
+    @property
+    def filled(self) -> Any:
+        """The numbers with their gaps filled; a frame if a frame came in."""
+        return frame_like(self.fills.filled, self.table.names, self.table)
+
+    @property
+    def noise_share(self) -> float:
+        """The share of the variation that is column-by-column noise."""
+        return self.map.noise_share
+
+    @property
+    def plot(self) -> Plots:
+        """The named plots: `analysis.plot.map()`."""
+        from lowdim.plot.access import Plots
+
+        return Plots(self)
+
+    def explain(
+        self, row: int | str, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None
+    ) -> RowCard:
+        """One row, counted from 0 or by its name: every cell, and what the rest of the row says about it.
+
+        `hidden` columns count as gaps, `edited` ones have other values (by name, in the table's units); of a mixed map
+        they are columns of the file, and answers are given as they are called.
+        """
+        names = self.table.row_names
+        if isinstance(row, str):
+            if row not in names:
+                raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
+            row = names.index(row)
+        law = self.odd.judged.law
+        return self.map.explain(self.table.X, row, law, row_names=names, hidden=hidden, edited=edited)
+
+    def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
+        """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.
+
+        Columns whose logarithm was taken, and labels that were encoded, are treated as they were.
+        """
+        from lowdim.jobs.apply import place
+
+        return place(
+            self.model,
+            self.table.names,
+            new,
+            odd_level=odd_level,
+            calibration=self.calibration,
+            law=self.law_of_new_rows,
+            scales=self.table.scales,
+            aside=self.table.aside,
+            **{**decided(self.table), "units": dict(self.table.guess.units), **options},
+        )
+
+    def report(self, path: str | PathLike[str], *, rows: bool = True) -> Path:
+        """Write the report; `rows=False` leaves out every row's values and names."""
+        from lowdim.report import write_report
+
+        return write_report(self, path, rows=rows)
+
+    def _repr_html_(self) -> str:
+        from lowdim.report.notebook_card import card
+
+        return card(self)
+
+    def __repr__(self) -> str:
+        n, d = self.table.X.shape
+        noise, q, words = 100 * self.noise_share, self.dims, self.jury.sentence
+        if self.settings.dims != "auto":
+            words = f"asked for; the judges say {words}"
+        elif words.startswith(f"{q}"):
+            words = words.removeprefix(f"{q}").strip(" ()") or "the judges agree"
+        words = words.replace(" (", ", ").rstrip(")")  # it stands in brackets itself
+        size = f"{n} x {d}" if self.of is None else f"{self.of:,} x {d}, of which {n:,} rows drawn"
+        return (
+            f"{self.map.title} · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
+            f"{max(100 - noise, 0.0):.0f}% shared / {noise:.0f}% noise\n"
+            f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}"
+        )
+
+
+def decided(table: Table) -> dict[str, Any]:
+    """The options of reading that say what was decided on reading: logarithms, codes for gaps, and labels as zeros and
+    ones."""
+    encoded = dict.fromkeys(c.name.split("=")[0] for c in table.columns if c.role == "number" and c.encoded)
+    options = {"log": log_words(table.logs), "encode": tuple(encoded), "na": table.options.get("na")}
+    return {name: value for name, value in options.items() if value}
+
+
+def filled_straight(table: Table, settings: Settings) -> Fills:
+    """The gaps filled by the straight model: other engines would take long."""
+    from lowdim.judge.fills.fills import fill
+
+    fills = fill(
+        table,
+        level=settings.level,
+        standardize=settings.scale == "unit",
+        random_state=settings.seed,
+        engines="straight",
+        words="measured",
+        budget=WORDS_SECONDS,
+    )
+    return fills._replace(table=None)  # the analysis has it
+
+
+class Stopped(KeyboardInterrupt):
+    """The analysis was asked to stop; `analysis` has the parts that were finished (`analysis.has("model")`), and makes
+    any other when it is asked for it."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        super().__init__("the analysis was asked to stop")
+        self.analysis = analysis
 
 
 def analyse(
@@ -191,7 +548,7 @@ def analyse(
     Raises
     ------
     Stopped
-        On Ctrl-C, or where `tell` asks for it: a KeyboardInterrupt whose `partial` holds the finished stages.
+        On Ctrl-C, or where `tell` asks for it: a KeyboardInterrupt whose `analysis` has the finished parts.
 
     Examples
     --------
@@ -199,95 +556,102 @@ def analyse(
     >>> analyse(load_demo("gaussian").X).dims
     3
     """
-    t = on_suitable_scales(read(table))
-    unit = t.scale if scale is None else scale
-    asked = Settings(dims, unit, level, random_state, parse_duration(budget), robust, rotate)
-    return run_stages(t, check_settings(asked, t.n, t.d), tell)
+    settings = Settings(dims, scale or "", level, random_state, parse_duration(budget), robust, rotate)
+    return made_in_order(analysis_of(table, settings), tell)
 
 
 analyze = analyse
 
 
-def run_stages(
-    t: Table,
-    asked: Settings,
-    tell: Tell | None,
-    fit: Callable[[int], ProbabilisticPCA] | None = None,
-    of: int | None = None,
-) -> Analysis:
-    """The stages in their order; Ctrl-C ends them all, not the one fit that happens to run.
+def odd_rows(
+    table: Any,
+    *,
+    dims: int | str = "auto",
+    odd_level: float = 0.95,
+    scale: str | None = None,
+    robust: bool = True,
+    random_state: int = 0,
+) -> OddRows:
+    """The odd rows of a table, each with its reason: those of `analyse`, without its other parts.
 
-    Of a table that is a sample, `fit` gives the model of all the `of` rows it was drawn from.
+    Parameters
+    ----------
+    table, dims, scale, robust, random_state
+        As in `analyse`.
+    odd_level : float, default 0.95
+        1 - odd_level is the false discovery rate.
+
+    Returns
+    -------
+    OddRows
+        `.rows` are the odd ones, oddest first; `.at(0.99)` the same at another level, `.text()` the table.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
+    >>> X[7, 2] += 5.0
+    >>> [(r.row, r.column) for r in odd_rows(X, dims=1).rows]
+    [(7, 'c3')]
     """
-    so_far = _Progress(Partial(t, asked), tell)
+    from lowdim.judge.rows.odd_rows import check_level
+
+    check_level(odd_level, "odd_level")
+    settings = Settings(dims, scale or "", seed=random_state, robust=robust)
+    return analysis_of(table, settings).odd.at(odd_level)
+
+
+def analysis_of(table: Any, settings: Settings) -> Analysis:
+    """The analysis of a table, of which no part is made yet."""
+    from lowdim.judge.scales import on_suitable_scales
+    from lowdim.judge.table_input import read
+
+    t = on_suitable_scales(read(table))
+    check_settings(settings, t.n, t.d)
+    return Analysis(t, settings)
+
+
+def made_in_order(analysis: Analysis, tell: Tell | None) -> Analysis:
+    """The analysis with all its parts, told stage by stage; Ctrl-C ends it as a whole, not the one fit that happens to
+    run, and leaves the parts that are finished."""
+    from lowdim.engine.fold import one_blas_thread
+    from lowdim.jobs.process import seldom_collected, stopped_as_a_whole
+
     # many small matrices: more threads wait for each other
     with one_blas_thread(), stopped_as_a_whole(), seldom_collected():
         try:
-            return _stages(AnalysisStages(t, asked), so_far, fit, of)
-        except Stopped:
-            raise
+            for stage, text in _stages(analysis):
+                if tell is not None and tell(stage, text) and stage != "axes":
+                    raise KeyboardInterrupt
         except KeyboardInterrupt:
-            raise Stopped(so_far.partial) from None
+            raise Stopped(analysis) from None
+    return analysis
 
 
-def _stages(
-    do: AnalysisStages, so_far: _Progress, fit: Callable[[int], ProbabilisticPCA] | None, of: int | None
-) -> Analysis:
-    t, asked, _ = do
-    rows = f"{t.n}" if of is None else f"{t.n:,} of {of:,} rows"
-    so_far.report("read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps{_ahead(t, asked)}")
-    jury = do.jury()
-    q = do.dims(jury)
-    how = f"{q} asked for" if asked.dims != "auto" else f"{jury.needed} chosen{second_axis(jury.needed, q)}"
-    so_far.report("dimensions", f"0..{jury.rows[-1].q if jury.rows else 0} tried, {how}", jury=jury)
-    held = do.held_out(q) if fit is None else NOTHING_HELD
-    do = do._replace(held=held)
-    model = do.model(q) if fit is None else fit(q)
-    posterior, odd = do.posterior(model), do.odd(model)
-    steps = f"{count(model.n_iter_, 'pass', 'passes')}, {model.certificate_.reason}"
-    name = do.map(model).told(t)
-    so_far.report(
-        "fit", f"{name}, {count(q, 'dimension')}, {steps}", model=model, posterior=posterior, odd=odd, held=held
-    )
-    fills = do.fills()
-    so_far.report("fills", fills.progress, fills=fills)
-    resampled = do.refits(model)
-    cards, steady = do.axes(resampled, posterior.mean), resampled.stability()
-    told = f"{count(len(cards), 'axis', 'axes')}, {len(resampled.W)} resamplings: {steady.verdict}" if cards else "none"
-    so_far.report("axes", told, last=True)
-    return Analysis(t, asked, jury, model, posterior, do.gaps(), fills, odd, cards, steady, of, held)
+def _stages(a: Analysis) -> Iterator[tuple[str, str]]:
+    """The stages in their order, each with what it found."""
+    from lowdim.judge.verdicts import second_axis
+
+    t, jury_asked = a.table, a.settings.dims == "auto"
+    rows = f"{t.n}" if a.of is None else f"{t.n:,} of {a.of:,} rows"
+    yield "read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps{_ahead(a)}"
+
+    chosen = f"{a.jury.needed} chosen{second_axis(a.jury.needed, a.dims)}" if jury_asked else f"{a.dims} asked for"
+    yield "dimensions", f"0..{a.jury.rows[-1].q if a.jury.rows else 0} tried, {chosen}"
+
+    steps = f"{count(a.model.n_iter_, 'pass', 'passes')}, {a.model.certificate_.reason}"
+    _ = a.posterior, a.odd
+    yield "fit", f"{a.map.told(t)}, {count(a.dims, 'dimension')}, {steps}"
+
+    yield "fills", a.fills.progress
+
+    refits = f"{len(a.resampled.W)} resamplings: {a.stability.verdict}"
+    _ = a.gaps
+    yield "axes", f"{count(len(a.axes), 'axis', 'axes')}, {refits}" if a.axes else "none"
 
 
-def _ahead(t: Table, asked: Settings) -> str:
+def _ahead(a: Analysis) -> str:
     """About how long the rest will take, where it is worth saying."""
-    seconds = min(usual_seconds(t.n, t.d), asked.budget or np.inf)
+    from lowdim.judge.budget import usual_seconds
+
+    seconds = min(usual_seconds(a.table.n, a.table.d), a.settings.budget or np.inf)
     return f"; about {duration(seconds)} to go" if seconds >= WORTH_SAYING else ""
-
-
-class _Progress:
-    """Reports each stage to a listener, collects the results, and stops where the listener asks for it."""
-
-    def __init__(self, partial: Partial, tell: Tell | None) -> None:
-        self.partial, self.tell = partial, tell
-
-    def report(self, stage: str, text: str, last: bool = False, **results: Any) -> None:
-        self.partial = self.partial._replace(**results)
-        if self.tell is not None and self.tell(stage, text) and not last:
-            raise Stopped(self.partial)
-
-
-def check_settings(asked: Settings, n: int, d: int) -> Settings:
-    """The settings, or the error that says what they may be for a table of n rows and d columns."""
-    number = isinstance(asked.dims, int | np.integer) and not isinstance(asked.dims, bool) and asked.dims >= 0
-    for name, value, fine, words in (
-        ("dims", asked.dims, asked.dims == "auto" or number, "'auto' or a whole number >= 0"),
-        ("scale", asked.scale, asked.scale in SCALES, f"one of {SCALES}"),
-        ("level", asked.level, 0.0 < asked.level < 1.0, "a share between 0 and 1"),
-        ("rotate", asked.rotate, asked.rotate in (None, *ORTHOGONAL), f"None or one of {ORTHOGONAL}"),
-    ):
-        if not fine:
-            raise error("LD210", option=name, value=value, allowed=words)
-    most = min(d - 1, n - 1)
-    if number and int(asked.dims) > most:
-        raise error("LD200", n_components=asked.dims, most=most, why=f"the table has {n} rows and {d} columns")
-    return asked

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
 from lowdim.engine.plan import plan
-from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, run_stages
+from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, made_in_order
 from lowdim.jobs.file_pieces import raw_pieces
 from lowdim.jobs.process import stopped_as_a_whole
 from lowdim.judge.fills.dimension import fill_dimension
@@ -242,16 +242,21 @@ def analyse_stream(
     drawn = (
         file if isinstance(file, DrawnRows) else draw(file, random_state=random_state, scale=scale, run=run, **reading)
     )
+    settings = Settings(dims, scale, level, random_state, parse_duration(budget), rotate=rotate)
+    return made_in_order(analysis_of_stream(drawn, settings, run), tell)
+
+
+def analysis_of_stream(drawn: DrawnRows, settings: Settings, run: Run | None) -> Analysis:
+    """The analysis of the rows drawn from a file by a model of all rows, of which no part is made yet."""
     t = drawn.table
-    asked = Settings(dims, scale, level, random_state, parse_duration(budget), rotate=rotate)
-    settings = check_settings(asked, t.n, t.d)
-    if drawn.of is None:
-        return run_stages(t, settings, tell)
+    check_settings(settings, t.n, t.d)
 
     def fit(q: int) -> ProbabilisticPCA:
-        return ProbabilisticPCA(q, standardize=scale == "unit", rotation=rotate).fit(drawn.source, run=run)
+        model = ProbabilisticPCA(q, standardize=analysis.settings.scale == "unit", rotation=settings.rotate)
+        return model.fit(drawn.source, run=run)
 
-    return run_stages(t, settings, tell, fit, drawn.of)
+    analysis = Analysis(t, settings, of=drawn.of, fit=None if drawn.of is None else fit)
+    return analysis
 
 
 # filling ------------------------------------------------------------------------------------------------

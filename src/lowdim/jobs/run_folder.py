@@ -2,7 +2,7 @@
 
     run.json        what was asked, what was said, and the digest of every other file
     model.lowdim    the fitted model (`lowdim.load`)
-    judges.lowdim   what the judges found, for `load_run(folder).analysis` (`jobs/saved_analysis.py`)
+    judges.lowdim   what the judges found, for `load_run(folder).analysis` (`jobs/store.py`)
     scores.csv, fills.csv, odd.csv, and held.csv where cells or rows are held out of the fit
 
 No model is imported before one is asked for.
@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim import __version__
-from lowdim.jobs.analysis_base import Analysis, Settings, decided
+from lowdim.jobs.analysis import Analysis, Settings, decided
 from lowdim.jobs.run_tables import tables
-from lowdim.jobs.saved_analysis import SavedAnalysis, save_parts
+from lowdim.jobs.store import RunStore, save_parts
 from lowdim.storage.atomic import is_running, not_written, replacing
 from lowdim.storage.model_file import load
 from lowdim.table.kinds.scales import ColumnScales, limit_lists, log_entries, log_scales
@@ -39,7 +39,7 @@ from lowdim.table.table import Table
 from lowdim.text.messages import LowdimError, LowdimWarning, error
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import MapModel, Partial
+    from lowdim.jobs.analysis import MapModel
     from lowdim.jobs.large import DrawnRows
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.rows.null_law import RowLaw
@@ -76,10 +76,8 @@ class SavedRun:
 
     @property
     def kind(self) -> str:
-        """What was run; a run.json without that word says it by what else it holds."""
-        if "kind" in self.facts:
-            return str(self.facts["kind"])
-        return ONE_MODEL if "method" in self.facts else STREAM if "stream" in self.options else ANALYSIS
+        """What was run."""
+        return str(self.facts["kind"])
 
     @property
     def method(self) -> str | None:
@@ -94,9 +92,8 @@ class SavedRun:
 
     @property
     def aside(self) -> tuple[str, ...]:
-        """The other columns of its table; runs of 0.1 name the labels alone."""
-        table = self.facts["table"]
-        return tuple(table.get("aside", table.get("labels", ())))
+        """The other columns of its table."""
+        return tuple(self.facts["table"]["aside"])
 
     @property
     def options(self) -> dict[str, Any]:
@@ -138,9 +135,13 @@ class SavedRun:
         if not self.has_model:
             raise error("LD305", path=self.folder, problem="the run was stopped before there was a model")
         path = self.folder / MODEL
-        if not path.is_file() or file_fingerprint(path.read_bytes()) != self.facts["files"][MODEL]:
+        if not self.is_own(path):
             raise error("LD305", path=self.folder, problem=f"{MODEL} is not the one that {FACTS} tells of")
         return path
+
+    def is_own(self, path: Path) -> bool:
+        """Whether a file of the folder is there, and the one that run.json names."""
+        return path.is_file() and file_fingerprint(path.read_bytes()) == self.facts["files"].get(path.name)
 
     @cached_property
     def model(self) -> MapModel:
@@ -160,12 +161,12 @@ class SavedRun:
 
     @property
     def calibration(self) -> MapCalibration | None:
-        """The half widths of intervals for fills of new rows; None in a run of an older lowdim."""
+        """The half widths of intervals for fills of new rows; None in a run that was stopped before them."""
         return stored_calibration(self.facts, len(self.names))
 
     @property
     def law_of_new_rows(self) -> RowLaw | None:
-        """Which distances are ordinary, for rows that come later; None in a run of an older lowdim."""
+        """Which distances are ordinary, for rows that come later; None in a run that was stopped before that."""
         from lowdim.judge.rows.null_law import law_of_facts
 
         stored = self.facts.get("apply")
@@ -209,14 +210,15 @@ class SavedRun:
             _ = self.table  # what was digested then may be less than the file
 
     @cached_property
-    def analysis(self) -> SavedAnalysis:
+    def analysis(self) -> Analysis:
         """The analysis: what was stored is read, what was not is made again, each part when it is asked for."""
         self.check_analysis()
-        return SavedAnalysis(self)
+        table = self.facts["table"]
+        return Analysis(None, self.settings, of=table["rows"] if "drawn" in table else None, store=RunStore(self))
 
 
 def stored_calibration(facts: dict[str, Any], d: int) -> MapCalibration | None:
-    """The intervals of fills of d columns as run.json has them; None where it is older, or not as it should be."""
+    """The intervals of fills of d columns as run.json has them; None where it has none, or not as they should be."""
     from lowdim.judge.fills.calibration import MapCalibration
 
     try:
@@ -280,7 +282,7 @@ def file_fingerprint(data: bytes) -> str:
 
 
 def save_run(
-    analysis: Analysis | Partial,
+    analysis: Analysis,
     folder: str | PathLike[str],
     *,
     options: dict[str, Any] | None = None,
@@ -290,7 +292,7 @@ def save_run(
     with staged(folder) as stage:
         for name, text in tables(analysis).items():
             write(stage / name, text)
-        if analysis.model is not None:
+        if analysis.has("model"):
             analysis.model.save(stage / MODEL)
         save_parts(analysis, stage)
         save_facts(stage, describe(analysis, options or {}, command))
@@ -364,24 +366,25 @@ def saving(folder: str | PathLike[str]) -> Path:
     return Path(folder)
 
 
-def describe(analysis: Analysis | Partial, options: dict[str, Any], command: str = "") -> dict[str, Any]:
-    """The run as one JSON object."""
-    finished = isinstance(analysis, Analysis)
+def describe(analysis: Analysis, options: dict[str, Any], command: str = "") -> dict[str, Any]:
+    """The run as one JSON object: what was asked, and of what was found the parts that are there."""
     kind = STREAM if options.get("stream") else ANALYSIS
-    facts = run_facts(analysis.table, analysis.settings, options, command) | {"kind": kind, "finished": finished}
-    if analysis.jury is not None:
+    facts = run_facts(analysis.table, analysis.settings, options, command)
+    facts |= {"kind": kind, "finished": analysis.finished}
+    if analysis.has("jury"):
         jury = analysis.jury
         facts |= {"judges": jury.sentence, "needed": jury.needed, "detectable": jury.detectable}
-    if analysis.model is not None:
+    if analysis.has("model"):
         facts |= {
             "dims": int(analysis.model.n_components_),
             "objective": float(analysis.model.objective_),
             "converged": bool(analysis.model.converged_),
-            "apply": _apply_facts(analysis, analysis.model),
         }
         if "likelihoods_" in vars(analysis.model):
             facts["mixed"] = mixed_facts(analysis.model)
-    if isinstance(analysis, Analysis):
+    if analysis.has("odd") and analysis.has("fills"):
+        facts["apply"] = facts_of_apply(analysis.law_of_new_rows, analysis.calibration)
+    if analysis.finished:
         if analysis.of is not None:
             facts["table"] |= {"rows": analysis.of, "drawn": analysis.table.n}
         facts |= {
@@ -427,26 +430,6 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
         "trust": [],
         "messages": [m.facts() for m in t.messages],
     }
-
-
-def _apply_facts(analysis: Analysis | Partial, model: MapModel) -> dict[str, Any]:
-    """What new rows need beside the model: half widths of fills that hold what they claim, a column each, and the law
-    of ordinary rows and cells."""
-    from lowdim.judge.fills.calibration import map_calibration
-    from lowdim.judge.rows.bulk import law_of_new_rows
-    from lowdim.sources.arrays import ArraySource
-
-    t = analysis.table
-    if isinstance(analysis, Analysis):
-        calibration, law = analysis.calibration, analysis.law_of_new_rows
-    elif "likelihoods_" in vars(model):
-        return {}  # of a run that was stopped: what is not known is found when it is asked for
-    else:
-        rows, held = ArraySource(t.X, columns=t.names), analysis.held
-        dims = None if analysis.fills is None else analysis.fills.n_components
-        calibration = map_calibration(model, rows, level=analysis.settings.level, fill_dims=dims)
-        law = law_of_new_rows(model, rows, held=held.cell_mask(t.n, t.d), far=held.row_mask(t.n))
-    return facts_of_apply(law, calibration)
 
 
 def facts_of_apply(law: RowLaw, calibration: MapCalibration) -> dict[str, Any]:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.jobs.analysis_base import Analysis
+from lowdim.jobs.analysis import Analysis
 from lowdim.judge.maps.table_map import NumberFills
 from lowdim.maths.linalg import Array
 from lowdim.table.table import Table
 from lowdim.text.csv_table import csv_table
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Partial
     from lowdim.jobs.apply import PlacedRows
     from lowdim.judge.fills.filled_table import Fills
     from lowdim.judge.held_out import HeldOut
@@ -25,16 +24,16 @@ if TYPE_CHECKING:
 OUTSIDE = {-1: "below", 0: "", 1: "above"}
 
 
-def tables(analysis: Analysis | Partial) -> dict[str, str]:
-    """The CSV files of a run by name."""
+def tables(analysis: Analysis) -> dict[str, str]:
+    """The CSV files of a run by name, as far as what they hold is there."""
     t, texts = analysis.table, {}
-    if analysis.posterior is not None and analysis.odd is not None:
-        groups = analysis.groups if isinstance(analysis, Analysis) else None
+    if analysis.has("posterior") and analysis.has("odd"):
+        groups = analysis.groups if analysis.finished else None
         texts["scores.csv"] = position_table(t.row_names, analysis.posterior, analysis.odd, groups)
         texts["odd.csv"] = odd_table(analysis.odd)
         if analysis.held.choice == "screened":
             texts["held.csv"] = held_table(t, analysis.held)
-    if analysis.fills is not None:
+    if analysis.has("fills"):
         texts["fills.csv"] = fills_table(t, analysis.fills)
     return texts
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.jobs.analysis_base import Analysis
+from lowdim.jobs.analysis import Analysis
 from lowdim.jobs.mixed_model import measured_and_labels
 from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
 from lowdim.jobs.run_folder import SavedRun, load_run
@@ -196,7 +196,7 @@ def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
     if isinstance(found, Subject):
         return found
     if isinstance(found, Analysis):
-        run = getattr(found, "run", None)
+        run = None if found.store is None else found.store.run
         return Subject(found.table, found.model, METHODS[found.map.method], np.ones(found.table.d), found, run)
     if isinstance(found, FittedMethod):
         check_map(found.method, found.table, "(from Python)")

@@ -118,6 +118,15 @@ class GaussianCells(NamedTuple):
     psi: Array
 
 
+class Choice(NamedTuple):
+    """The candidate that predicts best, and why."""
+
+    name: str  # "plain", "student" or "screened"
+    screen: Screen | None  # of the last
+    errors: dict[str, float]  # mean absolute error of each candidate
+    why: str
+
+
 class Screen(NamedTuple):
     """What is left out of a table, and the measure by which it was."""
 
@@ -193,27 +202,17 @@ def robust_fit(
     if source.n < 2:
         raise error("LD160", n=source.n, least=2)
     table = _RobustTable.of(source, n_components, standardize, random_state)
-    judged = table.some()
-    measured = int((~judged.levels).sum())
-    if n_components < 1 or source.n < LEAST_ROWS or measured < LEAST_COLUMNS or len(judged.levels) <= n_components:
-        why = "too few rows or columns of measurements to tell wrong cells"
-        return _plain(table.model("plain", source), source.n, source.d, {}, why)
-    with no_warnings():  # of trials: what the table's own fit has to say is said once, at the end
-        screen = judged.screened()
-        loss = judged.losses_of_all(screen)
-        choice = _chosen(loss)
-        if choice == "screened" and judged.x.shape != table.x.shape:
-            screen = table.screened()
-    errors = {name: float(values.mean()) for name, values in loss.items()}
-    why = _reason(choice, errors)
-    if choice == "plain":
-        return _plain(table.model("plain", source), source.n, source.d, errors, why)
-    return table.result(choice, screen if choice == "screened" else None, errors, why, source)
+    return table.result(table.choice(), source)
 
 
-def _plain(model: LinearGaussian, n: int, d: int, errors: dict[str, float], why: str) -> RobustFit:
-    nothing = np.zeros((n, d), dtype=bool), np.zeros(n, dtype=bool)
-    return RobustFit(model, "plain", *nothing, np.ones(n), (), errors, why)
+def held_out(
+    X: Any, n_components: int, *, standardize: bool = True, sample_weight: Any = None, random_state: int = 0
+) -> HeldOut:
+    """What `robust_fit` holds out of a table; where that is nothing, no model is fitted to all rows for it."""
+    source = as_source(X, weight=sample_weight)
+    table = _RobustTable.of(source, n_components, standardize, random_state)
+    found = table.choice()
+    return NOTHING_HELD if found.name == "plain" else table.result(found, source).held_out
 
 
 def _better(one: Array, other: Array) -> bool:
@@ -349,20 +348,38 @@ class _RobustTable(NamedTuple):
             out[name] = (error * asked).sum(axis=1) / np.maximum(asked.sum(axis=1), 1)
         return out
 
-    def result(self, choice: str, screen: Screen | None, errors: dict[str, float], why: str, source: Any) -> RobustFit:
-        """The chosen robust fit to all rows."""
+    def choice(self) -> Choice:
+        """The candidate that predicts best."""
+        n, judged = len(self.x), self.some()
+        measured = int((~judged.levels).sum())
+        if self.q < 1 or n < LEAST_ROWS or measured < LEAST_COLUMNS or len(judged.levels) <= self.q:
+            return Choice("plain", None, {}, "too few rows or columns of measurements to tell wrong cells")
+        with no_warnings():  # of trials: what the table's own fit has to say is said once, at the end
+            screen = judged.screened()
+            loss = judged.losses_of_all(screen)
+            name = _chosen(loss)
+            if name == "screened" and judged.x.shape != self.x.shape:
+                screen = self.screened()
+        errors = {name: float(values.mean()) for name, values in loss.items()}
+        return Choice(name, screen if name == "screened" else None, errors, _reason(name, errors))
+
+    def result(self, found: Choice, source: Any) -> RobustFit:
+        """The chosen fit to all rows."""
         n = len(self.x)
         held_cells, far = np.zeros_like(self.seen), np.zeros(n, dtype=bool)
-        if screen is not None:
-            far, held_cells = screen.far, self.seen & ~screen.keep & ~screen.far[:, None]
+        if found.name == "plain":
+            model = self.model("plain", source)
+            return RobustFit(model, "plain", held_cells, far, np.ones(n), (), found.errors, found.why)
+        if found.screen is not None:
+            far, held_cells = found.screen.far, self.seen & ~found.screen.keep & ~found.screen.far[:, None]
         shown = np.where(held_cells | ~self.seen, np.nan, self.x)
         weight = (np.ones(n) if self.weight is None else self.weight) * ~far
         names = source.columns if source.named else None
-        model = self.model(choice, ArraySource(shown, columns=names, weight=weight))
+        model = self.model(found.name, ArraySource(shown, columns=names, weight=weight))
         weights = np.where(far, 0.0, model.row_weights(shown))
         groups = similar_groups(self.z, self.seen, np.flatnonzero(far))
         together = tuple(tuple(int(k) for k in group) for group in groups)
-        return RobustFit(model, choice, held_cells, far, weights, together, errors, why)
+        return RobustFit(model, found.name, held_cells, far, weights, together, found.errors, found.why)
 
 
 def drawn_order(n: int, seed: int) -> NDArray[np.intp]:

@@ -18,7 +18,7 @@ from lowdim.table.table import Table, column_units
 from lowdim.text.messages import LowdimError, error
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 
 class Plots:

@@ -12,7 +12,7 @@ from lowdim.text.fix import Fix
 from lowdim.text.messages import Message, entry_of
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 
 def few(count: int) -> str:

@@ -10,7 +10,7 @@ from lowdim.report.thumbnails import map_stamp, scree_line
 from lowdim.text.notebook import block
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 SETTING_MEANS = {
     "dims": "how many dimensions, or 'auto': the judges decide",

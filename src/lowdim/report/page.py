@@ -16,7 +16,7 @@ from lowdim.report.thumbnails import map_stamp
 from lowdim.report.touch import touch_script
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 EVIDENCE = {
     "enough rows": "table",

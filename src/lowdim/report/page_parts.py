@@ -17,7 +17,7 @@ from lowdim.text.csv_table import csv_columns
 from lowdim.text.kinds import OptionError
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_GRID_ROWS = 25  # rows of numbers shown under a chart; the rest is in its CSV file
 MOST_GRID_COLUMNS = 12  # columns shown

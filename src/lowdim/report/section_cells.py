@@ -13,7 +13,7 @@ from lowdim.text.escape import listed
 from lowdim.text.format import figures, listing, observed
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_STORIES = 10  # odd rows told in full
 MOST_BARS = 12  # cells of each

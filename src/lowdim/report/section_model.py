@@ -14,7 +14,7 @@ from lowdim.report.page_parts import Grid, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 FILMSTRIP = "The filmstrip shows what the model expects of each column along axis 1."
 REBUILT_ANSWERS = " Of an answer the probability of a yes is rebuilt and shown, of levels their mean."

@@ -14,7 +14,7 @@ from lowdim.table.options import flags_from_options
 from lowdim.text.escape import shell_word
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_CSV_CELLS, MOST_CSV_FILLS = 100_000, 8_000  # cells of the file of rows inside the page; lines of that of fills
 LONG_TABLE = 1000  # rows from which a file inside the page keeps fewer figures

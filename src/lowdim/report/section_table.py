@@ -11,7 +11,7 @@ from lowdim.report.page_parts import Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 
 def table(analysis: Analysis, rows: bool) -> Section:

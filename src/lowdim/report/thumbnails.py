@@ -11,7 +11,7 @@ from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.plot.marks import LEAST_SHOWN_ROWS
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_STAMP_POINTS = 400  # points on a stamp
 BLUE, ORANGE = "#0072B2", "#B34700"

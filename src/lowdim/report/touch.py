@@ -13,7 +13,7 @@ from lowdim.explorer.module import REPORT_CORE, joined
 from lowdim.judge.rows.null_law import GAUSSIAN_DOF, facts_of_law
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_TOUCHED_ROWS, MOST_TOUCHED_COLUMNS = 3_000, 1_000  # of a table that has a row card
 EXACT_TOUCHED_CELLS = 10_000  # cells up to which all rows are in the page, as doubles: 0.1 MB

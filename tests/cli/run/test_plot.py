@@ -171,7 +171,7 @@ def test_a_map_is_drawn_without_what_it_does_not_need(tmp_path):
     rows = [",".join("" if np.isnan(v) else f"{v:.4f}" for v in x) for x in small_table()]
     (tmp_path / "t.csv").write_text("\n".join(["x1,x2,x3,x4,x5,x6", *rows]))
     assert in_process("fit", "t.csv", "--dims", "2", "--budget", "1s", cwd=tmp_path).code == 0
-    heavy = ("sklearn", "scipy.stats", "pandas", "pyarrow", "matplotlib.pyplot", "lowdim.jobs.analysis")
+    heavy = ("sklearn", "scipy.stats", "pandas", "pyarrow", "matplotlib.pyplot", "lowdim.models.linear.ppca")
     code = (
         "import sys; from lowdim.cli.entry import run; run(['plot', 'map', 't.run']); "
         f"print('LOADED', [m for m in {heavy} if m in sys.modules])"

@@ -6,21 +6,18 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.jobs.analysis import AnalysisStages, Settings
+from lowdim.jobs.analysis import Analysis, Settings
 from lowdim.jobs.run_folder import load_run, save_run
 from lowdim.jobs.run_tables import tables
-from lowdim.judge.held_out import NOTHING_HELD
 from lowdim.judge.maps.gaussian_map import usual_step
-from lowdim.judge.maps.groups import RowGroups, groups_of_places, row_groups
+from lowdim.judge.maps.groups import RowGroups, groups_of_places
 from lowdim.judge.scales import on_suitable_scales
 
 
 def mapped(X, q: int) -> RowGroups:
     """The groups of a table on a map of q axes."""
     table = on_suitable_scales(ld.read(X))
-    stages = AnalysisStages(table, Settings(dims=q))
-    model = stages.model(q)
-    return row_groups(stages.map(model), table, stages.posterior(model).mean, NOTHING_HELD)
+    return Analysis(table, Settings(dims=q, robust=False)).groups
 
 
 def one_group(kind: str, n: int, rng: np.random.Generator):

@@ -6,10 +6,10 @@ import pytest
 from scipy.special import expit
 
 from lowdim import read
+from lowdim.jobs.analysis import odd_rows
 from lowdim.judge.mixed.mixed_cells import explain_mixed_row, fill_numbers, gap_answers, has_levels, tail_scores
 from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed, mixed_map
 from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
-from lowdim.judge.rows.odd_rows import odd_rows
 from lowdim.text.messages import LowdimError
 
 

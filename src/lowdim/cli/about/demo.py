@@ -10,7 +10,7 @@ import click
 
 from lowdim.cli.analysing import finish, reported, touch_it
 from lowdim.cli.command import command
-from lowdim.cli.options import SEED, Request, common_options
+from lowdim.cli.options import SEED, common_options
 from lowdim.cli.say import print_json, say
 from lowdim.text.table import text_table
 
@@ -35,12 +35,14 @@ def demo_command(name: str, out: str, seed: int, quiet: bool, as_json: bool) -> 
 
     NAME is wine, oil, gaussian, digits, pump, clusters or digit3.
     """
+    from lowdim.jobs.analysis import Settings
+
     table, demo = write_demo(name, Path(out), seed)
     if not as_json:
         say(f"{table}: {demo.about}; a tenth of its cells was hidden on purpose.\n")
     base = Path(out) / f"demo-{demo.name}"
     analysis, path, folder = reported(
-        Request(str(table), {}, seed=seed), f"{base}.report.html", f"{base}.run", rows=True, quiet=True
+        str(table), {}, Settings(seed=seed), report=f"{base}.report.html", run=f"{base}.run", rows=True, quiet=True
     )
     if as_json:
         print_json(table=str(table), sentences=list(analysis.sentences), report=str(path), run=str(folder))

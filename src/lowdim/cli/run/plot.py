@@ -9,13 +9,14 @@ import click
 from lowdim.cli.analysing import analysed, open_table
 from lowdim.cli.command import TableCommand, command
 from lowdim.cli.new_rows import positions
-from lowdim.cli.options import BUDGET, DIMS, LEVEL, SEED, Request, is_run, reading, table_options
+from lowdim.cli.options import BUDGET, DIMS, LEVEL, SEED, is_run, reading, table_options
 from lowdim.cli.say import print_json, say
 from lowdim.plot.registry import NamedPlot, PlotOption, descriptions, every_plot, find
+from lowdim.text.format import parse_duration
 from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
     from lowdim.jobs.run_folder import SavedRun
     from lowdim.plot.base import Plot
     from lowdim.table.table import Table
@@ -185,8 +186,10 @@ def of_table(row: NamedPlot, file: str, options: dict[str, Any], flags: dict[str
     if row.needs == "table":
         table = open_table(file, reading(flags))
         return row.function(table, **placed_options(row, options, table))
-    request = Request(file, reading(flags), flags["dims"], flags["level"], flags["seed"], flags["budget"])
-    return of_analysis(row, analysed(request), options)
+    from lowdim.jobs.analysis import Settings
+
+    asked = Settings(flags["dims"], level=flags["level"], seed=flags["seed"], budget=parse_duration(flags["budget"]))
+    return of_analysis(row, analysed(file, reading(flags), asked), options)
 
 
 def of_run(row: NamedPlot, folder: str, options: dict[str, Any], flags: dict[str, Any]) -> Plot:
@@ -223,5 +226,4 @@ def analysis_of_run(run: SavedRun) -> Analysis:
     if run.has_model:
         run.check_table()
         return run.analysis
-    s = run.settings
-    return analysed(Request(run.path, run.options, s.dims, s.level, s.seed, s.budget, s.robust, s.rotate))
+    return analysed(run.path, run.options, run.settings)

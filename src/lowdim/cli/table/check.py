@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.options import Request, with_request
+from lowdim.cli.options import asking
 from lowdim.cli.say import Done, complain, message_log, print_json, say
 
 
@@ -15,16 +17,16 @@ from lowdim.cli.say import Done, complain, message_log, print_json, say
     rank=1,
 )
 @click.option("--all", "everything", is_flag=True, help="Every column and every message.")
-@with_request()
-def check_command(request: Request, everything: bool) -> None:
+@asking()
+def check_command(file: str, options: dict[str, Any], as_json: bool, everything: bool) -> None:
     """Is the table usable, and what would be changed? No model is fitted."""
     from lowdim.judge.scales import on_suitable_scales
     from lowdim.table.describe import check_page, gaps_of, span
     from lowdim.table.read import read
 
-    options = {name: value for name, value in request.options.items() if name != "strict"}
-    table = on_suitable_scales(read(request.file, **options))
-    if request.as_json:
+    strict = options.pop("strict", False)
+    table = on_suitable_scales(read(file, **options))
+    if as_json:
         message_log().messages += table.messages
         columns = [
             {"name": c.name, "role": c.role, "gaps": gaps_of(c), "range": span(c), "note": c.note}
@@ -35,6 +37,6 @@ def check_command(request: Request, everything: bool) -> None:
         say(check_page(table, everything=everything).rstrip())
         if not message_log().quiet and table.messages:
             complain(table.messages.text(everything=everything))
-    if request.strict and table.messages.changed:
+    if strict and table.messages.changed:
         complain("--strict: the table would be changed")
         raise Done(1)

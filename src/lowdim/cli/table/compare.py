@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lowdim.cli.analysing import open_table
 from lowdim.cli.command import command
-from lowdim.cli.options import BUDGET, DIMS, SEED, Request, with_request
+from lowdim.cli.options import BUDGET, DIMS, SEED, asking
 from lowdim.cli.progress import Interrupts, Stages
 from lowdim.cli.say import message_log, print_json, say
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Settings
 
 
 @command(
@@ -42,14 +45,23 @@ from lowdim.cli.say import message_log, print_json, say
     metavar="FILE",
     help="Coordinates made elsewhere, a line a row, to be judged beside them; may be given again.",
 )
-@with_request(DIMS, SEED, BUDGET)
-def compare_command(request: Request, methods: str, clusters: int, seeds: int | None, maps: tuple[str, ...]) -> None:
+@asking(DIMS, SEED, BUDGET)
+def compare_command(
+    file: str,
+    options: dict[str, Any],
+    settings: Settings,
+    as_json: bool,
+    methods: str,
+    clusters: int,
+    seeds: int | None,
+    maps: tuple[str, ...],
+) -> None:
     """Compare methods on the same hidden cells, with the spread beside every figure."""
     from lowdim.judge.compare.compare import compare, names_of
     from lowdim.judge.maps.read_map import read_map
 
     names = names_of(methods)  # before the table is read: a name mistyped costs nothing
-    table = open_table(request.file, request.options)
+    table = open_table(file, options)
     places = {name: read_map(path, table) for name, path in zip(map_names(maps), maps, strict=True)}
     with Interrupts() as interrupts, Stages(message_log().quiet, interrupts) as stages:
         stages.now = names[0]
@@ -59,14 +71,18 @@ def compare_command(request: Request, methods: str, clusters: int, seeds: int | 
             stages.now = names[min(names.index(name) + 1, len(names) - 1)]  # what is under way
             return stop
 
-        settings: dict[str, Any] = {
-            "dims": request.dims,
-            "clusters": clusters,
-            "seeds": seeds,
-            "random_state": request.seed,
-        }
-        comparison = compare(table, methods, **settings, budget=request.budget, maps=places, tell=show)
-    if request.as_json:
+        comparison = compare(
+            table,
+            methods,
+            dims=settings.dims,
+            clusters=clusters,
+            seeds=seeds,
+            random_state=settings.seed,
+            budget=settings.budget,
+            maps=places,
+            tell=show,
+        )
+    if as_json:
         rows = [row_facts(row) for row in comparison.rows]
         print_json(**{**comparison._asdict(), "rows": rows, "sentences": list(comparison.sentences)})
     else:

@@ -8,10 +8,11 @@ import click
 
 from lowdim.cli.analysing import open_table
 from lowdim.cli.command import command
-from lowdim.cli.options import BUDGET, SEED, Request, is_run, with_request
+from lowdim.cli.options import BUDGET, SEED, asking, is_run
 from lowdim.cli.say import print_json, say
 
 if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Settings
     from lowdim.judge.dimensions.jury import Jury
     from lowdim.sources.arrays import ArraySource
     from lowdim.sources.source import Source
@@ -29,42 +30,41 @@ if TYPE_CHECKING:
     metavar="COLUMN",
     help="The column that the dimensions are wanted for: as many as tell it of rows left out.",
 )
-@with_request(SEED, BUDGET)
-def dims_command(request: Request, answer: str | None) -> None:
+@asking(SEED, BUDGET)
+def dims_command(file: str, options: dict[str, Any], settings: Settings, as_json: bool, answer: str | None) -> None:
     """How many dimensions the table has, needed and told from noise, with every judge's answer. FILE may be a run
     folder: what the judges said then."""
-    if answer is not None and is_run(request.file):
+    if answer is not None and is_run(file):
         raise click.UsageError("--for asks the judges anew: give the table's file, not a run")
-    jury = jury_of_run(request.file) if is_run(request.file) else jury_of_table(request, answer)
-    if request.as_json:
+    if is_run(file):
+        from lowdim.jobs.run_folder import load_run
+
+        jury = load_run(file).analysis.jury
+    elif answer is None:
+        from lowdim.jobs.analysis import analysis_of
+
+        jury = analysis_of(open_table(file, options), settings).jury
+    else:
+        jury = jury_for(open_table(file, options), settings, answer)
+    if as_json:
         lists = {name: list(getattr(jury, name)) for name in ("rows", "judges", "paired", "notes")}
         print_json(dims=jury.q, detectable=jury.detectable, sentence=jury.sentence, **lists, utility=jury.utility)
     else:
         say(jury.text())
 
 
-def jury_of_run(folder: str) -> Jury:
-    """What the judges of a run said."""
-    from lowdim.jobs.run_folder import load_run
-
-    return load_run(folder).analysis.jury
-
-
-def jury_of_table(request: Request, answer: str | None) -> Jury:
-    """The judges asked about a file."""
+def jury_for(table: Table, settings: Settings, answer: str) -> Jury:
+    """The judges asked how many dimensions tell this column."""
     from lowdim.judge.budget import counts
     from lowdim.judge.dimensions.jury import choose_dimension
     from lowdim.judge.quantified import quantified
-    from lowdim.text.format import parse_duration
 
-    table = open_table(request.file, request.options)
-    often = counts(parse_duration(request.budget), table.n, table.d)
-    numbers = quantified(table)
-    X, y = (numbers, None) if answer is None else without_answer(table, numbers, answer)
+    often = counts(settings.budget, table.n, table.d)
+    X, y = without_answer(table, quantified(table), answer)
     return choose_dimension(
         X,
         standardize=table.scale == "unit",
-        random_state=request.seed,
+        random_state=settings.seed,
         shuffles=often.shuffles,
         folds=often.folds,
         y=y,

@@ -10,12 +10,13 @@ import click
 from lowdim.cli.analysing import command_line, open_table
 from lowdim.cli.command import command
 from lowdim.cli.new_rows import NO_PLACE, NO_PLACES
-from lowdim.cli.options import CHECKPOINT, FILL_BUDGET, LEVEL, SEED, STREAM, Request, stem, with_request
+from lowdim.cli.options import CHECKPOINT, FILL_BUDGET, LEVEL, SEED, STREAM, asking, stem
 from lowdim.cli.progress import Stages
 from lowdim.cli.say import message_log, print_json, say, show_messages
 from lowdim.cli.streaming import drawn_from, or_stream, run_of
 
 if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Settings
     from lowdim.judge.fills.filled_table import Fills
     from lowdim.judge.fills.labels import LabelFill
     from lowdim.table.table import Column, Table
@@ -63,6 +64,7 @@ class Output(NamedTuple):
     sheet: Sheet
     file: str
     out: Path
+    as_json: bool
 
     def name(self, word: str) -> Path:
         """The file beside OUT that holds this."""
@@ -88,8 +90,16 @@ class Output(NamedTuple):
     metavar="M",
     help="Write M tables drawn jointly, for statistics.",
 )
-@with_request(LEVEL, SEED, FILL_BUDGET, STREAM, CHECKPOINT)
-def fill_command(request: Request, out: str, intervals: bool, multiple: int) -> None:
+@asking(LEVEL, SEED, FILL_BUDGET, STREAM, CHECKPOINT)
+def fill_command(
+    file: str,
+    options: dict[str, Any],
+    settings: Settings,
+    as_json: bool,
+    out: str,
+    intervals: bool,
+    multiple: int,
+) -> None:
     """Fill the gaps of a table, with intervals checked on cells hidden on purpose.
 
     Straight lines through a row's other cells fill its gaps, or what predicts the hidden cells better: near rows,
@@ -103,20 +113,20 @@ def fill_command(request: Request, out: str, intervals: bool, multiple: int) -> 
     from lowdim.table.write_back import original
     from lowdim.text.messages import error
 
-    if request.options.get("stream"):
+    if options.get("stream"):
         if multiple:
             raise error("LD175", flag="--multiple", instead="draw tables from a sample of rows in memory")
-        check_other(request.file, out)
-        return fill_file(request, out, intervals=intervals)
+        check_other(file, out)
+        return fill_file(file, options, settings, out, intervals=intervals, as_json=as_json)
     check_ending(out)
-    check_other(request.file, out)
-    check_level(request.level)
-    with or_stream(request.options):
-        table = open_table(request.file, {**request.options, "labelled_rows": True})
-    to = Output(table, original(request.file, request.options), request.file, Path(out))
+    check_other(file, out)
+    check_level(settings.level)
+    with or_stream(options):
+        table = open_table(file, {**options, "labelled_rows": True})
+    to = Output(table, original(file, options), file, Path(out), as_json)
     if (table.X != table.X).any() or filled_aside(table):
-        return fill_gaps(request, to, intervals, multiple)
-    return keep_as_it_is(request, to, intervals, multiple)
+        return fill_gaps(to, settings, intervals, multiple)
+    return keep_as_it_is(to, settings, intervals, multiple)
 
 
 def filled_aside(table: Table) -> set[str]:
@@ -128,26 +138,26 @@ def filled_aside(table: Table) -> set[str]:
     return words | {copy.column for copy in number_copies(table) if len(copy.rows)}
 
 
-def keep_as_it_is(request: Request, to: Output, intervals: bool, multiple: int) -> None:
+def keep_as_it_is(to: Output, settings: Settings, intervals: bool, multiple: int) -> None:
     """A table without gaps is written as it came."""
     from lowdim.judge.fills.filled_table import NO_GAPS
 
     wrote, out = write_same(to, intervals, multiple), str(to.out)
     same = to.out.read_bytes() == Path(to.file).read_bytes()
     last = f"{out} is {to.file} as it came." if same else f"{out} has every cell of {to.file}, written anew."
-    print_fills(request, to, wrote, {"sentence": NO_GAPS, "columns": []}, [NO_GAPS], last)
+    print_fills(to, settings, wrote, {"sentence": NO_GAPS, "columns": []}, [NO_GAPS], last)
 
 
-def fill_gaps(request: Request, to: Output, intervals: bool, multiple: int) -> None:
+def fill_gaps(to: Output, settings: Settings, intervals: bool, multiple: int) -> None:
     """Fill a table and write it back."""
     from lowdim.judge.fills.fills import fill
     from lowdim.judge.gaps import gap_report
 
-    table, level, seed = to.table, request.level, request.seed
-    fills = fill(table, level=level, random_state=seed, budget=request.budget)
+    table, level, seed = to.table, settings.level, settings.seed
+    fills = fill(table, level=level, random_state=seed, budget=settings.budget)
     show_messages(gap_report(table.X, table.names).notes())
     wrote = write_fills(to, fills, intervals, multiple, seed)
-    fills_from = fills.own_model(map_dims(table, request.file)) if fills.filled_numbers else ""
+    fills_from = fills.own_model(map_dims(table, to.file)) if fills.filled_numbers else ""
     facts = {
         "sentence": fills.sentence,
         "columns": list(fills.columns),
@@ -158,7 +168,7 @@ def fill_gaps(request: Request, to: Output, intervals: bool, multiple: int) -> N
         "contest": list(fills.contest),
     }
     measured = f"Do not analyse {to.out} as if it had been measured. For statistics use --multiple 20."
-    print_fills(request, to, wrote, facts, fill_lines(to, fills), "" if multiple else measured)
+    print_fills(to, settings, wrote, facts, fill_lines(to, fills), "" if multiple else measured)
 
 
 def label_facts(c: LabelFill) -> dict[str, Any]:
@@ -173,12 +183,12 @@ def label_facts(c: LabelFill) -> dict[str, Any]:
 
 
 def print_fills(
-    request: Request, to: Output, wrote: list[Path], facts: dict[str, Any], lines: list[str], last: str
+    to: Output, settings: Settings, wrote: list[Path], facts: dict[str, Any], lines: list[str], last: str
 ) -> None:
     """What was filled and written, as text or JSON."""
     unfilled = left_words(to.table)
-    if request.as_json:
-        print_json(**facts, wrote=[str(path) for path in wrote], level=request.level, left=unfilled)
+    if to.as_json:
+        print_json(**facts, wrote=[str(path) for path in wrote], level=settings.level, left=unfilled)
     else:
         say("\n".join(filter(None, [*lines, *unfilled, "Wrote " + ", ".join(map(str, wrote)), last])))
 
@@ -415,22 +425,24 @@ def map_dims(table: Table, file: str) -> int | None:
 
 
 # a file larger than memory ----------------------------------------------------------------------------
-def fill_file(request: Request, out: str, *, intervals: bool) -> None:
+def fill_file(
+    file: str, options: dict[str, Any], settings: Settings, out: str, *, intervals: bool, as_json: bool
+) -> None:
     """Fill a file by a model of all its rows."""
     from lowdim.jobs.large import fill_stream
     from lowdim.judge.rows.odd_rows import check_level
     from lowdim.sources.sinks import as_sink
 
-    options, level, seed = request.options, request.level, request.seed
+    level, seed = settings.level, settings.seed
     check_level(level)
     as_sink(out, 1)  # refuses an ending that no format has, before any work
     with Stages(message_log().quiet) as stages:
-        drawn = drawn_from(request.file, options, seed)
+        drawn = drawn_from(file, options, seed)
         stages("read", f"{drawn.table.n:,} of {drawn.whole.n:,} rows drawn")
         stages.now = "fills"
         filled = fill_stream(drawn, out, level=level, random_state=seed, intervals=intervals, run=run_of(options))
         stages("fills", f"{filled.total:,} gaps")
-    if request.as_json:
+    if as_json:
         print_json(
             sentence=filled.sentence,
             columns=list(filled.rated.columns),

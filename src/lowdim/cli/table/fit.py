@@ -20,14 +20,14 @@ from lowdim.cli.options import (
     SEED,
     SETTINGS,
     STREAM,
-    Request,
+    asking,
     stem,
-    with_request,
 )
 from lowdim.cli.progress import Stages
 from lowdim.cli.say import Done, complain, message_log, print_json, say
 
 if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Settings
     from lowdim.registry import ModelEntry
     from lowdim.table.table import Table
 
@@ -48,32 +48,35 @@ if TYPE_CHECKING:
     help="With -m cca: the two sets of columns, by place or name: a:1-12,b:13-40.",
 )
 @SETTINGS
-@with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST, ROTATE, STREAM, CHECKPOINT)
+@asking(DIMS, LEVEL, SEED, BUDGET, ROBUST, ROTATE, STREAM, CHECKPOINT)
 def fit_command(
-    request: Request,
+    file: str,
+    options: dict[str, Any],
+    settings: Settings,
+    as_json: bool,
     out: str | None,
     method: str | None,
     clusters: int | None,
     views: str | None,
-    settings: dict[str, Any],
+    own: dict[str, Any],
 ) -> None:
     """Analyse a table and save a run folder, without a report; or fit one model by its name."""
     from lowdim.jobs.run_folder import check_free, save_run
 
     if method is not None:
-        return fit_one(request, method, ModelOptions(clusters, views, settings), out)
-    out = out or f"{stem(request.file)}.run"
-    check_free(out, request.file)
-    for flag, given in (("--clusters", clusters), ("--views", views), ("--set", settings)):
+        return fit_one(file, options, settings, method, ModelOptions(clusters, views, own), out, as_json=as_json)
+    out = out or f"{stem(file)}.run"
+    check_free(out, file)
+    for flag, given in (("--clusters", clusters), ("--views", views), ("--set", own)):
         if given:
             raise click.UsageError(f"{flag} goes with --method; lowdim methods lists them")
-    analysis = analysed(request, out)
-    folder = save_run(analysis, out, options=kept_options(request), command=command_line())
-    if request.as_json:
-        print_found(analysis, request, run=str(folder))
+    analysis = analysed(file, options, settings, out)
+    folder = save_run(analysis, out, options=kept_options(options), command=command_line())
+    if as_json:
+        print_found(analysis, options, run=str(folder))
     else:
         say(f"{analysis!r}\nRun     {run_files(folder)}")
-    finish(analysis, request.strict)
+    finish(analysis, bool(options.get("strict")))
     return None
 
 
@@ -82,30 +85,46 @@ class ModelOptions(NamedTuple):
 
     clusters: int | None
     views: str | None
-    settings: dict[str, Any]
+    own: dict[str, Any]  # of the model
 
 
-def fit_one(request: Request, name: str, given: ModelOptions, out: str | None) -> None:
+def fit_one(
+    file: str,
+    options: dict[str, Any],
+    settings: Settings,
+    name: str,
+    given: ModelOptions,
+    out: str | None,
+    *,
+    as_json: bool,
+) -> None:
     """Fit one model by its name and save it as a run folder."""
     from lowdim.engine.fit import INTERRUPTED
     from lowdim.jobs.one_model import fit_method, read_for, save_fitted
     from lowdim.jobs.run_folder import check_free
     from lowdim.registry import FITTED, find_method
 
-    _refuse_options_of_the_main_job(request)
+    _refuse_options_of_the_main_job(options)
     method = find_method(name, FITTED)
-    _check_sizes(method, request.dims, given)
-    out = out or f"{stem(request.file)}.{method.name}.run"
-    check_free(out, request.file, method.name)
-    options = {**request.options, **read_for(method)}
-    table = _open_for(method, request.file, options, given)
+    _check_sizes(method, settings.dims, given)
+    out = out or f"{stem(file)}.{method.name}.run"
+    check_free(out, file, method.name)
+    options = {**options, **read_for(method)}
+    table = _open_for(method, file, options, given)
     with Stages(message_log().quiet) as stages:
         stages.now = method.name
-        asked: dict[str, Any] = {"dims": request.dims, "clusters": given.clusters, "views": given.views}
-        asked["label"] = _class_column(request) if method.asks == "classes" else None
-        fitted = fit_method(table, method.name, **asked, random_state=request.seed, options=given.settings)
+        fitted = fit_method(
+            table,
+            method.name,
+            dims=settings.dims,
+            clusters=given.clusters,
+            views=given.views,
+            label=_class_column(options) if method.asks == "classes" else None,
+            random_state=settings.seed,
+            options=given.own,
+        )
     folder = save_fitted(fitted, out, options=options, command=command_line())
-    if request.as_json:
+    if as_json:
         p = fitted.places
         print_json(
             method=method.name,
@@ -132,7 +151,7 @@ def _open_for(method: ModelEntry, file: str, options: dict[str, Any], given: Mod
     """The table as this method takes it: columns whose likelihood is declared are not taken in logarithms."""
     from lowdim.jobs.mixed_model import parse_likelihoods
 
-    declared = parse_likelihoods(given.settings.get("likelihoods", {})) if method.kinds else {}
+    declared = parse_likelihoods(given.own.get("likelihoods", {})) if method.kinds else {}
     return open_table(file, options, declared, takes_labels=method.kinds or method.asks == "classes")
 
 
@@ -145,21 +164,21 @@ def _say_how_options_are_given(options: Mapping[str, Any]) -> None:
         complain(f"Options of the model that a fix names: {' '.join(f'--set {name}=...' for name in named)}")
 
 
-def _refuse_options_of_the_main_job(request: Request) -> None:
+def _refuse_options_of_the_main_job(options: dict[str, Any]) -> None:
     where = click.get_current_context().get_parameter_source
     for option in ("level", "budget", "rotate"):
         if where(option) not in (None, click.core.ParameterSource.DEFAULT):
             raise click.UsageError(f"--{option} is the main job's; a single model has no use for it")
-    if request.options.get("stream"):
+    if options.get("stream"):
         raise click.UsageError(
             "--stream fits the main job's model; in Python every model takes a file: "
             "lowdim.PPCA(5).fit('cells.parquet')"
         )
 
 
-def _class_column(request: Request) -> str | None:
+def _class_column(options: dict[str, Any]) -> str | None:
     """The column of classes: the first that --label names."""
-    labels = request.options.get("label") or ()
+    labels = options.get("label") or ()
     return str(labels[0]) if labels else None
 
 

@@ -51,15 +51,14 @@ def print_stored(folder: str, as_json: bool) -> bool:
     """Say the odd rows as they were found, where the table of a run is gone; whether it is."""
     import csv
 
-    from lowdim.jobs.run_folder import file_fingerprint, load_run
+    from lowdim.jobs.run_folder import load_run
     from lowdim.text.messages import LowdimError, message
 
     run, stored = load_run(folder), Path(folder) / "odd.csv"
     try:
         _ = run.path
     except LowdimError as gone:
-        known = run.facts["files"].get(stored.name)
-        if not stored.is_file() or file_fingerprint(stored.read_bytes()) != known:
+        if not run.is_own(stored):
             raise gone from None
     else:
         return False
@@ -77,16 +76,18 @@ def print_stored(folder: str, as_json: bool) -> bool:
 def rows_of(
     target: str, options: dict[str, Any], dims: int | str, seed: int, level: float
 ) -> tuple[OddRows, tuple[str, ...]]:
-    """The odd rows of a run by its own model, or of a table by one fitted now; and the names of all rows."""
-    from lowdim.jobs.analysis import Settings, check_settings
-    from lowdim.judge.rows.odd_rows import check_level, odd_rows
+    """The odd rows of the analysis of a run or of a table; and the names of all rows."""
+    from lowdim.judge.rows.odd_rows import check_level
 
     check_level(level)
     if is_run(target):
         from lowdim.jobs.run_folder import load_run
 
-        analysis = load_run(target).analysis
-        return analysis.odd.at(level), analysis.table.row_names
-    table = open_table(target, options)
-    check_settings(Settings(dims, table.scale), table.n, table.d)
-    return odd_rows(table, dims=dims, odd_level=level, random_state=seed), table.row_names
+        run = load_run(target)
+        run.check_table()
+        analysis = run.analysis
+    else:
+        from lowdim.jobs.analysis import Settings, analysis_of
+
+        analysis = analysis_of(open_table(target, options), Settings(dims, seed=seed))
+    return analysis.odd.at(level), analysis.row_names

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from lowdim.cli.analysing import finish, print_found, repeat_of_run, reported
+from lowdim.cli.analysing import finish, print_found, reported, what_was_asked
 from lowdim.cli.command import command
 from lowdim.cli.options import (
     BUDGET,
@@ -15,11 +17,13 @@ from lowdim.cli.options import (
     ROTATE,
     SEED,
     STREAM,
-    Request,
+    asking,
     is_run,
     stem,
-    with_request,
 )
+
+if TYPE_CHECKING:
+    from lowdim.jobs.analysis import Settings
 
 
 @command(
@@ -29,17 +33,19 @@ from lowdim.cli.options import (
 )
 @click.option("-o", "--out", help="Report to write [default: NAME.report.html].")
 @click.option("--no-rows", is_flag=True, help="No row values and no row names in the report.")
-@with_request(DIMS, LEVEL, SEED, BUDGET, ROBUST, ROTATE, STREAM, CHECKPOINT)
-def report_command(request: Request, out: str | None, no_rows: bool) -> None:
+@asking(DIMS, LEVEL, SEED, BUDGET, ROBUST, ROTATE, STREAM, CHECKPOINT)
+def report_command(
+    file: str, options: dict[str, Any], settings: Settings, as_json: bool, out: str | None, no_rows: bool
+) -> None:
     """The whole analysis: five sentences, an HTML report and a run folder. FILE may be a run folder."""
-    file, name = request.file, stem(request.file)
+    again = is_run(file)
     analysis, path, folder = reported(
-        repeat_of_run(request),
-        out or f"{name}.report.html",
-        file if is_run(file) else f"{name}.run",
+        *(what_was_asked(file) if again else (file, options, settings)),
+        report=out or f"{stem(file)}.report.html",
+        run=file if again else f"{stem(file)}.run",
         rows=not no_rows,
-        quiet=request.as_json,
+        quiet=as_json,
     )
-    if request.as_json:
-        print_found(analysis, request, report=str(path), run=str(folder))
-    finish(analysis, request.strict)
+    if as_json:
+        print_found(analysis, options, report=str(path), run=str(folder))
+    finish(analysis, bool(options.get("strict")))

@@ -23,10 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from lowdim.judge.dimensions.jury import axes_drawn, choose_dimension
 from lowdim.judge.mixed.given_others import GivenOthers
-from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, mixed_map
-from lowdim.judge.quantified import quantified
+from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.rows.answers import CellAnswers, JudgedAnswers
 from lowdim.judge.rows.null_law import (
     GAUSSIAN_DOF,
@@ -53,7 +51,6 @@ from lowdim.judge.rows.odd_rows import (
 from lowdim.judge.rows.outlyingness import robust_units, similar_groups
 from lowdim.judge.rows.surprise import RANK_SHARE
 from lowdim.maths.linalg import Array, Mask, unpack
-from lowdim.table.table import Table
 
 LEAST_SPREAD, MOST_SPREAD = 0.1, 30.0  # of a row's standardised surprise
 
@@ -187,15 +184,6 @@ def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
         beyond = float((law.p_value(far.D2, far.seen) < share).mean())
         low, high = (0.5 * (low + high), high) if beyond > share else (low, 0.5 * (low + high))
     return law._replace(cells=mixed_cell_laws(told, levelled))
-
-
-def odd_mixed_rows(table: Table, dims: int | str, odd_level: float, seed: int) -> OddRows:
-    """The odd rows of a table of answers, by the map that the main job draws."""
-    if dims == "auto":
-        jury = choose_dimension(quantified(table), standardize=True, random_state=seed)
-        dims = axes_drawn(jury, table.d)
-    map = mixed_map(fit_mixed_map(table, int(dims), seed), table.names, table.scales)
-    return judge_mixed_rows(map, table.X, odd_level=odd_level, row_names=table.row_names)
 
 
 def levelled(map: MixedMap) -> Mask:

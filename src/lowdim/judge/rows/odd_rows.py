@@ -37,7 +37,7 @@ from lowdim.judge.rows.surprise import distances, surprises
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.scale import LARGEST
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.source import Block, Source
+from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 from lowdim.text.format import clip, count, figures, figures_by_sd, observed, p_value
 from lowdim.text.messages import error
@@ -234,78 +234,7 @@ def false_discovery(p: Array, rate: float) -> NDArray[np.bool_]:
     return np.asarray(p <= limit)
 
 
-# the public face --------------------------------------------------------------------------------------
-def odd_rows(
-    table: Any,
-    *,
-    dims: int | str = "auto",
-    odd_level: float = 0.95,
-    standardize: bool | None = None,
-    robust: bool = True,
-    random_state: Any = 0,
-) -> OddRows:
-    """The odd rows of a table, each with its reason: what `lowdim odd` prints.
-
-    Parameters
-    ----------
-    table : path, data frame, array or Table
-        Gaps are welcome.
-    dims : int or "auto", default "auto"
-        Dimensions of the probabilistic PCA that says what to expect; "auto" asks the jury. Where most columns hold
-        answers, levels or labels, it is a mixed factor analysis.
-    odd_level : float, default 0.95
-        1 - odd_level is the false discovery rate.
-    standardize : bool, optional
-        Whether columns count in units of their spread: as the table was read, True for an array.
-    robust : bool, default True
-        Hold cells and rows that contradict the rest out of the fit, where it then predicts better (`robust_fit`).
-    random_state : int, default 0
-        Seed of the jury and of the robust fit.
-
-    Returns
-    -------
-    OddRows
-        `.rows` are the odd ones, oddest first; `.at(0.99)` the same at another level, `.text()` the table.
-
-    Examples
-    --------
-    >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
-    >>> X[7, 2] += 5.0
-    >>> [(r.row, r.column) for r in odd_rows(X, dims=1).rows]
-    [(7, 'c3')]
-    """
-    from lowdim.judge.dimensions.jury import choose_dimension
-    from lowdim.judge.held_out import NOTHING_HELD
-    from lowdim.judge.mixed.mixed_map import is_mixed
-    from lowdim.judge.mixed.mixed_rows import odd_mixed_rows
-    from lowdim.judge.robust import fit_without_held, robust_fit
-    from lowdim.judge.table_input import numbers_of
-
-    check_level(odd_level, "odd_level")
-    X, unit, t = numbers_of(table, standardize)
-    if t is not None and unit and is_mixed(t):
-        return odd_mixed_rows(t, dims, odd_level, int(random_state))
-    if dims == "auto":
-        dims = min(choose_dimension(X, standardize=unit, random_state=random_state).q, X.d - 1)
-    names, scales = (None, None) if t is None else (t.row_names, t.scales)
-    rows, weight = as_rows(X), None if t is None else t.weight
-    held = NOTHING_HELD
-    if robust and dims:
-        fit = robust_fit(rows, int(dims), standardize=unit, sample_weight=weight, random_state=random_state)
-        held = fit.held_out
-    model = fit_without_held(rows, int(dims), held, standardize=unit, sample_weight=weight)
-    cells, far = held.cell_mask(rows.n, rows.d), held.row_mask(rows.n)
-    return judge_rows(model, rows, odd_level=odd_level, row_names=names, scales=scales, held=cells, far=far)
-
-
-def as_rows(X: Source) -> ArraySource:
-    """A source as an array in memory with its columns' names."""
-    if isinstance(X, ArraySource):
-        return X
-    x, mask = gather(X)
-    return ArraySource(x, mask, columns=X.columns)
-
-
+# a table or new rows by a model ---------------------------------------------------------------------------
 def judge_rows(
     model: LinearGaussian,
     X: Any,

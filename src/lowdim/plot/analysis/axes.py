@@ -18,7 +18,7 @@ from lowdim.plot.registry import InReport, plot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_NAMED_COLUMNS = 24  # columns a heatmap can name
 CARDS = 6  # axes that get one

@@ -19,7 +19,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 DENSITY_BINS = (80, 60)  # where rows are too many to be drawn one by one
 TOP_ARROWS = 8

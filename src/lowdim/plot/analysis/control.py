@@ -26,7 +26,7 @@ from lowdim.plot.marks import (
 from lowdim.plot.registry import InReport, plot
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_NAMED_BEYOND = 8  # rows named on a chart
 

@@ -36,7 +36,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
     from lowdim.plot.access import ModelOnTable
 
 MOST_NAMED_CELLS = 20  # columns of a table row that can be named

@@ -16,7 +16,7 @@ from lowdim.plot.registry import InReport, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
     from lowdim.judge.dimensions.jury import Jury
 
 MOST_EIGENVALUES = 40  # eigenvalues that can be told apart in one plot

@@ -23,7 +23,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
     from lowdim.table.table import Table
 
 MOST_MATRIX_ROWS = 400  # rows of a matrix that is drawn: more than there are dots

@@ -18,7 +18,7 @@ from lowdim.plot.registry import COLUMN, InReport, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_FILL_LANES, MOST_LANE_FILLS = 10, 40  # columns drawn at once, and fills drawn in each
 MOST_CHECKED_COLUMNS = 28  # columns whose calibration is drawn

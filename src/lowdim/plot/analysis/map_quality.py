@@ -24,7 +24,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_COMPARED_ROWS = 1000  # rows whose pairs are compared
 PAIR_BINS = 60  # bins a side of the pairs

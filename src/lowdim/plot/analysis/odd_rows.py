@@ -24,7 +24,7 @@ from lowdim.plot.marks import (
 from lowdim.plot.registry import ROW, InReport, plot
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_NAMED_ODD = 8  # rows named on a plot
 FARTHEST_RARITY = 16.0  # -log10 p beyond which only "farther" is said

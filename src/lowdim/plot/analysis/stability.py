@@ -15,7 +15,7 @@ from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, legend_above, nam
 from lowdim.plot.registry import InReport, plot
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 MOST_CLOUDS = 150  # rows whose clouds are drawn
 MOST_CLOUD_DOTS = 2500  # bootstrap positions drawn

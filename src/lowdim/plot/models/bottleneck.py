@@ -19,7 +19,7 @@ from lowdim.plot.registry import plot
 from lowdim.text.messages import LowdimWarning, error
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 BOTTLENECK_ROWS = 1000  # of the table of an analysis
 MOST_WIDTHS = 6  # tried at most where none are named

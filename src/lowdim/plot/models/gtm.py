@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 SHEET_LINES = 15  # lines a side where the latent points are a drawn sample and no grid
 SHEET_REACH = 2.0  # of such a sheet, in standard deviations of its Gaussian

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 GPLVM_ROWS = 300  # of a GP-LVM that is made for an analysis
 SD_GRID_SIDE = 60  # points a side of the grid on which the sd is computed

@@ -15,7 +15,7 @@ from lowdim.plot.registry import plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 SWITCHED_OFF = 1e-3  # without `kept`: an axis below this share of the strongest is off
 MOST_NUMBERED_BARS = 24  # bars that can carry their number

@@ -21,7 +21,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.jobs.analysis_base import Analysis
+    from lowdim.jobs.analysis import Analysis
 
 SPRING_ROWS = 500  # of a map that is made for an analysis
 MOST_SPRING_LINES = 6000  # springs that are drawn; the strongest, where there are more

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from lowdim import analyse, load_run, read
-from lowdim.jobs import saved_analysis
-from lowdim.jobs.analysis import AnalysisStages
+from lowdim.jobs import store
 from lowdim.jobs.run_folder import save_run
 from lowdim.text.messages import LowdimError
 from tests.cli.conftest import small_table, write_csv
@@ -45,7 +44,7 @@ def test_every_part_is_the_same(run, part):
 def test_what_follows_from_the_parts_is_the_same(run):
     found, folder = run
     opened = load_run(folder).analysis
-    for name in ("dims", "sentences", "trust", "shares", "settings", "of", "noise_share"):
+    for name in ("dims", "sentences", "trust", "shares", "settings", "of", "noise_share", "finished"):
         assert getattr(opened, name) == getattr(found, name), name
     assert np.array_equal(opened.scores, found.scores) and np.array_equal(opened.filled, found.filled)
     assert np.array_equal(opened.surprises, found.surprises) and repr(opened) == repr(found)
@@ -66,8 +65,17 @@ def test_labels_are_stored_with_their_probabilities(tmp_path):
 
 
 def test_nothing_that_is_stored_is_made_again(run, monkeypatch):
-    for name in ("jury", "model", "posterior", "odd", "fills", "refits"):
-        monkeypatch.setattr(AnalysisStages, name, lambda *given, **how: pytest.fail("made again"))
+    made = (
+        "lowdim.judge.dimensions.jury.choose_dimension",
+        "lowdim.judge.robust.held_out",
+        "lowdim.judge.robust.fit_without_held",
+        "lowdim.judge.maps.gaussian_map.GaussianMap.positions",
+        "lowdim.judge.maps.gaussian_map.GaussianMap.odd_rows",
+        "lowdim.judge.maps.gaussian_map.GaussianMap.resampled",
+        "lowdim.judge.fills.fills.fill",
+    )
+    for name in made:
+        monkeypatch.setattr(name, lambda *given, **how: pytest.fail("made again"))
     opened = load_run(run[1]).analysis
     for part in PARTS[:-1]:
         assert getattr(opened, part) is not None
@@ -77,9 +85,9 @@ def test_nothing_that_is_stored_is_made_again(run, monkeypatch):
 def test_a_folder_without_the_judges_makes_each_stage_again(run, tmp_path):
     found, _ = run
     folder = save_run(found, tmp_path / "old.run")
-    (folder / saved_analysis.JUDGES_FILE).unlink()
+    (folder / store.JUDGES_FILE).unlink()
     opened = load_run(folder).analysis
-    assert opened._stored == {} and same(opened.axes, found.axes) and same(opened.odd, found.odd)
+    assert opened.store.packed_parts == {} and same(opened.axes, found.axes) and same(opened.odd, found.odd)
     assert same(opened.fills, found.fills) and same(opened.jury, found.jury)
 
 
@@ -87,21 +95,21 @@ def test_a_folder_without_the_judges_makes_each_stage_again(run, tmp_path):
 def test_a_file_that_is_not_this_run_s_is_passed_over(run, tmp_path, damage, monkeypatch):
     found, _ = run
     if damage == "schema":
-        monkeypatch.setattr(saved_analysis, "JUDGES_SCHEMA", 0)
+        monkeypatch.setattr(store, "JUDGES_SCHEMA", 0)
     if damage == "large":
-        monkeypatch.setattr(saved_analysis, "PART_CELLS", 10)
+        monkeypatch.setattr(store, "PART_CELLS", 10)
     folder = save_run(found, tmp_path / "d.run")
     monkeypatch.undo()
     if damage == "bytes":
-        (folder / saved_analysis.JUDGES_FILE).write_bytes(b"no zip")
+        (folder / store.JUDGES_FILE).write_bytes(b"no zip")
     opened = load_run(folder).analysis
-    assert not {"posterior", "odd"} & set(opened._stored) and same(opened.posterior, found.posterior)
+    assert not {"posterior", "odd"} & set(opened.store.packed_parts) and same(opened.posterior, found.posterior)
 
 
 def test_equal_runs_make_equal_files(run, tmp_path):
     found, folder = run
     again = save_run(found, tmp_path / "again.run")
-    assert (again / saved_analysis.JUDGES_FILE).read_bytes() == (folder / saved_analysis.JUDGES_FILE).read_bytes()
+    assert (again / store.JUDGES_FILE).read_bytes() == (folder / store.JUDGES_FILE).read_bytes()
     facts = json.loads((again / "run.json").read_text())
     assert facts["kind"] == "analysis" and set(facts["files"]) == {p.name for p in again.iterdir()} - {"run.json"}
 
@@ -141,25 +149,3 @@ def test_a_table_is_checked_without_being_read(run, tmp_path):
     facts["table"]["path"] = str(tmp_path / "gone.csv")
     with pytest.raises(LowdimError, match="LD306"):
         changed.check_table()
-
-
-def test_a_jury_of_an_older_version_is_read():
-    """Fields that records had once are left out, those they lacked have their defaults."""
-    row = {"q": 1, "variance": 0.5, "q2": 0.4, "log_density": -1.2, "bic_weight": 1.0, "minka_weight": None}
-    judges = {"records": "Judge", "fields": {"name": ("evidence",), "q": (1,), "detail": ("",), "votes": (True,)}}
-    rows = {"records": "DimensionRow", "fields": {key: (value,) for key, value in {**row, "above_noise": True}.items()}}
-    empty = np.zeros(0)
-    fields = {
-        "q": 1,
-        "sentence": "1",
-        "rows": rows,
-        "judges": judges,
-        "paired": (),
-        "eigenvalues": empty,
-        "band": empty,
-    }
-    jury = saved_analysis.unpacked(
-        {"record": "Jury", "fields": {**fields, "distances": None, "notes": (), "columns": 3}}
-    )
-    assert jury.rows[0].q2 == 0.4 and jury.rows[0].skill is None and jury.judges[0].name == "evidence"
-    assert jury.needed == 1 and jury.text().startswith("Dimensions: 1\n") and repr(jury)
