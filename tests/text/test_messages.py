@@ -44,7 +44,7 @@ def test_every_code_is_used_and_every_used_code_exists():
 @pytest.mark.parametrize("code", catalogue())
 def test_every_message_says_what_and_how_to_go_on(code):
     entry, made = catalogue()[code], filled(code)
-    assert re.fullmatch(r"LD\d{3}(\.(table|damaged|text|columns))?", code)
+    assert re.fullmatch(r"LD\d{3}(\.(table|damaged|text|columns|nodes|network|model))?", code)
     assert issubclass(entry.kind, LowdimError | LowdimWarning)
     assert made.what and not made.what.startswith(" ") and not re.search(r"\{\w*[a-z]", str(made))
     assert made.fix or code in NO_FIX_NEEDED

@@ -213,12 +213,6 @@ MAP_MESSAGES: dict[str, Entry] = {
         "there is nothing to regress",
         "check that the right columns were read",
     ),
-    "LD470": Entry(
-        ModelWarning,
-        "The noise variance reached its floor, {floor:.3g}",
-        "nodes sit on rows: there are as many of them as rows, or rows that are equal",
-        "fewer nodes (grid, n_samples), or a larger weight_prior",
-    ),
     "LD471": Entry(
         ModelWarning,
         "The kernel's {name} ran to its bound",
@@ -279,11 +273,5 @@ MAP_MESSAGES: dict[str, Entry] = {
         "Training ran away to a value of {value} after {epochs} epochs; epoch {best} is kept",
         "the weights found later do worse on the rows that are watched",
         "a smaller learning_rate, a larger batch_size, or batch_size=None (L-BFGS)",
-    ),
-    "LD481": Entry(
-        ModelWarning,
-        "The noise variance reached its floor, {floor:.3g}",
-        "the network passes through the rows: it has as many units as there are rows, or rows are equal",
-        "fewer hidden units, or a larger weight_prior",
     ),
 }

@@ -95,6 +95,18 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "densities are stated with this floor",
         "fewer n_components (--dims)",
     ),
+    "LD202.nodes": Entry(
+        ModelWarning,
+        "The noise variance reached its floor, {floor:.3g}",
+        "nodes sit on rows: there are as many of them as rows, or rows that are equal",
+        "fewer nodes (grid, n_samples), or a larger weight_prior",
+    ),
+    "LD202.network": Entry(
+        ModelWarning,
+        "The noise variance reached its floor, {floor:.3g}",
+        "the network passes through the rows: it has as many units as there are rows, or rows are equal",
+        "fewer hidden units, or a larger weight_prior",
+    ),
     "LD203": Entry(
         ModelWarning,
         "Components {first} to {last} have equal variance{more}",

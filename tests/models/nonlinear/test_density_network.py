@@ -135,7 +135,7 @@ def test_the_laws_of_the_other_ways(how):
     laws.impute_keeps_seen(model, arc(gaps=0.1, rowwise=True))
 
 
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")  # LD470, LD201
+@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")  # LD202, LD201
 def test_copies_huge_columns_and_few_rows():
     for X in (np.repeat(arc(4), 20, axis=0), arc() * [1e6, 1.0, 1.0], arc(6)):
         for how in ({}, {"n_samples": 12, "sampling": "importance"}, {"batch_size": 5}):
@@ -145,12 +145,12 @@ def test_copies_huge_columns_and_few_rows():
 
 
 def test_odd_tables_and_words():
-    with pytest.warns(ModelWarning, match="LD470"):  # more nodes than rows, and units enough to reach them
+    with pytest.warns(ModelWarning, match="LD202"):  # more nodes than rows, and units enough to reach them
         assert np.isfinite(DensityNetwork(2, n_samples=50).fit(arc(12)).transform(arc(12))).all()
     X = arc() * 1e3
     X[:, 0] *= 1e6
     assert np.isfinite(DensityNetwork(1, n_samples=20).fit(X).score_samples(X)).all()
-    with pytest.warns(ModelWarning, match="LD470"):
+    with pytest.warns(ModelWarning, match="LD202"):
         DensityNetwork(1, n_samples=30, hidden=8, weight_prior=0.0, random_state=1).fit(np.repeat(np.eye(2), 4, axis=0))
     with pytest.raises(LowdimError, match="LD200"):
         DensityNetwork(4).fit(arc())
@@ -206,7 +206,7 @@ def test_labels_of_row_draws_lie_on_the_shared_nodes():
 @pytest.mark.parametrize("seed", range(6))
 def test_equal_rows_reach_the_floor_of_the_noise(seed):
     """Two places, units enough to reach both and no prior on the weights: no rounding error may end it early."""
-    with pytest.warns(ModelWarning, match="LD470"):
+    with pytest.warns(ModelWarning, match="LD202"):
         fit = DensityNetwork(1, n_samples=30, hidden=8, weight_prior=0.0, random_state=seed).fit(
             np.repeat(np.eye(2), 4, axis=0)
         )

@@ -148,7 +148,7 @@ def test_no_prior_leaves_nothing_open(how, gaps):
 
 def test_more_nodes_than_rows():
     X = arc(5)
-    with pytest.warns(ModelWarning, match="LD470"), pytest.warns(ModelWarning, match="LD476"):
+    with pytest.warns(ModelWarning, match="LD202"), pytest.warns(ModelWarning, match="LD476"):
         fit = GTM(2, grid=30).fit(X)  # so bendy a sheet meets five rows
     assert holds(fit, X) and fit.reconstruct(X) == pytest.approx(X, abs=0.02)
     text = fit.certificate_.text()
@@ -183,11 +183,11 @@ def test_a_row_a_thousand_deviations_away_does_not_underflow(far):
 def test_equal_rows_and_noise_that_vanishes():
     X = np.repeat(arc(6), 20, axis=0)
     for prior in (0.0, 0.1):
-        with pytest.warns(ModelWarning, match="LD470"):
+        with pytest.warns(ModelWarning, match="LD202"):
             fit = GTM(2, grid=10, weight_prior=prior).fit(X)
         assert holds(fit, X) and "noise_variance_" in fit.certificate_.boundary
         assert fit.reconstruct(X) == pytest.approx(X, abs=1e-3)
-    with pytest.warns(ModelWarning, match="LD470"):
+    with pytest.warns(ModelWarning, match="LD202"):
         GTM(1, grid=2, basis=2, weight_prior=0.0).fit(np.repeat(np.eye(2), 4, axis=0))
 
 

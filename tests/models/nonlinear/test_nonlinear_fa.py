@@ -71,7 +71,7 @@ def test_samples_and_files(tmp_path):
 
 def test_bad_tables_and_words():
     equal = np.repeat(np.eye(2), 4, axis=0)
-    with pytest.warns(ModelWarning, match="LD481"):
+    with pytest.warns(ModelWarning, match="LD202"):
         fit = NonlinearFactorAnalysis(1, hidden=8, weight_prior=0.0, tol=1e-4).fit(equal)
     assert np.isfinite(fit.transform(equal)).all()
     X = bow()[0]

@@ -100,7 +100,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         default=1e-5,
         rule=POSITIVE,
         words="The climb ends when the log posterior can gain no more than this, in nats a row (on the floor of the "
-        "noise, of which LD470 warns, when a round of 30 steps gained no more than 0.001).",
+        "noise, of which LD202 warns, when a round of 30 steps gained no more than 0.001).",
     )
     max_iter: int = option(default=3000, rule=COUNT, words="Passes over the table at most, of EM and of L-BFGS.")
     random_state: Any = option(default=0, rule=SEED, words="Draws the start and which cells are held back; None is 0.")
@@ -158,7 +158,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         else:
             fit = self._climbed(start, survey.source, run=run)
         if fit.params.psi <= fit.params.low * (1 + 1e-9):
-            warn("LD470", floor=fit.params.psi)
+            warn("LD202.nodes", floor=fit.params.psi)
         return self._fitted(fit, survey.frame).restated(survey.log_stretch, survey.passes + survey.gathered)
 
     def _climbed(self, start: Params, source: Source, *, run: Run, limit: int | None = None) -> Fit[Params, NodeSums]:

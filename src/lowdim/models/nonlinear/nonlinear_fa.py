@@ -192,7 +192,7 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         reason = watch.reason if peak.reason == "stopped" else peak.reason
         fit = watch.fit("L-BFGS on network and " + ("encoder" if self.amortized else "rows") + " together")
         if params.psi <= NETWORK_NOISE_FLOOR * (1 + 1e-6):
-            warn("LD481", floor=params.psi * size**2)
+            warn("LD202.network", floor=params.psi * size**2)
         bounds = fold(partial(self._bound_sums, params, seed), survey.source, run).value
         stretch = survey.log_stretch
         history = tuple(v + stretch - float(survey.columns.seen.sum()) * np.log(size) for v in fit.history)
