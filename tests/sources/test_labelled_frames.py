@@ -23,7 +23,7 @@ def frame():
 def test_labels_become_numbers_in_the_order_of_their_type():
     source = coded_source(frame())
     assert isinstance(source, CodedSource)
-    labels, ordered = labels_of(source)
+    labels, ordered, _ = labels_of(source)
     assert labels == ((), ("b", "a", "c"), ("no", "yes"), (False, True)) and ordered == (False, True, False, False)
     values, _ = source.read(slice(0, 3))
     assert np.array_equal(values, [[1, 0, 0, 1], [np.nan, np.nan, 1, np.nan], [3, 1, np.nan, 0]], equal_nan=True)

@@ -64,20 +64,14 @@ def coded_source(X: Any, weight: Any = None, known: dict[str, Labels] | None = N
     return source
 
 
-def labels_of(source: Source) -> tuple[tuple[Labels, ...], tuple[bool, ...]]:
-    """The labels of each column of a source or of a view of some of its columns, and which are ordered."""
+def labels_of(source: Source) -> tuple[tuple[Labels, ...], tuple[bool, ...], tuple[bool, ...]]:
+    """Of each column of a source, or of a view of some: its labels, whether they are ordered, and whether its type
+    holds whole numbers only."""
     leaf = source.leaf
     if not isinstance(leaf, CodedSource):
-        return ((),) * source.d, (False,) * source.d
-    places = [leaf.columns.index(name) for name in source.columns]
-    return tuple(leaf.labels[j] for j in places), tuple(leaf.ordered[j] for j in places)
-
-
-def whole_columns(source: Source) -> tuple[bool, ...]:
-    """Which columns of such a source are of a type that holds whole numbers only."""
-    leaf = source.leaf
-    whole = dict(zip(leaf.columns, leaf.whole, strict=True)) if isinstance(leaf, CodedSource) else {}
-    return tuple(whole.get(name, False) for name in source.columns)
+        return ((),) * source.d, (False,) * source.d, (False,) * source.d
+    at = [leaf.columns.index(name) for name in source.columns]
+    return tuple(leaf.labels[j] for j in at), tuple(leaf.ordered[j] for j in at), tuple(leaf.whole[j] for j in at)
 
 
 def _recoded(column: CodedColumn, labels: Labels, name: str) -> CodedColumn:

@@ -27,7 +27,7 @@ from lowdim.models.mixed.column_kinds import (
 )
 from lowdim.models.mixed.variational_em import LOGISTIC, MixedParams
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.labelled_frames import Labels, labels_of, whole_columns
+from lowdim.sources.labelled_frames import Labels, labels_of
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed
 from lowdim.text.messages import error
@@ -52,6 +52,7 @@ class FirstLook(NamedTuple):
     values: ColumnLook
     labels: tuple[Labels, ...]
     ordered: tuple[bool, ...]
+    whole: tuple[bool, ...]  # whether its type holds whole numbers only
 
 
 def first_look(source: Source, run: Run) -> FirstLook:
@@ -167,7 +168,7 @@ class MixedSurvey(NamedTuple):
 
 def survey_sites(source: Source, run: Run, look: FirstLook, kinds: tuple[str, ...]) -> MixedSurvey:
     """The columns as sites: a pass for the curves of positive ones, and one for the correlations of all sites."""
-    described = describe(source.columns, kinds, look.values, look.labels, whole_columns(source))
+    described = describe(source.columns, kinds, look.values, look.labels, look.whole)
     ranges = log_ranges(described, look.values)
     if ranges:
         curves = list(described.curves)
