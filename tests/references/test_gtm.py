@@ -5,7 +5,7 @@ import pytest
 
 from lowdim import GTM, PCA, PPCA
 from lowdim.models.base.calibration import NORMAL_90
-from lowdim.models.nonlinear.node_em import node_responsibilities
+from lowdim.models.nonlinear.node_model import node_responsibilities
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, oil
 

@@ -12,7 +12,7 @@ from lowdim.models.nonlinear.density_network_em import (
     profile_loss,
 )
 from lowdim.models.nonlinear.mlp import ACTIVATIONS, pack_layers, random_biases, random_layers, unpack_layers
-from lowdim.models.nonlinear.node_em import NodeSums
+from lowdim.models.nonlinear.node_model import NodeSums
 from lowdim.sources.arrays import as_source
 from tests.models.nonlinear.tables import arc
 from tests.oracles.differences import by_differences

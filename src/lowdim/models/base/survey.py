@@ -17,10 +17,10 @@ from lowdim.engine.statistics import (
     survey_block,
     survey_stored_block,
 )
-from lowdim.maths.linalg import EPS, Array
+from lowdim.maths.linalg import EPS, Array, largest
 from lowdim.maths.scale import LARGEST, moderate_scale
 from lowdim.sources.source import Source
-from lowdim.sources.views import FAR_FROM_ZERO, FRAME_ROWS, Frame, Framed, Stored, frame_of
+from lowdim.sources.views import FAR_FROM_ZERO, FRAME_ROWS, Frame, Framed, Stored, frame_of, gather
 from lowdim.text.messages import error, warn
 
 COARSE_ROUNDING = 1e-6  # a column whose rounding unit exceeds this share of its spread is warned about
@@ -198,3 +198,27 @@ def standardized(survey: TableSurvey, source: Source, ddof: int = 1, note: str =
     if p is not None:
         p = p._replace(total=p.total / sd[:, None], product=p.product / np.outer(sd, sd))
     return TableSurvey(frame, Framed(source, frame), scaled, m, p, survey.passes)
+
+
+def first_axes(survey: TableSurvey, q: int) -> tuple[Array, Array]:
+    """Leading eigenpairs of what the survey found; of the zero-filled table where it is wide."""
+    if survey.pairs is not None:
+        return largest(survey.pairs.covariance(), q)
+    if survey.moments is not None:
+        return largest(survey.moments.covariance, q)
+    # A wide table: its gaps sit on their column's mean, and the smaller side is solved.
+    X, mask = gather(survey.source)
+    X -= survey.columns.mean
+    if mask is not None:
+        X *= mask
+    if survey.source.weight is not None:
+        X *= np.sqrt(survey.source.weight)[:, None]
+    if len(X) > X.shape[1]:
+        values, V = largest(X.T @ X, q)
+    else:
+        values, U = largest(X @ X.T, min(q, len(X)))
+        V = np.linalg.qr(X.T @ U)[0]
+    if q > V.shape[1]:
+        V = np.hstack([V, np.zeros((len(V), q - V.shape[1]))])
+        values = np.concatenate([values, np.zeros(q - len(values))])
+    return values / survey.columns.seen.mean(), V

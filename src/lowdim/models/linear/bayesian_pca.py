@@ -16,12 +16,11 @@ from lowdim.maths.linalg import EPS, Array, sign_rule
 from lowdim.models.base.estimator import Absent
 from lowdim.models.base.options import POSITIVE, WHOLE, none_or, one_of, option
 from lowdim.models.base.results import Fitted, Posterior, squared
-from lowdim.models.base.survey import TableSurvey, columns_of
+from lowdim.models.base.survey import TableSurvey, columns_of, first_axes
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
     axes_beyond,
     check_q,
-    first_axes,
     noise_floor,
     noise_on_bound,
 )

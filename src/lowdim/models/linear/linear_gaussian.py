@@ -18,7 +18,7 @@ from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, plan, walking
 from lowdim.engine.statistics import Moments, moments, stored_moments
 from lowdim.maths.eigen import PASSES
 from lowdim.maths.gaussian import LIGHT, Sums, expand, parameter_covariance, pattern_sums, posterior, regress, sums
-from lowdim.maths.linalg import Array, Mask, align, largest, lower, orthogonality, root_times, sign_rule
+from lowdim.maths.linalg import Array, Mask, align, lower, orthogonality, root_times, sign_rule
 from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
@@ -35,10 +35,10 @@ from lowdim.models.base.results import (
     standard,
 )
 from lowdim.models.base.scores import count_parameters
-from lowdim.models.base.survey import TableSurvey, columns_of, is_wide, standardized, survey_for_fit
+from lowdim.models.base.survey import TableSurvey, columns_of, first_axes, is_wide, standardized, survey_for_fit
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source, tile_rows
-from lowdim.sources.views import FRAME_ROWS, Frame, Framed, Stored, frame_of, gather
+from lowdim.sources.views import FRAME_ROWS, Frame, Framed, Stored, frame_of
 from lowdim.text.messages import error, warn
 
 FLOOR = 1e-10  # noise variances below this share of the mean variance are not told from zero
@@ -448,30 +448,6 @@ def principal_start(survey: TableSurvey, q: int) -> LinearGaussianParams:
 def axes_beyond(values: Array, vectors: Array, s2: float) -> Array:
     """Axes as long as their variances exceed the noise; one that does not is short, but not gone."""
     return vectors * np.sqrt(np.maximum(values - s2, 0.01 * s2))
-
-
-def first_axes(survey: TableSurvey, q: int) -> tuple[Array, Array]:
-    """Leading eigenpairs of what the survey found; of the zero-filled table where it is wide."""
-    if survey.pairs is not None:
-        return largest(survey.pairs.covariance(), q)
-    if survey.moments is not None:
-        return largest(survey.moments.covariance, q)
-    # A wide table: its gaps sit on their column's mean, and the smaller side is solved.
-    X, mask = gather(survey.source)
-    X -= survey.columns.mean
-    if mask is not None:
-        X *= mask
-    if survey.source.weight is not None:
-        X *= np.sqrt(survey.source.weight)[:, None]
-    if len(X) > X.shape[1]:
-        values, V = largest(X.T @ X, q)
-    else:
-        values, U = largest(X @ X.T, min(q, len(X)))
-        V = np.linalg.qr(X.T @ U)[0]
-    if q > V.shape[1]:
-        V = np.hstack([V, np.zeros((len(V), q - V.shape[1]))])
-        values = np.concatenate([values, np.zeros(q - len(values))])
-    return values / survey.columns.seen.mean(), V
 
 
 def excess(seen: Array, q: int) -> Array:

@@ -16,11 +16,10 @@ from lowdim.maths.linalg import Array, lower
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.options import POSITIVE, SEED, TRUTH, WHOLE, Rule, check_components, one_of, option, seed_of
 from lowdim.models.base.results import Fitted, Posterior, in_range, product, squared
-from lowdim.models.base.survey import TableSurvey
+from lowdim.models.base.survey import TableSurvey, first_axes
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
     excess,
-    first_axes,
     noise_floor,
     on_floor,
     principal_start,

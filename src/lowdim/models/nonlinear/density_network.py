@@ -32,6 +32,14 @@ from lowdim.models.nonlinear.density_network_em import (
     profile_loss,
     squared_weights,
 )
+from lowdim.models.nonlinear.gtm import (
+    RBFBasis,
+    evidence_precision,
+    latent_grid,
+    rbf_grid,
+    regression_step,
+    start_along_axes,
+)
 from lowdim.models.nonlinear.importance import (
     ROWS_WITH_DRAWS,
     STEPS_A_ROUND,
@@ -48,18 +56,7 @@ from lowdim.models.nonlinear.mlp import (
     random_layers,
     unpack_layers,
 )
-from lowdim.models.nonlinear.node_em import (
-    NodeSums,
-    RBFBasis,
-    evidence_precision,
-    latent_grid,
-    misfit,
-    principal_start,
-    rbf_grid,
-    regression_step,
-    weight_slopes,
-)
-from lowdim.models.nonlinear.node_model import NodeModel
+from lowdim.models.nonlinear.node_model import NodeModel, NodeSums, misfit, weight_slopes
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
 
@@ -176,7 +173,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         nodes = latent_grid(self._side, L) if even else rng.standard_normal((K, L))
         layers, bells = self._first_functions(L, 1.0 if even else BASIS_REACH, rng)
         Phi = HiddenLayers(layers, self.activation).at(nodes) if layers else bells.at(nodes)
-        start = principal_start(
+        start = start_along_axes(
             survey, nodes, Phi, self.weight_prior, ridge=START_RIDGE * len(nodes), noise=NETWORK_START_NOISE
         )
         cube = self._cube(K, L + 1, DENSITY_NETWORK_CUBE) if self.sampling == "importance" else np.zeros((0, L + 1))

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim.maths.linalg import Array
 from lowdim.models.base.results import Posterior
+from lowdim.models.nonlinear.gtm import RBFBasis, least_squares, normal_matrices, solve_columns
 from lowdim.models.nonlinear.mlp import (
     Layers,
     activate,
@@ -19,21 +20,12 @@ from lowdim.models.nonlinear.mlp import (
     pack_layers,
     pack_weights,
 )
-from lowdim.models.nonlinear.node_em import (
-    NodeSums,
-    RBFBasis,
-    least_squares,
-    node_slopes,
-    normal_matrices,
-    solve_columns,
-    weight_root,
-)
+from lowdim.models.nonlinear.node_model import LEAST_CURVATURE, NodeSums, node_slopes, weight_root
 
 STRONG_RIDGE = 1e-10  # of the mean diagonal: with less, normal equations lose the digits that the hidden layers need
 LEAST_RIDGE = 1e-16  # of the same: nodes that hold no row would leave the output weights open
 HIDDEN_PRIOR = 1e-2  # precision of the hidden weights: keeps units from turning into steps
 DAMPING = 3e-2  # of each hidden weight's own curvature: what Gauss and Newton leave out of it
-LEAST_CURVATURE = 1e-12  # of the largest
 BATCH_DELAY, BATCH_DECAY = 2.0, 0.6  # a batch counts (t + 2)^-0.6 at step t (Liang and Klein, Online EM, 2009), but
 BATCH_SHARE = 2.0  # so many times its share of the rows at least: what is older than an epoch has no news
 

@@ -2,27 +2,195 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from lowdim.engine.plan import Cost
+from lowdim.maths.linalg import Array
+from lowdim.maths.pairs import squared_distances
 from lowdim.maths.seeds import GTM_JITTER
 from lowdim.models.base.options import COUNT, Rule, one_of, option, seed_of
-from lowdim.models.base.survey import TableSurvey
-from lowdim.models.nonlinear.node_em import (
-    GTMParams,
-    NodeSums,
-    latent_grid,
-    principal_start,
-    rbf_grid,
-    regression_step,
-)
-from lowdim.models.nonlinear.node_model import NodeModel
+from lowdim.models.base.survey import TableSurvey, first_axes
+from lowdim.models.nonlinear.node_model import NODE_NOISE_FLOOR, NodeModel, NodeParams, NodeSums, Params, misfit
 from lowdim.text.messages import warn
 
 JITTER = 0.1  # of the columns' mean standard deviation, on every weight, with init="jitter"
 GTM_START_NOISE = 1e-3  # of the mean variance, at least
+PIVOT_RATIO = 1e-12  # smallest over largest pivot of a regression that may be solved by its normal equations
+SINGULAR_CUT = 1e-8  # of the largest singular value: what the same regression cannot tell from nothing
+LEAST_FLOOR = 1e-10 * float(np.finfo(float).tiny) ** 0.25  # of the noise, of a table without any spread
+AUTO_PRIOR = 0.1  # weight_prior="auto" begins here
+
+
+# functions of a latent place ---------------------------------------------------------------------------------
+class RBFBasis(NamedTuple):
+    """exp(-|z - c|^2 / (2 width^2)) for each centre, and a constant."""
+
+    centres: Array  # M x L
+    width: float
+
+    def at(self, Z: Array) -> Array:
+        """The functions at points, n x (M + 1)."""
+        bells = np.exp(squared_distances(Z, self.centres) * (-0.5 / self.width**2))
+        return np.hstack([bells, np.ones((len(Z), 1))])
+
+    def slopes(self, Z: Array) -> Array:
+        """Their derivatives by each coordinate, n x (M + 1) x L."""
+        bells = self.at(Z)[:, :-1]
+        offsets = (self.centres[None] - Z[:, None]) / self.width**2
+        return np.concatenate([bells[:, :, None] * offsets, np.zeros((len(Z), 1, Z.shape[1]))], axis=1)
+
+
+def latent_grid(per_side: int, L: int) -> Array:
+    """per_side^L points evenly spread over [-1, 1]^L, the last coordinate running fastest.
+
+    >>> latent_grid(3, 1).ravel().tolist()
+    [-1.0, 0.0, 1.0]
+    """
+    side = np.linspace(-1.0, 1.0, per_side) if per_side > 1 else np.zeros(1)
+    return np.stack(np.meshgrid(*[side] * L, indexing="ij"), axis=-1).reshape(-1, L)
+
+
+def rbf_grid(per_side: int, L: int, width: float, reach: float = 1.0) -> RBFBasis:
+    """per_side^L centres over [-reach, reach]^L; `width` in units of their spacing."""
+    spacing = 2.0 / (per_side - 1) if per_side > 1 else 2.0
+    return RBFBasis(latent_grid(per_side, L) * reach, width * spacing * reach)
+
+
+class GTMParams(NamedTuple):
+    """Parameters of a GTM, in the frame's units: nodes at W'phi(grid), one noise variance."""
+
+    grid: Array  # K x L
+    centres: Array  # M x L
+    width: float
+    W: Array  # (M + 1) x d
+    psi: float
+    prior: float  # precision of the weights
+    low: float  # the floor of psi
+    inflation: float = 1.0  # what standard deviations of cells are multiplied by
+
+    @property
+    def basis(self) -> RBFBasis:
+        return RBFBasis(self.centres, self.width)
+
+    @property
+    def nodes(self) -> Array:
+        """Where the grid lies in the table's space, K x d."""
+        return self.basis.at(self.grid) @ self.W
+
+
+# where nodes start, and how they move: for fixed functions of the place ---------------------------------------
+class NodeStart(NamedTuple):
+    """First weights, noise variance, prior precision of the weights and floor of the noise."""
+
+    W: Array
+    psi: float
+    prior: float
+    low: float
+
+
+def start_along_axes(
+    survey: TableSurvey, nodes: Array, Phi: Array, weight_prior: Any, *, ridge: float, noise: float, steps: int = 0
+) -> NodeStart:
+    """The nodes laid out along the principal axes, as wide as the table is, as well as the functions Phi can do it.
+
+    The noise is what the axes leave out, at least the share `noise` of the mean variance and, of a grid with `steps`
+    intervals a side, half the distance of neighbours squared. `ridge` regularises the regression on the axes.
+    """
+    (d, L), total = (survey.source.d, nodes.shape[1]), float(survey.columns.variance.sum())
+    values, U = first_axes(survey, L)
+    values, sd = np.maximum(values, 0.0), nodes.std(axis=0)
+    target = survey.columns.mean + (nodes / np.where(sd > 0, sd, 1.0) * np.sqrt(values)) @ U.T
+    low = max(NODE_NOISE_FLOOR * total / d, LEAST_FLOOR)
+    if ridge > 0.0:
+        penalty = np.full(Phi.shape[1], ridge)
+        penalty[-1] = 0.0  # the constant follows the origin
+        W = np.linalg.solve(Phi.T @ Phi + np.diag(penalty), Phi.T @ target)
+    else:
+        W = np.linalg.lstsq(Phi, target, rcond=None)[0]
+    neighbours = 2.0 * np.sqrt(float(values.max(initial=0.0)) * 3.0) / steps if steps else 0.0
+    psi = max((total - float(values.sum())) / max(d - L, 1), (0.5 * neighbours) ** 2, noise * total / d, low)
+    prior = (AUTO_PRIOR if weight_prior == "auto" else float(weight_prior)) * NODE_NOISE_FLOOR / low
+    return NodeStart(np.asarray(W, dtype=np.float64), psi, prior, low)
+
+
+def regression_step(params: Params, stats: NodeSums, auto_prior: bool) -> Params:
+    """The M-step with fixed basis functions: the one of Bishop, Svensen and Williams (1998)."""
+    Phi = params.basis.at(params.grid)
+    # The weighted normal equations: (Phi'G Phi + prior s2 I) W = Phi'R'X, the constant not shrunk.
+    ridge = np.full(Phi.shape[1], params.psi * params.prior)
+    ridge[-1] = 0.0
+    A = normal_matrices(Phi, stats)
+    W = solve_weights(Phi, stats, A, ridge, params.W)
+    # The noise: the mean square of the seen cells about the nodes, by the responsibilities.
+    psi = max((stats.xx + misfit(Phi @ W, stats)) / max(stats.cells, 1.0), params.low)
+    prior = evidence_precision(A / psi, W, params) if auto_prior else params.prior
+    return params._replace(W=W, psi=psi, prior=prior)
+
+
+def normal_matrices(Phi: Array, stats: NodeSums) -> Array:
+    """Phi' diag(g) Phi of every column; one where no cell is missing."""
+    return np.array([Phi.T @ (Phi * g[:, None]) for g in stats.G.T])
+
+
+def solve_weights(Phi: Array, stats: NodeSums, A: Array, ridge: Array, old: Array) -> Array:
+    """W that minimises sum_k G_kj (RX_kj / G_kj - phi_k' w_j)^2 + ridge |w_j|^2, the smallest where it is open.
+
+    Normal equations A = Phi' G Phi where they are regular; nodes without rows, more functions than nodes or no ridge
+    leave directions open: then least squares on the nodes themselves, or the `old` weights where rounding undoes that.
+    """
+    whole = A + np.diag(ridge)
+    strong = ridge[:-1].min(initial=np.inf) > PIVOT_RATIO * float(np.trace(whole, axis1=1, axis2=2).max())
+    if strong or is_regular(whole):
+        return solve_columns(whole, Phi.T @ stats.RX)
+    W = least_squares(Phi, stats, ridge, SINGULAR_CUT)
+    before, after = (misfit(Phi @ V, stats) + float(ridge @ (V**2).sum(axis=1)) for V in (old, W))
+    return W if after <= before else old
+
+
+def least_squares(Phi: Array, stats: NodeSums, ridge: Array, cut: float | None) -> Array:
+    """The same minimum without normal equations: no condition number is squared."""
+    occupied = stats.G > 0.0
+    root = np.sqrt(np.where(occupied, stats.G, 1.0)) * occupied
+    target = np.where(occupied, stats.RX, 0.0) / np.where(occupied, root, 1.0)
+    penalty = np.diag(np.sqrt(ridge))
+    W = np.empty((Phi.shape[1], stats.RX.shape[1]))
+    for j, r in enumerate(root.T):
+        columns = slice(None) if len(root.T) == 1 else slice(j, j + 1)
+        y = np.vstack([target[:, columns], np.zeros((len(penalty), target[:, columns].shape[1]))])
+        W[:, columns] = np.linalg.lstsq(np.vstack([Phi * r[:, None], penalty]), y, rcond=cut)[0]
+    return W
+
+
+def is_regular(A: Array) -> bool:
+    """Whether every matrix can be solved with, by the pivots of its Cholesky factor."""
+    try:
+        pivots = np.diagonal(np.linalg.cholesky(A), axis1=1, axis2=2) ** 2
+    except np.linalg.LinAlgError:
+        return False
+    return bool((pivots.min(axis=1) > PIVOT_RATIO * pivots.max(axis=1)).all())
+
+
+def solve_columns(A: Array, B: Array) -> Array:
+    """A_j w_j = b_j of every column; one A may serve all. Nearly singular ones by least squares."""
+    try:
+        return np.asarray(np.linalg.solve(A[0], B) if len(A) == 1 else np.linalg.solve(A, B.T[:, :, None])[:, :, 0].T)
+    except np.linalg.LinAlgError:
+        each = [np.linalg.lstsq(A[0 if len(A) == 1 else j], b, rcond=None)[0] for j, b in enumerate(B.T)]
+        return np.array(each).T
+
+
+def evidence_precision(A: Array, W: Array, params: NodeParams) -> float:
+    """The prior's precision by the evidence: well determined weights over their squares.
+
+    Within bounds that count in units of the table's mean variance. Reference: MacKay, Bayesian interpolation, Neural
+    Computation 4 (1992).
+    """
+    v = params.low / NODE_NOISE_FLOOR
+    values = np.maximum(np.linalg.eigvalsh(A[:, :-1, :-1]), 0.0)
+    known = float((values / (values + params.prior)).sum()) * (W.shape[1] / len(A))
+    return float(np.clip(v * known / max(float((W[:-1] ** 2).sum()), 1e-300), 1e-8, 1e8)) / v
 
 
 class GTM(NodeModel[GTMParams]):
@@ -87,7 +255,7 @@ class GTM(NodeModel[GTMParams]):
         nodes = latent_grid(int(self.grid), L)
         bells = rbf_grid(int(self.basis), L, float(self.basis_width))
         steps = max(int(self.grid) - 1, 1)
-        start = principal_start(
+        start = start_along_axes(
             survey, nodes, bells.at(nodes), self.weight_prior, ridge=0.0, noise=GTM_START_NOISE, steps=steps
         )
         W = start.W

@@ -25,7 +25,7 @@ from lowdim.models.nonlinear.density_network_em import (
     squared_weights,
 )
 from lowdim.models.nonlinear.mlp import activation_slope, backward, forward, pack_layers
-from lowdim.models.nonlinear.node_em import NODE_NOISE_FLOOR, node_responsibilities
+from lowdim.models.nonlinear.node_model import NODE_NOISE_FLOOR, node_responsibilities
 from lowdim.sources.source import Block, Source
 
 if TYPE_CHECKING:

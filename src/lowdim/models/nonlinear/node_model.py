@@ -1,10 +1,14 @@
-"""Models whose latent place is one of a finite set of nodes: what a GTM and a density network share."""
+"""Models whose latent place is one of a finite set of nodes: what a GTM and a density network share.
+
+The E-step is here, and the climb of the log posterior whose slope the sums of the E-step hold; where a model starts and
+how its nodes move (`gtm.py`, `density_network.py`) is its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Generic, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fit import LIMIT, Fit, Monitor, em
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.engine.plan import Cost, kept_blocks, walking
-from lowdim.maths.linalg import Array
+from lowdim.maths.gaussian import LOG_TWO_PI
+from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.maths.optimise import climb
+from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import normals
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import WeightedEstimator
@@ -31,23 +37,16 @@ from lowdim.models.base.results import (
     squared,
 )
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
-from lowdim.models.nonlinear.node_em import (
-    NODE_NOISE_FLOOR,
-    NodePosterior,
-    NodeSums,
-    Params,
-    magnification,
-    node_responsibilities,
-    noise_slope,
-    relative_likelihoods,
-    stretch,
-    weight_root,
-    weight_slopes,
-)
 from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
+LOG_CLIP = -40.0  # logarithms of relative likelihoods below this are set to it: denormal numbers are 28 times slower
+LEAST_LIKELIHOOD = float(np.exp(LOG_CLIP))
+NOISE_BY_PRODUCTS = 1e-3  # of the nodes' mean square: with less, the nearest node's distance is by differences
+NOISE_BY_DIFFERENCES = 1e-6  # with less, all are: by products the likelihood could fall
+NODE_NOISE_FLOOR = 1e-8  # of the mean variance: below it a node sits on a row
+LEAST_CURVATURE = 1e-12  # of the largest, along directions of the weights that no row and no prior holds
 TILE_OF_NODES = 128  # rows worked on at a time: their responsibilities stay in the cache (docs/measurements.md)
 ALONE_SHARE = 0.95  # a row is held by a single node where that has this share of it
 PLAIN_PASSES = 32  # of EM before the climb: from far away longer steps leap into worse valleys
@@ -57,6 +56,165 @@ FLOOR_GAIN = 1e-3  # nats a row of a round that ends a climb on the floor of the
 MEMORY_OF_STEPS = 50  # vectors as long as all weights that L-BFGS holds
 
 
+# parameters and statistics -----------------------------------------------------------------------------------
+class BasisFunctions(Protocol):
+    """M functions of a latent place, and a constant."""
+
+    def at(self, Z: Array) -> Array:
+        """Their values at points, n x (M + 1)."""
+
+    def slopes(self, Z: Array) -> Array:
+        """Their derivatives by each coordinate, n x (M + 1) x L."""
+
+
+class NodeParams(Protocol):
+    """What parameters of a model over nodes have, in the frame's units: nodes at W'phi(grid), one noise variance."""
+
+    @property
+    def grid(self) -> Array: ...  # K x L, latent places of the nodes
+    @property
+    def W(self) -> Array: ...  # (M + 1) x d
+    @property
+    def psi(self) -> float: ...  # noise variance
+    @property
+    def prior(self) -> float: ...  # precision of the weights
+    @property
+    def low(self) -> float: ...  # the floor of psi
+    @property
+    def inflation(self) -> float: ...  # what standard deviations of cells are multiplied by
+    @property
+    def basis(self) -> BasisFunctions: ...
+    @property
+    def nodes(self) -> Array: ...  # K x d
+    def _replace(self, *args: Any, **kwargs: Any) -> Self: ...
+
+
+Params = TypeVar("Params", bound=NodeParams)
+
+
+class NodeSums(NamedTuple):
+    """What the M-step needs; plain sums over rows."""
+
+    n: float
+    log_density: float
+    G: Array  # K x d: responsibility of each node for the seen cells of each column; K x 1 where none is missing
+    RX: Array  # K x d
+    xx: float  # sum of squares of the seen cells
+    cells: float
+    alone: float  # rows of which a single node has nearly all
+
+    def merge(self, other: Self) -> Self:
+        G = (self.G, other.G) if self.G.shape == other.G.shape else np.broadcast_arrays(self.G, other.G)
+        return type(self)(
+            self.n + other.n,
+            self.log_density + other.log_density,
+            G[0] + G[1],
+            self.RX + other.RX,
+            self.xx + other.xx,
+            self.cells + other.cells,
+            self.alone + other.alone,
+        )
+
+
+class NodePosterior(NamedTuple):
+    """p(node | seen cells) of each row, and the place that follows."""
+
+    share: Array  # n x K
+    log_density: Array
+    grid: Array
+
+    @property
+    def mean(self) -> Array:
+        return self.share @ self.grid
+
+    def turned(self, T: Array) -> Posterior:
+        """As Gaussian moments of the place."""
+        z = self.grid @ T
+        i, j = lower(z.shape[1])
+        mean = self.share @ z
+        return Posterior(mean, self.share @ (z[:, i] * z[:, j]) - mean[:, i] * mean[:, j], self.log_density)
+
+
+# expectation ------------------------------------------------------------------------------------------------
+def node_responsibilities(x: Array, mask: Mask | None, Y: Array, psi: float) -> tuple[Array, Array]:
+    """Responsibilities of equally likely nodes, n x K, and the rows' log densities."""
+    E, total, log_density = relative_likelihoods(x, mask, Y, psi)
+    E /= total[:, None]
+    return E, log_density
+
+
+def relative_likelihoods(x: Array, mask: Mask | None, Y: Array, psi: float) -> tuple[Array, Array, Array]:
+    """p(row | node) over that of the row's nearest node, n x K; their sums, and the rows' log densities."""
+    # log p(x | k) = -|x - y_k|^2 / (2 s2) + a constant over the seen cells; of the square, x'x is the same for all k.
+    seen = None if mask is None else mask.astype(np.float64)
+    half, square = 0.5 / psi, Y**2
+    size = float(square.mean())
+    if psi < NOISE_BY_DIFFERENCES * size:
+        E = -half * exact_squared_distances(x, seen, Y)
+    elif seen is None:  # one product, constant and all: every walk over n x K numbers counts
+        E = np.column_stack([x, np.ones(len(x))]) @ np.vstack([Y.T * (2.0 * half), -half * square.sum(axis=1)])
+    else:
+        E = np.hstack([x, seen]) @ np.vstack([Y.T * (2.0 * half), square.T * -half])
+    if psi < NOISE_BY_PRODUCTS * size:  # the nearest node from differences: with little noise products would lose it
+        nearest = E.argmax(axis=1)
+        top, residual = E[np.arange(len(E)), nearest], x - Y[nearest]
+        off = half * ((residual * residual) if seen is None else (residual * residual * seen)).sum(axis=1)
+    else:
+        top = E.max(axis=1)
+        off = half * (x * x).sum(axis=1) - top
+    E -= top[:, None]
+    np.exp(E, out=E, where=E > LOG_CLIP)  # most lie below once the noise is small, and an exponential is dear
+    np.maximum(E, LEAST_LIKELIHOOD, out=E)
+    # The mixture's density of a row: every node has the share 1 / K.
+    total = E.sum(axis=1)
+    count = x.shape[1] if seen is None else seen.sum(axis=1)
+    return E, total, np.log(total / len(Y)) - off - 0.5 * count * (LOG_TWO_PI + np.log(psi))
+
+
+def exact_squared_distances(x: Array, seen: Array | None, Y: Array) -> Array:
+    """Squared distances of rows and nodes from differences, a column at a time: slow, but exact for near ones."""
+    square = np.zeros((len(x), len(Y)))
+    for j in range(x.shape[1]):
+        step = x[:, j, None] - Y[:, j]
+        step *= step
+        square += step if seen is None else step * seen[:, j, None]
+    return square
+
+
+# slopes -----------------------------------------------------------------------------------------------------
+def misfit(Y: Array, stats: NodeSums) -> float:
+    """Sum of squares of the rows about nodes Y, less those of the rows themselves."""
+    return float((Y * (stats.G * Y - 2.0 * stats.RX)).sum())
+
+
+def node_slopes(params: NodeParams, stats: NodeSums) -> Array:
+    """The slope of the log density by the nodes, K x d: what the rows pull each node towards, over s2."""
+    return (stats.RX - stats.G * params.nodes) / params.psi
+
+
+def weight_slopes(params: NodeParams, stats: NodeSums) -> Array:
+    """The slope of the log posterior by W; the constant has no prior."""
+    slopes = params.basis.at(params.grid).T @ node_slopes(params, stats)
+    slopes[:-1] -= params.prior * params.W[:-1]
+    return slopes
+
+
+def noise_slope(params: NodeParams, stats: NodeSums) -> float:
+    """The slope of the log density by log s2; none that would lead below the floor."""
+    slope = 0.5 * ((stats.xx + misfit(params.nodes, stats)) / params.psi - stats.cells)
+    return slope if params.psi > params.low else max(slope, 0.0)
+
+
+def weight_root(params: NodeParams, stats: NodeSums) -> Array:
+    """F with F F' the inverse curvature of the M-step's regression, the same for every column."""
+    Phi = params.basis.at(params.grid)
+    A = Phi.T @ (Phi * stats.G.mean(axis=1)[:, None]) / params.psi
+    A[np.diag_indices(len(A) - 1)] += params.prior
+    values, U = np.linalg.eigh(A)
+    return U / np.sqrt(np.maximum(values, LEAST_CURVATURE * values[-1]))
+
+
+# the model --------------------------------------------------------------------------------------------------
 class LabelMap(NamedTuple):
     """Labels on the map: node by node, as the rows it is responsible for are labelled."""
 
@@ -474,3 +632,22 @@ def _label_sums(
         share = model._posterior(params, frame.inward(piece)).share
         total += share.T @ (codes[piece.start : piece.start + piece.rows, None] == np.arange(count))
     return total
+
+
+# how the map stretches ---------------------------------------------------------------------------------------
+def magnification(basis: BasisFunctions, W: Array, Z: Array, unit: float = 1.0) -> Array:
+    """sqrt det(J J') of x = unit W'phi(z) at each point: area in the table's space for area on the map."""
+    with np.errstate(over="ignore"):  # an area may leave double precision where lengths do not
+        return np.minimum((_singular_values(basis, W, Z) * unit).prod(axis=1), LARGEST)
+
+
+def stretch(basis: BasisFunctions, W: Array, Z: Array) -> Array:
+    """The largest over the smallest singular value of J at each point; 1 = the same every way."""
+    values = _singular_values(basis, W, Z)
+    top = np.where(values[:, 0] > 0.0, values[:, 0], 1.0)  # where all directions shrink to a point: none is stretched
+    return np.where(values[:, 0] > 0.0, 1.0 / np.maximum(values[:, -1] / top, 1e-12), 1.0)
+
+
+def _singular_values(basis: BasisFunctions, W: Array, Z: Array) -> Array:
+    """Singular values of J, n x L; squares of them would lose digits."""
+    return np.linalg.svd(np.einsum("nml,md->nld", basis.slopes(Z), W), compute_uv=False)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array, Mask
+from lowdim.models.nonlinear.gtm import latent_grid
 from lowdim.models.nonlinear.mlp import (
     Layer,
     Layers,
@@ -21,7 +22,6 @@ from lowdim.models.nonlinear.mlp import (
     pack_weights,
     unpack_layers,
 )
-from lowdim.models.nonlinear.node_em import latent_grid
 
 HERMITE_POINTS = np.sqrt(3.0) * np.array([-1.0, 0.0, 1.0])  # of Gauss-Hermite's rule: exact to the fifth power
 HERMITE_SHARES = np.array([1.0, 4.0, 1.0]) / 6.0

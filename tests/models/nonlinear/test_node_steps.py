@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 from lowdim import GTM
-from lowdim.models.nonlinear.node_em import (
-    NodeSums,
+from lowdim.models.nonlinear.gtm import (
     latent_grid,
     least_squares,
-    node_responsibilities,
     normal_matrices,
     rbf_grid,
     solve_columns,
     solve_weights,
 )
+from lowdim.models.nonlinear.node_model import NodeSums, node_responsibilities
 from tests.models.nonlinear.tables import arc
 
 
