@@ -66,7 +66,7 @@ def test_its_code_its_exit_status_and_no_traceback(lowdim, name):
     exits, _, codes = golden(name)
     verb = "dims" if exits else "check"  # what stops does so before anything is fitted
     said = lowdim(verb, FOLDER / name, *flags_of(name))
-    found = re.findall(r"^(LD\d{3}) (?:error|changed|note)  ", said.err, re.M)
+    found = re.findall(r"^(LD\d{3}) (?:error|changed|note)  ", said.out + said.err, re.M)
     assert said.code == exits, said.err
     errors = [c for c in codes if f"{c} error" in (FOLDER / f"{name}.golden").read_text(encoding="utf-8")]
     assert set(errors or codes) <= set(found) and (not exits or said.out == "")

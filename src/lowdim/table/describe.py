@@ -26,12 +26,13 @@ WRAP = 86
 
 def check_page(table: Table, *, everything: bool = False) -> str:
     """The table in words: how it was read, its columns, its gaps, what was changed, and what to do next."""
+    messages = table.messages.text(everything=everything)
     parts = [
         _first(table),
         _header_words(table),
         _columns(table, everything),
         _gaps(table),
-        _changes(table),
+        messages and f"{messages}\n",
         _last(table),
     ]
     return "\n".join(part for part in parts if part) + "\n"
@@ -124,18 +125,6 @@ def _gaps(table: Table) -> str:
         f"{count(table.n - complete, 'row')}. This program keeps them all."
     )
     return _indent(words)
-
-
-def _changes(table: Table) -> str:
-    changed = table.messages.changed
-    if not changed:
-        return ""
-    lines = ["  Changes made to your table:"]
-    for m in changed[:10]:
-        lines.append(f"    {m.code}  {m.what}")
-    if len(changed) > 10:
-        lines.append(f"    and {len(changed) - 10} more (lowdim check --all)")
-    return "\n".join([*lines, ""])
 
 
 def _last(table: Table) -> str:

@@ -127,4 +127,4 @@ def test_a_row_that_was_left_out_is_said_to_be_so_by_explain_and_fill(lowdim, tm
     said = lowdim("explain", "t.run", "--row", "7")
     assert said.code == 2 and words in said.err
     assert words in lowdim("fill", "t.csv", "-o", "o.csv").out
-    assert "left out: line 8" in lowdim("check", "t.csv").err
+    assert "left out: line 8" in lowdim("check", "t.csv").out

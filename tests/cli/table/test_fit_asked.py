@@ -61,7 +61,7 @@ def test_distances_are_mapped_as_distances(lowdim, miles):
 def test_a_square_table_of_distances_is_never_taken_for_measurements_in_silence(lowdim, miles):
     path, _ = miles
     checked = lowdim("check", path)
-    assert "LD192" in checked.err and "Next:  lowdim fit" in checked.out and "-m mds --distances" in checked.out
+    assert "LD192" in checked.out and "Next:  lowdim fit" in checked.out and "-m mds --distances" in checked.out
     for command in (["fit", path, "-m", "pca"], ["dims", path], ["report", path]):
         said = lowdim(*command)
         assert said.code == 4 and "LD192" in said.err and "-m mds --distances" in said.err

@@ -35,8 +35,6 @@ def check_command(file: str, options: dict[str, Any], as_json: bool, everything:
         print_json(name=table.name, rows=table.n, columns=columns, read_as=str(table.guess))
     else:
         say(check_page(table, everything=everything).rstrip())
-        if not message_log().quiet and table.messages:
-            complain(table.messages.text(everything=everything))
     if strict and table.messages.changed:
         complain("--strict: the table would be changed")
         raise Done(1)
