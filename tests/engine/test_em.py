@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, DualPPCA, FactorAnalysis, Run
-from lowdim.engine.fit import Anderson, Monitor, em
+from lowdim.engine.fit import Anderson, Cost, Monitor, em, plan
 from lowdim.engine.fold import fold
-from lowdim.engine.plan import Cost, plan
 from lowdim.engine.statistics import Sum
 from lowdim.models.base.survey import survey_table
 from lowdim.models.linear.linear_gaussian import principal_start

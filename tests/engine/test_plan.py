@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import lowdim
+from lowdim.engine.fit import Cost, plan
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost, plan
 from lowdim.text.format import size
 from lowdim.text.kinds import BudgetError
 from tests.cli.calls import environment

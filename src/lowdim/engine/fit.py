@@ -1,4 +1,7 @@
-"""A fit by passes: expectation-maximisation, and what watches it (history, convergence, falls, callbacks, Ctrl-C)."""
+"""A fit by passes: what it will cost, expectation-maximisation, and what watches it.
+
+That is history, convergence, falls, callbacks and Ctrl-C.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,10 @@ import numpy as np
 
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.maths.linalg import Array
-from lowdim.sources.source import Source
-from lowdim.text.messages import warn
+from lowdim.sources.source import KEEP_CELLS, Source, cores, tile_rows
+from lowdim.storage.memory import free_memory
+from lowdim.text.format import size
+from lowdim.text.messages import error, warn
 
 ROUNDING = 64 * np.finfo(float).eps  # relative noise of an objective summed over many rows
 INTERRUPTED = "interrupted"  # the reason of a fit that Ctrl-C ended
@@ -23,9 +28,58 @@ STOPPED = (INTERRUPTED, "stopped by the callback")  # by someone: nothing else s
 LIMIT = "the limit of passes was reached"
 FALL_OF_TOL, FALL_OF_VALUE = 1e-2, 1e-8  # falls below both shares are no news
 MEMORY = 8  # passes an extrapolation looks back on; more did not help (docs/measurements.md)
+USUAL_PASSES = 12  # passes a table with a third of its cells missing usually takes (docs/measurements.md)
+SMALL_FIT = 2**26  # bytes: what takes so little is not worth asking how much is free
 HOPE = 10.0  # gains may turn out this many times larger than they promise before a fit is given up
 
 
+# before a fit: what it will cost -------------------------------------------------------------------------------
+class Cost(NamedTuple):
+    """The forecast of a fit: passes over the table, bytes read, peak memory, and what else could be done.
+
+    `passes` is the most that may be needed, `likely` what a table with gaps usually takes.
+    """
+
+    passes: int
+    bytes: int
+    peak: int
+    alternative: str
+    likely: int = 1
+
+
+def walking(n: int, d: int, work: int, node: int) -> int:
+    """Bytes a pass holds at its peak, where a tile takes `work` numbers and its statistics `node`.
+
+    As many tiles as there are cores are worked on, and a few finished ones wait for their turn; the tree holds
+    one node a level.
+    """
+    blocks = -(-n // tile_rows(d))
+    hands = min(cores(), blocks)
+    waiting = min(blocks, 2 * hands + 1) + blocks.bit_length()
+    return 8 * (hands * work + waiting * node)
+
+
+def kept_blocks(n: int, d: int) -> int:
+    """Bytes of the finished blocks that a source keeps between passes: cells and their mask, where there are few."""
+    return 9 * n * d if n * d <= KEEP_CELLS else 0
+
+
+def plan(job: str, cost: Cost, run: Run, source: Source | None = None) -> Cost:
+    """Refuse what cannot fit into memory, naming the alternative; otherwise pass the forecast on.
+
+    A source adds what it takes itself to read a few blocks at a time.
+    """
+    if source is not None:
+        cost = cost._replace(peak=cost.peak + source.overhead)
+    if run.memory is None and cost.peak <= SMALL_FIT:
+        return cost
+    allowed = run.memory if run.memory is not None else free_memory()
+    if cost.peak > allowed:
+        raise error("LD170", job=job, need=size(cost.peak), have=size(allowed), alternative=cost.alternative)
+    return cost
+
+
+# during it -------------------------------------------------------------------------------------------------------
 class Step(NamedTuple):
     """What a callback sees after each pass."""
 

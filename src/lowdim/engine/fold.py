@@ -12,9 +12,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache, partial, reduce
 from os import PathLike
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -110,11 +111,11 @@ class Serial:
         return (f([source.block(i)]) for i in range(first, source.n_blocks))
 
 
+@dataclass
 class Threads(Serial):
-    """As many blocks at a time as there are cores, and never many more in memory."""
+    """So many blocks at a time, by default as many as there are cores, and never many more in memory."""
 
-    def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or cores()
+    workers: int = field(default_factory=cores)
 
     def map(self, f: Callable[[Iterable[Block]], T], source: Source, first: int = 0) -> Iterator[T]:
         indices = range(first, source.n_blocks)
@@ -180,33 +181,22 @@ def _rows(f: Callable[[Block], T], tile: int, blocks: Iterable[Block]) -> list[t
     return [(part.start, f(part)) for block in blocks for part in block.tiles(tile)]
 
 
-class Tree(Generic[S]):
-    """The fixed tree as it grows: leaves come in order, and no more than one node a level is held."""
-
-    def __init__(self, stack: Iterable[tuple[int, S]] = ()) -> None:
-        self.stack = list(stack)
-
-    def add(self, leaf: S) -> None:
-        # As in a binary counter: two nodes of one level carry over into one of the next.
-        level, top = 0, leaf
-        while self.stack and self.stack[-1][0] == level:
-            top = self.stack.pop()[1].merge(top)
-            level += 1
-        self.stack.append((level, top))
-
-    def root(self) -> S:
-        """All leaves merged."""
-        # What is left has no right neighbour: from the smallest up, each joins the larger one before it.
-        nodes = [node for _, node in self.stack]
-        return reduce(lambda right, left: left.merge(right), reversed(nodes))
+def grown(stack: tuple[tuple[int, S], ...], leaf: S) -> tuple[tuple[int, S], ...]:
+    """The fixed tree with one leaf more: its open nodes, each with its level, and no more than one a level."""
+    # As in a binary counter: two nodes of one level carry over into one of the next.
+    level, top = 0, leaf
+    while stack and stack[-1][0] == level:
+        top = stack[-1][1].merge(top)
+        stack, level = stack[:-1], level + 1
+    return (*stack, (level, top))
 
 
-def tree(leaves: Iterable[S]) -> S:
-    """The leaves merged over the fixed tree."""
-    growing: Tree[S] = Tree()
+def tree(leaves: Iterable[S], stack: tuple[tuple[int, S], ...] = ()) -> S:
+    """The leaves, and those of the open nodes before them, merged over the fixed tree."""
     for leaf in leaves:
-        growing.add(leaf)
-    return growing.root()
+        stack = grown(stack, leaf)
+    # What is left has no right neighbour: from the smallest up, each joins the larger one before it.
+    return reduce(lambda right, left: left.merge(right), [open_node for _, open_node in reversed(stack)])
 
 
 @cache

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim.engine.fit import plan
 from lowdim.engine.fold import Run, fold, walk
-from lowdim.engine.plan import plan
 from lowdim.engine.statistics import moments
 from lowdim.jobs.large import ASSUMED_DIMS
 from lowdim.judge.table_input import source_of

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.engine.fit import plan
 from lowdim.engine.fold import Run, walk
-from lowdim.engine.plan import plan
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, made_in_order
 from lowdim.jobs.file_pieces import raw_pieces
 from lowdim.jobs.process import stopped_as_a_whole

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from lowdim.judge.rows.odd_rows import false_discovery
-from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.scale import moderate_scale
+from lowdim.maths.linalg import Array, Mask, moderate_scale
 from lowdim.text.format import count
 from lowdim.text.messages import Message, message
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from lowdim.judge.mixed_table import mixed_table
 from lowdim.judge.table_input import source_of
-from lowdim.maths.linalg import Array
-from lowdim.maths.scale import centre_and_spread
+from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table
 

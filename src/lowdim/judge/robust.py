@@ -34,8 +34,7 @@ from lowdim.judge.rows.outlyingness import (
 )
 from lowdim.judge.rows.surprise import surprises
 from lowdim.maths.gaussian import posterior
-from lowdim.maths.linalg import Array, Mask, evenly_spread
-from lowdim.maths.scale import moderate_scale
+from lowdim.maths.linalg import Array, Mask, evenly_spread, moderate_scale
 from lowdim.maths.seeds import ROBUST_FIT
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA

@@ -11,8 +11,7 @@ import scipy.sparse.linalg as spl
 from scipy.linalg.lapack import dpbtrf, dpbtrs
 from scipy.sparse import csgraph
 
-from lowdim.maths.linalg import Array, largest, sign_rule
-from lowdim.maths.scale import moderate_factor
+from lowdim.maths.linalg import Array, largest, moderate_factor, sign_rule
 
 PASSES = 40  # the most products a Krylov basis may take; plans read it too
 

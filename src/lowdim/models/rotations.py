@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.maths import rotate as rotations
-from lowdim.maths.linalg import Array
-from lowdim.maths.scale import moderate_factor
+from lowdim.maths.linalg import Array, moderate_factor
 from lowdim.models.base.results import in_range
 from lowdim.sources.arrays import complete_matrix
 from lowdim.text.messages import error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -51,17 +50,6 @@ class MappedSource(ArraySource):
         return f"{tuple(self.stamp)} {super().fingerprint()}"
 
 
-def array_source(values: NDArray[Any], seen: Mask | None, where: dict[str, Any]) -> ArraySource:
-    """An array; a memory map, or a view of one, is watched as long as its file is there."""
-    base: Any = values
-    while base is not None and not isinstance(base, np.memmap):
-        base = getattr(base, "base", None)
-    path = None if base is None or base.filename is None else Path(base.filename)
-    if path is None or not path.exists():
-        return ArraySource(values, seen, columns=None, **where)
-    return MappedSource(values, seen, path, columns=None, **where)
-
-
 class SparseSource(Source):
     """A scipy.sparse matrix, made dense a tile at a time; zeros are values or gaps, as the caller says."""
 
@@ -76,18 +64,13 @@ class SparseSource(Source):
             self.pattern = sp.csr_array(
                 (np.ones(self.values.nnz, dtype=bool), self.values.indices, self.values.indptr), values.shape
             )
+        elif self.values.nnz <= SPARSE_SHARE * self.n * self.d:  # few are stored: in no column most, and all numbers?
+            often = np.bincount(self.values.indices, minlength=self.d).max(initial=0)
+            self.is_sparse = bool(2 * often <= self.n and np.isfinite(self.values.data).all())
 
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         values = self.values[rows].toarray().astype(np.float64)
         return values, self.pattern[rows].toarray() if self.gaps else None
-
-    @cached_property
-    def is_sparse(self) -> bool:
-        """Few cells are stored, in no column most of them, and all are numbers."""
-        if self.gaps or self.values.nnz > SPARSE_SHARE * self.n * self.d:
-            return False
-        often = np.bincount(self.values.indices, minlength=self.d).max(initial=0)
-        return bool(2 * often <= self.n and np.isfinite(self.values.data).all())
 
     def stored(self, rows: Rows) -> Any:
         return self.values[rows].astype(np.float64, copy=False)
@@ -150,52 +133,52 @@ def as_source(
         return stream(X, zeros=zeros, weight=weight, tile=tile, block_tiles=block_tiles)
     if zeros not in ("values", "gaps"):
         raise error("LD210", option="zeros", value=zeros, allowed="'values' or 'gaps'")
-    check_tiles(tile, block_tiles)
-    source = _open(X, zeros, {"tile": tile, "block_tiles": block_tiles or 1})
-    if source.d == 0:
-        raise error("LD105", shape=(source.n, 0))
-    source.weight = check_weight(weight, source.n)
-    return source
-
-
-def check_tiles(tile: int | None, block_tiles: int | None) -> None:
-    """How rows are walked: any number of rows a tile, a power of two tiles a block."""
-    tiles = 1 if block_tiles is None else block_tiles
-    if (tile is not None and tile < 1) or tiles < 1 or tiles & (tiles - 1):
-        raise error(
-            "LD210",
-            option="tile, block_tiles",
-            value=(tile, block_tiles),
-            allowed="tile >= 1 and block_tiles a power of two",
-        )
-
-
-def _open(X: Any, zeros: str, where: dict[str, Any]) -> Source:
+    where = {"tile": tile, "block_tiles": block_tiles}
+    pandas = sys.modules.get("pandas")
+    source: Source
     if type(X).__module__.partition(".")[0] == "dask":
         from lowdim.sources.dask.source import open_dask  # which is made of this module
 
-        return open_dask(X, where)
-    pandas = sys.modules.get("pandas")
-    if sp.issparse(X):
-        return SparseSource(check_real(X), zeros, columns=None, **where)
-    if isinstance(X, np.ma.MaskedArray):
-        values = check_real(np.asarray(X.data))
-        return array_source(values, ~np.ma.getmaskarray(X), where)
-    if pandas is not None and isinstance(X, pandas.DataFrame):
-        return from_pandas(X, where)
-    if pandas is not None and isinstance(X, pandas.Series):
+        source = open_dask(X, where)
+    elif sp.issparse(X):
+        check_kind(X.shape, X.dtype)
+        source = SparseSource(X, zeros, columns=None, **where)
+    elif pandas is not None and isinstance(X, pandas.DataFrame):
+        source = from_pandas(X, where)
+    elif pandas is not None and isinstance(X, pandas.Series):
         raise error("LD100", shape=X.shape)
-    if not isinstance(X, np.ndarray) and callable(getattr(X, "__arrow_c_stream__", None)):
-        return from_arrow(X, where)
+    elif not isinstance(X, np.ndarray) and callable(getattr(X, "__arrow_c_stream__", None)):
+        source = from_arrow(X, where)
+    else:
+        source = from_array(X, where)
+    if source.d == 0:
+        raise error("LD105", shape=(source.n, 0))
+    if weight is not None:
+        source.weight = check_weight(weight, source.n)
+    return source
+
+
+def from_array(X: Any, where: dict[str, Any]) -> ArraySource:
+    """An array, a masked array or lists of rows; a memory map, or a view of one, is watched while its file is there."""
     if isinstance(X, bytes | dict | set) or X is None:
         raise error("LD101", type=type(X).__name__)
+    seen = ~np.ma.getmaskarray(X) if isinstance(X, np.ma.MaskedArray) else None
     try:
-        array = np.asarray(X)
+        values = np.asarray(X if seen is None else X.data)
     except ValueError as problem:  # rows of different lengths
         raise error("LD101", f"NumPy says: {problem}"[:200], type=type(X).__name__) from None
-    if array.ndim == 0 and array.dtype.kind == "O":  # NumPy can make nothing of it
+    if values.ndim == 0 and values.dtype.kind == "O":  # NumPy can make nothing of it
         raise error("LD101", type=type(X).__name__)
-    return array_source(check_real(array), None, where)
+    if values.ndim == 2 and values.dtype.kind == "O":
+        values = table_of_objects(values)
+    check_kind(values.shape, values.dtype)
+    base: Any = values
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    path = None if base is None or base.filename is None else Path(base.filename)
+    if path is None or not path.exists():
+        return ArraySource(values, seen, columns=None, **where)
+    return MappedSource(values, seen, path, columns=None, **where)
 
 
 def from_pandas(X: Any, where: dict[str, Any]) -> Source:
@@ -209,13 +192,7 @@ def from_pandas(X: Any, where: dict[str, Any]) -> Source:
         if letter not in "biuf" and kind != "object":
             raise error("LD104", column=columns[j], type=kind, python="")
     if "object" in kinds:
-        values = (
-            np.column_stack(
-                [objects_as_numbers(X.iloc[:, j].to_numpy(dtype=object), columns[j]) for j in range(len(columns))]
-            )
-            if columns
-            else np.empty(X.shape)
-        )
+        values = table_of_objects(X.to_numpy(dtype=object), columns)
     else:
         values = X.to_numpy(dtype=np.float64, na_value=np.nan) if len(columns) else np.empty(X.shape)
     return ArraySource(values, columns=columns, **where)
@@ -256,12 +233,11 @@ def objects_as_numbers(column: NDArray[Any], name: str, first: int = 0) -> Array
     return values
 
 
-def check_real(X: Any) -> Any:
-    """The array itself if it is a table of real numbers, else the error that says why not."""
-    if X.ndim == 2 and X.dtype.kind == "O" and not sp.issparse(X):
-        return np.column_stack([objects_as_numbers(X[:, j], f"c{j + 1}") for j in range(X.shape[1])]) if X.size else X
-    check_kind(X.shape, X.dtype)
-    return X
+def table_of_objects(X: NDArray[Any], names: tuple[str, ...] | None = None, first: int = 0) -> Array:
+    """`objects_as_numbers` of every column of an array, n x d."""
+    names = tuple(f"c{j + 1}" for j in range(X.shape[1])) if names is None else names
+    columns = [objects_as_numbers(X[:, j], name, first) for j, name in enumerate(names)]
+    return np.column_stack(columns) if columns else np.empty(X.shape)
 
 
 def check_kind(shape: tuple[int, ...], kind: Any) -> None:
@@ -274,10 +250,8 @@ def check_kind(shape: tuple[int, ...], kind: Any) -> None:
         raise error("LD104", column="c1", type=str(kind)[:60], python="")
 
 
-def check_weight(weight: Any, n: int) -> Array | None:
-    """Frequency weights as an array, or None where every row counts once."""
-    if weight is None:
-        return None
+def check_weight(weight: Any, n: int) -> Array:
+    """Frequency weights as an array."""
     try:
         w = np.asarray(weight, dtype=np.float64)
     except (TypeError, ValueError):

@@ -109,6 +109,7 @@ class Source(ABC):
     """
 
     owns_arrays: ClassVar[bool] = False  # whether `read` gives arrays that nobody else holds
+    is_sparse: bool = False  # whether `leaf.stored(rows)` gives the few cells that are not zero
     local: ClassVar[bool] = True  # whether the rows live in this process; False = any machine can read them
 
     def __init__(
@@ -117,14 +118,17 @@ class Source(ABC):
         columns: tuple[str, ...] | None,
         weight: Array | None = None,
         tile: int | None = None,
-        block_tiles: int = 1,
+        block_tiles: int | None = None,
     ) -> None:
         self.n, self.d = shape
         self.named = columns is not None
         self.columns = columns if columns is not None else tuple(f"c{j + 1}" for j in range(self.d))
         self.weight = weight
         self.tile = tile_rows(self.d) if tile is None else tile
-        self.block_tiles = block_tiles
+        self.block_tiles = 1 if block_tiles is None else block_tiles
+        if self.tile < 1 or self.block_tiles < 1 or self.block_tiles & (self.block_tiles - 1):
+            words = "tile >= 1 and block_tiles a power of two"
+            raise error("LD210", option="tile, block_tiles", value=(tile, block_tiles), allowed=words)
         self._kept: dict[int, Block] = {}
 
     @abstractmethod
@@ -178,11 +182,6 @@ class Source(ABC):
     def rebased(self, leaf: Source) -> Source:
         """This view of another leaf: how an executor sends a few rows of a table without the rest."""
         return leaf
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether `leaf.stored(rows)` gives the few cells that are not zero."""
-        return False
 
     def stored(self, rows: Rows) -> Any:
         """These rows as a CSR matrix, where the source is sparse."""

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.scale import LARGEST, moderate_scale
+from lowdim.maths.linalg import LARGEST, Array, Mask, moderate_scale
 from lowdim.sources.source import Block, Header, Rows, Source
 from lowdim.text.messages import error
 
@@ -109,10 +108,6 @@ class View(Source):
     def weights(self, rows: Rows) -> Array | None:
         return self.source.weights(rows)
 
-    @property
-    def is_sparse(self) -> bool:
-        return self.source.is_sparse
-
     def spooled(self, folder: Path | None) -> AbstractContextManager[None]:
         return self.source.spooled(folder)
 
@@ -126,6 +121,7 @@ class Framed(View):
     def __init__(self, source: Source, frame: Frame) -> None:
         super().__init__((source.n, source.d), source.columns, source.weight, source.tile, source.block_tiles)
         self.named, self.source, self.frame = source.named, source, frame
+        self.is_sparse = source.is_sparse
 
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a framed source makes finished blocks")
@@ -147,7 +143,7 @@ def gather(source: Source) -> tuple[Array, Mask | None]:
 
 
 class Chosen(View):
-    """Some columns of a source, in the order asked for."""
+    """Some columns of a source, in the order asked for; never sparse: its leaf has them in another order."""
 
     def __init__(self, source: Source, order: list[int], tile: int | None = None) -> None:
         names = tuple(source.columns[j] for j in order)
@@ -164,10 +160,6 @@ class Chosen(View):
         x = np.ascontiguousarray(block.x[:, self.order])
         return block._replace(x=x, mask=None if mask is None or mask.all() else mask)
 
-    @property
-    def is_sparse(self) -> bool:
-        return False  # its leaf has the columns in another order
-
 
 class Stored(View):
     """A sparse source by its stored cells: blocks of CSR rows in a frame without origin, never made dense."""
@@ -176,6 +168,7 @@ class Stored(View):
         rows = STORED_CELLS // max(int(source.leaf.per_row), 1)
         super().__init__((source.n, source.d), source.columns, source.weight, 1 << max(rows.bit_length() - 1, 8))
         self.named, self.source, self.frame = source.named, source, frame
+        self.is_sparse = source.is_sparse
 
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         return self.source.read(rows)

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array
-from lowdim.maths.scale import seen_spread
+from lowdim.maths.linalg import Array, seen_spread
 from lowdim.table.checks import Numbers
 from lowdim.table.detect import Guess
 from lowdim.table.kinds.scales import ColumnScales, log_words, scales_of

@@ -18,7 +18,7 @@ from lowdim.judge.fills.blend import (
 from lowdim.judge.fills.models import by_shrinkage
 from lowdim.judge.fills.nearest import by_nearest_rows
 from lowdim.judge.fills.trials import gap_weights, paired, row_folds, trials
-from lowdim.maths.scale import centre_and_spread
+from lowdim.maths.linalg import centre_and_spread
 from tests.judge.fills.test_contest import straight
 
 

@@ -19,7 +19,7 @@ from lowdim.judge.fills.trials import (
     squared_errors,
     trials,
 )
-from lowdim.maths.scale import centre_and_spread
+from lowdim.maths.linalg import centre_and_spread
 from lowdim.text.kinds import OptionError
 from tests.judge.fills.test_engines import groups
 

@@ -138,4 +138,4 @@ def test_what_cannot_be_streamed_says_so(tmp_path):
     np.testing.assert_array_equal(table(lowdim.stream(tmp_path / "group.zarr/x")), np.zeros((3, 2)))
     for wrong in ({"zeros": "none"}, {"tile": 0}, {"block_tiles": 3}):
         with pytest.raises(LowdimError, match="LD210"):
-            lowdim.stream(tmp_path / "flat.npy", **wrong)
+            lowdim.stream(tmp_path / "group.zarr/x", **wrong)

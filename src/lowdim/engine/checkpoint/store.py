@@ -34,7 +34,7 @@ from lowdim.engine.checkpoint.identity import (
     table_hash,
 )
 from lowdim.engine.checkpoint.replay import CallRecorder
-from lowdim.engine.fold import Executor, S, Tree, node
+from lowdim.engine.fold import Executor, S, grown, node, tree
 from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
@@ -240,34 +240,33 @@ class Checkpoint:
         """The fold itself, from where its last partial file left it."""
         # A leaf of this walk is a span of blocks: a stack that was saved goes on only with leaves of the same size.
         span = engine.span(source)
-        growing: Tree[S]
-        done, growing = self._begun(key, span * source.block_tiles)
-        whole, clock = (done, list(growing.stack)), monotonic()  # an interrupted `add` leaves a stack in pieces
+        whole = begun = self._begun(key, span * source.block_tiles)
+        clock = monotonic()
         part = {"key": key, "unit": span * source.block_tiles}
         try:
-            for leaf in engine.map(partial(node, f, source.tile), source, done * span):
-                growing.add(leaf)
-                whole = (whole[0] + 1, list(growing.stack))
+            for leaf in engine.map(partial(node, f, source.tile), source, begun[0] * span):
+                whole = (whole[0] + 1, grown(whole[1], leaf))  # both at once: Ctrl-C finds them in step
                 if monotonic() - clock >= SAVE_TREE_SECONDS:
                     self._keep_part(part, *whole)
                     clock = monotonic()
         except BaseException:
-            if whole[0] > done:
+            if whole[0] > begun[0]:
                 self._keep_part(part, *whole)
             raise
-        return growing.root()
+        return tree((), whole[1])
 
-    def _begun(self, key: str, unit: int) -> tuple[int, Tree[Any]]:
+    def _begun(self, key: str, unit: int) -> tuple[int, tuple[tuple[int, Any], ...]]:
+        """The leaves that an earlier walk was through with, and the open nodes of their tree."""
         for name in (PART, OLD):
             entry = self._load(self.folder / name)
             if entry is not None and (entry.get("key"), entry.get("unit")) == (key, unit):
-                return entry["done"], Tree(entry["stack"])
-        return 0, Tree()
+                return entry["done"], tuple(entry["stack"])
+        return 0, ()
 
-    def _keep_part(self, part: dict[str, Any], done: int, stack: list[Any]) -> None:
+    def _keep_part(self, part: dict[str, Any], done: int, stack: tuple[tuple[int, Any], ...]) -> None:
         with suppress(OSError):
             os.replace(self.folder / PART, self.folder / OLD)
-        self._try(save_values, self.folder / PART, {**part, "done": done, "stack": stack})
+        self._try(save_values, self.folder / PART, {**part, "done": done, "stack": list(stack)})
 
     # climbs ----------------------------------------------------------------------------------------
     def recall(self, name: str, f: Callable[[Array], Array], x: Array) -> Array:

@@ -32,8 +32,7 @@ from lowdim.judge.fills.trials import (
     squared_errors,
     trials,
 )
-from lowdim.maths.linalg import Array
-from lowdim.maths.scale import centre_and_spread
+from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.text.format import duration, listing
 
 STRAIGHT: str = "straight model"

@@ -8,8 +8,7 @@ import numpy as np
 
 from lowdim.judge.fills.models import TRIAL_TOL, by_model
 from lowdim.judge.fills.trials import ENOUGH_HIDDEN, paired, row_folds, trials
-from lowdim.maths.linalg import Array
-from lowdim.maths.scale import centre_and_spread
+from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.views import gather

@@ -10,8 +10,7 @@ from sklearn.base import clone
 
 from lowdim.judge.fills.variational_pca import fit_variational
 from lowdim.judge.framed_gaussian import framed_gaussian
-from lowdim.maths.linalg import Array
-from lowdim.maths.scale import centre_and_spread
+from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.maths.seeds import FILL_DRAWS
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.linear_gaussian import LinearGaussian

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.fills.models import FillModel, FittedFill, drawing
-from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.scale import centre_and_spread
+from lowdim.maths.linalg import Array, Mask, centre_and_spread
 
 CLOSE = 1e-2  # mean squared distance, in spreads, below which rows count as equally near
 LEAST_SPREAD = 1e-3  # of a fill, in spreads of its column

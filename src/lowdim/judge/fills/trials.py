@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from lowdim.judge.fills.calibration import factors
 from lowdim.judge.fills.models import FillModel, FittedFill
 from lowdim.judge.hidden_cells import dealt
-from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.scale import centre_and_spread
+from lowdim.maths.linalg import Array, Mask, centre_and_spread
 from lowdim.maths.seeds import FILL_TRIALS
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.text.messages import LowdimError

@@ -26,8 +26,7 @@ import numpy as np
 
 from lowdim.maths import bayesian_gaussian as vb
 from lowdim.maths.gaussian import Latent, sums
-from lowdim.maths.linalg import Array, Mask, distinct, evenly_spread, lower, root_times, unpack
-from lowdim.maths.scale import centre_and_spread
+from lowdim.maths.linalg import Array, Mask, centre_and_spread, distinct, evenly_spread, lower, root_times, unpack
 
 NOISE_FLOOR = 1e-6  # the least noise variance, as a share of the columns' variance
 DEAD_SHARE = 0.1  # a dimension whose loadings are smaller than this share of their own doubt is dropped

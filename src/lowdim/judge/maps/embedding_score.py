@@ -8,9 +8,8 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.optimize import minimize
 
-from lowdim.maths.linalg import Array
+from lowdim.maths.linalg import Array, moderate_factor
 from lowdim.maths.pairs import exact_distances
-from lowdim.maths.scale import moderate_factor
 from lowdim.sources.arrays import complete_matrix, in_columns
 from lowdim.text.messages import error
 

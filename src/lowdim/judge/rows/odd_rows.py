@@ -34,8 +34,7 @@ from lowdim.judge.rows.bulk import beside_kept, law_of_table, p_of_rows
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw, cell_p_values, row_p_values
 from lowdim.judge.rows.outlyingness import robust_units, similar_groups
 from lowdim.judge.rows.surprise import distances, surprises
-from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.scale import LARGEST
+from lowdim.maths.linalg import LARGEST, Array, Mask
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
 from lowdim.sources.views import gather

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from lowdim.maths.linalg import Array, Mask, evenly_spread
-from lowdim.maths.scale import moderate_scale
+from lowdim.maths.linalg import Array, Mask, evenly_spread, moderate_scale
 
 QUARTILE = 0.6745  # of a Gaussian, in standard deviations
 MAD_TO_SD = 1.4826  # the standard deviation of a Gaussian in units of its median absolute deviation

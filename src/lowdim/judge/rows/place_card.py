@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.maths.linalg import Array, evenly_spread
-from lowdim.maths.scale import seen_spread
+from lowdim.maths.linalg import Array, evenly_spread, seen_spread
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.text.format import figures, figures_by_sd
 from lowdim.text.table import text_table

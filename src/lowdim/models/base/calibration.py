@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from lowdim.engine.fit import STOPPED, Fit
+from lowdim.engine.fit import STOPPED, Cost, Fit
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.seeds import HELD_OUT_HASH

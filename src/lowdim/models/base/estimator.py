@@ -16,9 +16,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import INTERRUPTED
+from lowdim.engine.fit import INTERRUPTED, Cost, plan
 from lowdim.engine.fold import Run, remembered, walk
-from lowdim.engine.plan import Cost, plan
 from lowdim.maths.linalg import Array
 from lowdim.models.base.options import Option, declare_options, option, with_other_word
 from lowdim.models.base.results import Fitted
@@ -138,7 +137,19 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _keep(self, fitted: Fitted, header: Header) -> Self:
         """Assign what a fit found, here alone; refuse what is not finite, and warn of a fit that ended early."""
-        attributes = {"n_features_in_": header.d, **fitted.assigned()}
+        certificate = fitted.certificate
+        attributes = {
+            "n_features_in_": header.d,
+            "params_": fitted.params,
+            "frame_": fitted.frame,
+            "certificate_": certificate,
+        }
+        if fitted.history is not None:
+            attributes["objective_"] = certificate.objective
+            attributes["history_"] = np.array(fitted.history)
+            attributes["n_iter_"] = certificate.passes
+            attributes["converged_"] = certificate.converged
+        attributes |= fitted.attributes
         if header.named:
             attributes["feature_names_in_"] = np.array(header.columns, dtype=object)
         for name, value in attributes.items():
@@ -148,7 +159,6 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             delattr(self, old)  # nothing of an earlier fit may linger
         for name, value in attributes.items():
             setattr(self, name, value)
-        certificate = fitted.certificate
         if not certificate.converged:
             name, passes, reason = type(self).__name__, certificate.passes, certificate.reason
             if reason == INTERRUPTED:
@@ -195,34 +205,39 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                     missing=f"; missing or there twice: {', '.join(map(str, absent[:5]))}",
                 )
             return Chosen(source, [source.columns.index(name) for name in names])
-        self._check_width(source)
-        return source
-
-    def _check_width(self, source: Source) -> None:
         if source.d != self.n_features_in_:
             raise error("LD220", got=source.d, want=self.n_features_in_, model=type(self).__name__, missing="")
+        return source
 
     def _each(
         self,
-        f: Callable[[Block], Array],
+        f: Callable[[Block], Array | tuple[Array, ...]],
         X: Any,
         out: Out = None,
         run: Run | None = None,
         names: Callable[[Source], tuple[str, ...]] | None = None,
-    ) -> Array:
-        """The one loop of the row verbs: block -> f -> sink; `names` are the columns of what comes out."""
+    ) -> Any:
+        """The one loop of the row verbs: block -> f -> sink; `names` are the columns of what comes out.
+
+        Where f gives several arrays, so does this; the first of them goes to `out`.
+        """
         source = self.arrange(X)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
         parts = walk(f, source, run or Run())
         if out is None:
-            rows = np.concatenate([part for _, part in parts])
+            found = [part for _, part in parts]
+            if isinstance(found[0], tuple):
+                return tuple(np.concatenate(rows) for rows in zip(*found, strict=True))
+            rows = np.concatenate(found)
             return in_kind(rows, X) if names == self._axis_names else rows
+        others: list[tuple[Array, ...]] = []
         with as_sink(out, source.n, names and names(source)) as sink:
             for start, part in parts:
-                sink.write(start, part)
-        written: Array = sink.close()
-        return written
+                sink.write(start, part[0] if isinstance(part, tuple) else part)
+                others += [part[1:]] if isinstance(part, tuple) else []
+        written = sink.close()
+        return (written, *map(np.concatenate, zip(*others, strict=True))) if others else written
 
     def _axis_names(self, source: Source) -> tuple[str, ...]:
         """The names of the positions' coordinates, for a file that they are written to."""

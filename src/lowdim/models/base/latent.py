@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fold import Run, walk
+from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import HeldOutCells, Inflation, count_errors
@@ -21,7 +21,6 @@ from lowdim.models.base.options import seed_of
 from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_units, product
 from lowdim.models.base.scores import aic, bic
 from lowdim.sources.arrays import as_matrix, as_source, complete_matrix
-from lowdim.sources.sinks import as_sink
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error
@@ -162,7 +161,7 @@ class LatentModel(Estimator, Generic[P, R]):
         Posterior
             `mean` (n x q), `cov` (n x q x q), `std` (n x q) and `log_density` of the row (n).
         """
-        return Posterior(*self._rows_of(self.block_posterior, X, run))
+        return Posterior(*self._each(self.block_posterior, X, run=run))
 
     def predict_cells(self, X: Any, *, run: Run | None = None) -> Cells:
         """Every cell of each row, seen or not, given the row's seen cells; in the table's units.
@@ -173,15 +172,7 @@ class LatentModel(Estimator, Generic[P, R]):
             `mean`, `var` (of the noiseless cell: the row's position, in linear models also the parameters) and `noise`
             (its variance), each n x d. A new measurement of a cell has variance `var + noise`.
         """
-        return Cells(*self._rows_of(self.block_cells, X, run))
-
-    def _rows_of(self, f: Callable[[Block], tuple[Array, ...]], X: Any, run: Run | None) -> list[Array]:
-        """The arrays that f makes of each block, one below the other."""
-        source = self.arrange(X)
-        if source.n == 0:
-            raise error("LD160", n=0, least=1)
-        parts = [part for _, part in walk(f, source, run or Run())]
-        return [np.concatenate(rows) for rows in zip(*parts, strict=True)]
+        return Cells(*self._each(self.block_cells, X, run=run))
 
     def latent_axes(self) -> Array:
         """T, q x q: the coordinates that `transform` gives are z T, with z as in the model's formulas."""
@@ -252,15 +243,7 @@ class LatentModel(Estimator, Generic[P, R]):
         if not return_std:
             return self._each(self._fill, X, out, run, lambda source: source.columns)
         # One walk for both: what a row says of its gaps is computed once, and a file is read once.
-        if out is None:
-            filled, std = self._rows_of(self._fill_and_std, X, run)
-            return filled, std
-        source = self.arrange(X)
-        with as_sink(out, source.n, source.columns) as fills, as_sink(None, source.n) as stds:
-            for start, (filled, std) in walk(self._fill_and_std, source, run or Run()):
-                fills.write(start, filled)
-                stds.write(start, std)
-        return fills.close(), stds.close()
+        return self._each(self._fill_and_std, X, out, run, lambda source: source.columns)
 
     def _fill(self, b: Block) -> Array:
         return b.x if b.mask is None else np.where(b.mask, b.x, self._cells(b))

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fit import Fit
-from lowdim.maths.linalg import Array, lower, unpack
-from lowdim.maths.scale import LARGEST
+from lowdim.maths.linalg import LARGEST, Array, lower, unpack
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 from lowdim.text.notebook import block, table
@@ -168,19 +167,6 @@ class Fitted(NamedTuple):
     certificate: Certificate
     attributes: dict[str, Any]  # further fitted attributes, by their public names
     history: tuple[float, ...] | None = None  # of the objective, a value a pass; None where nothing was climbed
-
-    def assigned(self) -> dict[str, Any]:
-        """Every fitted attribute by its name."""
-        common = {"params_": self.params, "frame_": self.frame, "certificate_": self.certificate}
-        if self.history is None:
-            return {**common, **self.attributes}
-        climbed = {
-            "objective_": self.certificate.objective,
-            "history_": np.array(self.history),
-            "n_iter_": self.certificate.passes,
-            "converged_": self.certificate.converged,
-        }
-        return {**common, **climbed, **self.attributes}
 
     def of_moments(self, log_stretch: float, passes: int) -> Fitted:
         """The same in other units, where only moments were climbed and the table was read so many times."""

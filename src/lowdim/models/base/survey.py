@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import (
-    BlockSurvey,
     Columns,
     Moments,
     Pairs,
@@ -17,8 +17,7 @@ from lowdim.engine.statistics import (
     survey_block,
     survey_stored_block,
 )
-from lowdim.maths.linalg import EPS, Array, largest
-from lowdim.maths.scale import LARGEST, moderate_scale
+from lowdim.maths.linalg import EPS, LARGEST, Array, largest, moderate_scale
 from lowdim.sources.source import Source
 from lowdim.sources.views import FAR_FROM_ZERO, FRAME_ROWS, Frame, Framed, Stored, frame_of, gather
 from lowdim.text.messages import error, warn
@@ -112,11 +111,25 @@ def survey_table(
     each = each or standardize
     # A few hundred spread rows set the frame: near enough to the columns' means for sums that cancel nothing.
     frame = frame_of(source.sample(FRAME_ROWS), each, origin=not source.is_sparse)
-    cols, blocks = _walked(source, frame, run, wide)
-    passes = 1
-    if not np.isfinite(cols.scatter).all():  # the sample missed the largest cells: find them, and walk again
-        frame = _larger(frame, _largest(source, run), each)
-        cols, blocks = _walked(source, frame, run, wide)
+    passes, blocks = 1, None
+    while True:
+        # One pass in the frame: statistics of the columns, and of pairs of them where the table is not wide.
+        rows = Stored(source, frame) if source.is_sparse else Framed(source, frame)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if wide:
+                cols = fold(stored_columns if source.is_sparse else columns, rows, run)
+            else:
+                blocks = fold(survey_stored_block if source.is_sparse else survey_block, rows, run)
+                parts = [] if blocks.columns is None else [blocks.columns]
+                if blocks.complete is not None and not source.is_sparse:
+                    parts.append(columns_of(blocks.complete))
+                cols = reduce(Columns.merge, parts)
+            if passes > 1 or np.isfinite(cols.scatter).all():
+                break
+            # The sample missed the largest cells: they are looked for, and the table is walked again in their unit.
+            size = fold(columns, source, run).size
+        shift = np.where(size > FAR_FROM_ZERO, 0.0, frame.shift)
+        frame = frame._replace(shift=shift, scale=moderate_scale(size, together=not each))
         passes = 3
     check_columns(source, cols, frame)
     moments = None if blocks is None or cols.holes else blocks.complete
@@ -125,34 +138,10 @@ def survey_table(
     return standardized(survey, source, ddof) if standardize else survey
 
 
-def _walked(source: Source, frame: Frame, run: Run, wide: bool) -> tuple[Columns, BlockSurvey | None]:
-    """Statistics of the columns, and of pairs of them where the table is not wide, by one pass in the frame."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        rows = Stored(source, frame) if source.is_sparse else Framed(source, frame)
-        if wide:
-            return fold(stored_columns if source.is_sparse else columns, rows, run), None
-        blocks = fold(survey_stored_block if source.is_sparse else survey_block, rows, run)
-    parts = [] if blocks.columns is None else [blocks.columns]
-    if blocks.complete is not None and not source.is_sparse:
-        parts.append(columns_of(blocks.complete))
-    return parts[0] if len(parts) == 1 else parts[0].merge(parts[1]), blocks
-
-
 def columns_of(m: Moments) -> Columns:
     """The column statistics that moments hold; the sizes stay unknown."""
     count = np.full(len(m.mean), m.n)
     return Columns(m.n, 0.0, count, m.mean, m.n * np.maximum(np.diag(m.covariance), 0.0), np.zeros_like(count))
-
-
-def _largest(source: Source, run: Run) -> Array:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return fold(columns, source, run).size
-
-
-def _larger(frame: Frame, size: Array, each: bool) -> Frame:
-    """The frame for a table whose largest cells were not in the sample."""
-    shift = np.where(size > FAR_FROM_ZERO, 0.0, frame.shift)
-    return frame._replace(shift=shift, scale=moderate_scale(size, together=not each))
 
 
 def check_columns(source: Source, cols: Columns, frame: Frame) -> None:

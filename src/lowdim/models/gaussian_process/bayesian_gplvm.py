@@ -10,12 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.fit import STOPPED, Fit, Monitor, notify_monitor
+from lowdim.engine.fit import STOPPED, Cost, Fit, Monitor, notify_monitor
 from lowdim.engine.fold import Run, one_blas_thread
-from lowdim.engine.plan import Cost
-from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.linalg import LARGEST, Array, Mask
 from lowdim.maths.optimise import Peak, climb
-from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import BAYESIAN_GPLVM_START
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import Absent

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.fit import INTERRUPTED, Fit, Monitor
+from lowdim.engine.fit import INTERRUPTED, Cost, Fit, Monitor, plan
 from lowdim.engine.fold import Run, one_blas_thread
-from lowdim.engine.plan import Cost, plan
 from lowdim.maths.linalg import Array, Mask, sign_rule, svd
 from lowdim.maths.pairs import median_width, squared_distances
 from lowdim.maths.seeds import GPLVM_START

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.fit import LIMIT, Fit, em
+from lowdim.engine.fit import LIMIT, Cost, Fit, em
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments
 from lowdim.maths import bayesian_gaussian as vb
 from lowdim.maths.gaussian import Sums, sums

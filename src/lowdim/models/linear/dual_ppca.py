@@ -8,9 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import STOPPED, Fit, em
+from lowdim.engine.fit import STOPPED, Cost, Fit, em
 from lowdim.engine.fold import Run, walk
-from lowdim.engine.plan import Cost
 from lowdim.maths.gaussian import Sums, design, posterior, sums
 from lowdim.maths.linalg import Array, align, inverse_packed, lower, root, sign_rule, times_packed, unpack
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits

@@ -6,9 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from lowdim.engine.fit import Fit
+from lowdim.engine.fit import Cost, Fit
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments
 from lowdim.maths.factor import degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
 from lowdim.maths.gaussian import LOG_TWO_PI, Sums

@@ -12,9 +12,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, Protocol, Self,
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import Fit, em
+from lowdim.engine.fit import USUAL_PASSES, Cost, Fit, em, kept_blocks, plan, walking
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, plan, walking
 from lowdim.engine.statistics import Moments, moments, stored_moments
 from lowdim.maths.eigen import PASSES
 from lowdim.maths.gaussian import LIGHT, Sums, expand, parameter_covariance, pattern_sums, posterior, regress, sums

@@ -7,9 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.fit import STOPPED, Fit
+from lowdim.engine.fit import STOPPED, Cost, Fit
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Moments, Sum
 from lowdim.maths.gaussian import Sums, posterior
 from lowdim.maths.linalg import Array, lower

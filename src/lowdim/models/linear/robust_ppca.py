@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.special import digamma, gammaln
 
+from lowdim.engine.fit import Cost
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost
 from lowdim.maths.gaussian import Latent, Sums, light, posterior, sums
 from lowdim.maths.linalg import Array, lower, root_times, unpack
 from lowdim.maths.optimise import gamma_shape

@@ -17,8 +17,7 @@ from scipy.special import ndtri
 
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import Sum
-from lowdim.maths.linalg import Array, Index, Mask
-from lowdim.maths.scale import moderate_factor
+from lowdim.maths.linalg import Array, Index, Mask, moderate_factor
 from lowdim.sources.source import Block, Source
 from lowdim.text.format import all_digits, clip, listing
 from lowdim.text.labels import named_rows

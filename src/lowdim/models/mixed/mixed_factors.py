@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import STOPPED, Fit, em
+from lowdim.engine.fit import STOPPED, USUAL_PASSES, Cost, Fit, em, kept_blocks, walking
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import USUAL_PASSES, Cost, kept_blocks, walking
 from lowdim.maths.linalg import Array, align, root_times
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
@@ -389,7 +388,7 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
             found = probabilities(self.params_, self._posterior(self.params_, self.frame_.inward(block)), places)
             return tuple(found[j] for j in places)
 
-        parts = self._rows_of(shares, X, run)
+        parts = self._each(shares, X, run=run)
         return {own.names[j]: part for j, part in zip(places, parts, strict=True)}
 
     def expected_cells(self, X: Any, *, run: Run | None = None) -> Cells:
@@ -403,7 +402,7 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
             rows = self._posterior(self.params_, self.frame_.inward(block))
             return in_table_units(self.frame_, expected(self.params_, rows))
 
-        return Cells(*self._rows_of(cells, X, run))
+        return Cells(*self._each(cells, X, run=run))
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Mean of the rows' lower bounds, in nats a row, weighted by `sample_weight`."""

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import betainc, expit, ndtri
 from scipy.stats import nbinom, qmc
 
-from lowdim.maths.linalg import Array, half_root, lower, quadratic_forms, root_times
-from lowdim.maths.scale import LARGEST
+from lowdim.maths.linalg import LARGEST, Array, half_root, lower, quadratic_forms, root_times
 from lowdim.maths.seeds import normals
 from lowdim.models.base.results import Cells, Posterior
 from lowdim.models.mixed.column_kinds import LEVELLED, MOST_COUNT, MixedColumns, unscored

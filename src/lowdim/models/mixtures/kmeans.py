@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import STOPPED, Fit, Monitor
+from lowdim.engine.fit import STOPPED, Cost, Fit, Monitor, walking
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
-from lowdim.engine.plan import Cost, walking
 from lowdim.maths.kmeans import (
     SAFE_SQUARES,
     ClusterSums,
@@ -23,8 +22,7 @@ from lowdim.maths.kmeans import (
     nearest_labels,
     plus_plus,
 )
-from lowdim.maths.linalg import EPS, Array
-from lowdim.maths.scale import LARGEST, MODERATE_SIZE
+from lowdim.maths.linalg import EPS, LARGEST, MODERATE_SIZE, Array
 from lowdim.maths.seeds import KMEANS_SAMPLE, normals
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator

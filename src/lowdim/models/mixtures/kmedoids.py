@@ -11,8 +11,8 @@ from scipy.spatial.distance import cdist
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fit import Cost
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array, Index
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.options import COUNT, Rule, option

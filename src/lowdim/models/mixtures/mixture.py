@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import Fit, em
+from lowdim.engine.fit import Cost, Fit, em, kept_blocks, plan, walking
 from lowdim.engine.fold import Run, fold, one_blas_thread
-from lowdim.engine.plan import Cost, kept_blocks, plan, walking
 from lowdim.maths.linalg import Array, lower
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.estimator import Absent, WeightedEstimator

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.kmeans import nearest_labels
-from lowdim.maths.linalg import Array
-from lowdim.maths.scale import moderate_factor
+from lowdim.maths.linalg import Array, moderate_factor
 from lowdim.models.mixtures.kmeans import KMeans
 from lowdim.text.messages import LowdimWarning, error
 

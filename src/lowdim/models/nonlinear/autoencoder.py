@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import Fit, Monitor
+from lowdim.engine.fit import Cost, Fit, Monitor, walking
 from lowdim.engine.fold import Run, one_blas_thread, recalled
-from lowdim.engine.plan import Cost, walking
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.maths.optimise import climb, joined, minus, parted

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import STOPPED, Fit, Monitor
+from lowdim.engine.fit import STOPPED, Cost, Fit, Monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
-from lowdim.engine.plan import Cost
 from lowdim.maths.linalg import Array
 from lowdim.maths.optimise import climb, minus
 from lowdim.maths.seeds import DENSITY_NETWORK_CUBE, DENSITY_NETWORK_EPOCH, DENSITY_NETWORK_START, normals

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.plan import Cost
+from lowdim.engine.fit import Cost
 from lowdim.maths.linalg import Array
 from lowdim.maths.pairs import squared_distances
 from lowdim.maths.seeds import GTM_JITTER

@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import LIMIT, Fit, Monitor, em
+from lowdim.engine.fit import LIMIT, Cost, Fit, Monitor, em, kept_blocks, walking
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
-from lowdim.engine.plan import Cost, kept_blocks, walking
 from lowdim.maths.gaussian import LOG_TWO_PI
-from lowdim.maths.linalg import Array, Mask, lower
+from lowdim.maths.linalg import LARGEST, Array, Mask, lower
 from lowdim.maths.optimise import climb
-from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import normals
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import WeightedEstimator

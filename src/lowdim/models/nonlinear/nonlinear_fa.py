@@ -8,9 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from lowdim.engine.fit import INTERRUPTED, Fit, Monitor, notify_monitor
+from lowdim.engine.fit import INTERRUPTED, Cost, Fit, Monitor, notify_monitor
 from lowdim.engine.fold import Run, fold, one_blas_thread, recalled
-from lowdim.engine.plan import Cost
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import EPS, Array, lower
 from lowdim.maths.optimise import Peak, climb, joined, minus, parted

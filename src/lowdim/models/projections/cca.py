@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import Fit, em
+from lowdim.engine.fit import USUAL_PASSES, Cost, Fit, em, walking
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.engine.statistics import triangle
 from lowdim.maths.gaps import Scatter
 from lowdim.maths.gaussian import LOG_TWO_PI

@@ -11,8 +11,8 @@ from sklearn.decomposition import fastica
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fit import Cost, walking
 from lowdim.engine.fold import Run, one_blas_thread, walk
-from lowdim.engine.plan import Cost, walking
 from lowdim.maths.linalg import Array, orthogonality, sign_rule
 from lowdim.maths.seeds import ICA_TURN
 from lowdim.models.base.estimator import FILL_FIRST, Absent

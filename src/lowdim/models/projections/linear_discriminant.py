@@ -13,9 +13,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
-from lowdim.engine.fit import Fit, em
+from lowdim.engine.fit import USUAL_PASSES, Cost, Fit, em, walking
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.plan import USUAL_PASSES, Cost, walking
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import EPS, Array, Index, floored, lower, sign_rule

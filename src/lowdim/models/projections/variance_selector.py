@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fit import Cost, walking
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost, walking
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
 from lowdim.models.base.latent import given_places

@@ -11,11 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import Fit, Monitor
+from lowdim.engine.fit import Cost, Fit, Monitor
 from lowdim.engine.fold import Run, one_blas_thread, tree, walk
-from lowdim.engine.plan import Cost
-from lowdim.maths.linalg import Array, Index, Mask, lower, unpack
-from lowdim.maths.scale import MODERATE_SIZE, moderate_scale
+from lowdim.maths.linalg import MODERATE_SIZE, Array, Index, Mask, lower, moderate_scale, unpack
 from lowdim.models.base.estimator import Absent
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, none_or, one_of, option

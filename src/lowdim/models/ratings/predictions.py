@@ -9,8 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from lowdim.maths.linalg import Array, Index, Mask, lower, square, unpack
-from lowdim.maths.scale import LARGEST
+from lowdim.maths.linalg import LARGEST, Array, Index, Mask, lower, square, unpack
 from lowdim.models.base.results import Posterior
 from lowdim.models.ratings.sweep import (
     FADED_SHARE,

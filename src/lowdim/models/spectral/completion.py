@@ -25,9 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.maths.gaussian import expand, posterior, regress, sums
-from lowdim.maths.linalg import Array, Mask, evenly_spread, largest, lower
+from lowdim.maths.linalg import Array, Mask, centre_and_spread, evenly_spread, largest, lower, moderate_factor
 from lowdim.maths.pairs import BLOCK_PAIRS, nearest
-from lowdim.maths.scale import centre_and_spread, moderate_factor
 from lowdim.maths.seeds import COMPLETION_TRIAL
 from lowdim.models.base.calibration import mix_bits, row_hash
 from lowdim.text.messages import error, warn

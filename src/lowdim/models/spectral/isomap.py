@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lowdim.engine.plan import Cost
+from lowdim.engine.fit import Cost
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import all_path_lengths, both_ways, spread_rows
 from lowdim.maths.linalg import Array, Index, Mask, sign_rule, svd

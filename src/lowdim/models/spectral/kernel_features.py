@@ -194,10 +194,6 @@ class FeatureSource(View):
     def read(self, rows: slice | Index) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a mapped source makes finished blocks")
 
-    @property
-    def is_sparse(self) -> bool:
-        return False
-
     def block_of(self, rows: slice | Index, start: int = 0) -> Block:
         block = self.source.block_of(rows, start)
         whole = block.mask is None

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fit import Cost, walking
 from lowdim.engine.fold import Run, fold, walk
-from lowdim.engine.plan import Cost, walking
 from lowdim.engine.statistics import moments
 from lowdim.maths.eigen import Eigen, Problem, solve
-from lowdim.maths.linalg import EPS, Array, Mask
+from lowdim.maths.linalg import EPS, LARGEST, Array, Mask
 from lowdim.maths.pairs import (
     LARGE_NEGATIVE_SHARE,
     WIDTH_ROWS,
@@ -22,7 +22,6 @@ from lowdim.maths.pairs import (
     negative_mass,
     squared_distances,
 )
-from lowdim.maths.scale import LARGEST
 from lowdim.maths.seeds import KERNEL_FEATURES
 from lowdim.models.base.estimator import Out
 from lowdim.models.base.latent import decoded_within_range, given_places

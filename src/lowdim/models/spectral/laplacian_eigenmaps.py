@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lowdim.engine.plan import Cost
+from lowdim.engine.fit import Cost
 from lowdim.maths.eigen import Eigen
 from lowdim.maths.graph import degrees, laplacian, matrix_of, rows_of, smallest
 from lowdim.maths.linalg import Array, Index, Mask

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from lowdim.engine.plan import Cost
+from lowdim.engine.fit import Cost
 from lowdim.maths.eigen import Eigen
 from lowdim.maths.graph import both_ways, path_lengths, smallest
 from lowdim.maths.linalg import Array, Index, Mask

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sl
 
+from lowdim.engine.fit import Cost
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Problem, solve
-from lowdim.maths.linalg import EPS, Array, Index, Mask, evenly_spread, sign_rule
+from lowdim.maths.linalg import EPS, Array, Index, Mask, evenly_spread, moderate_factor, sign_rule
 from lowdim.maths.pairs import (
     LARGE_NEGATIVE_SHARE,
     NegativeMass,
@@ -18,7 +18,6 @@ from lowdim.maths.pairs import (
     negative_mass,
     to_similarities,
 )
-from lowdim.maths.scale import moderate_factor
 from lowdim.models.base.options import check_components, one_of, option
 from lowdim.models.base.results import product, squared
 from lowdim.models.spectral.completion import Completion, TableRows, linear_completion

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
+from lowdim.engine.fit import Cost
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.gaps import given_seen, pattern_groups
 from lowdim.maths.linalg import Array, Index, Mask, distinct

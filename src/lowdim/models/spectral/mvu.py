@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import minimum_spanning_tree
 
+from lowdim.engine.fit import Cost
 from lowdim.engine.fold import one_blas_thread
-from lowdim.engine.plan import Cost
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.graph import both_ways, components, path_lengths, spread_rows
 from lowdim.maths.linalg import Array, Index

@@ -13,8 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowdim.maths import pairs
-from lowdim.maths.linalg import Array, Mask
-from lowdim.maths.scale import moderate_factor
+from lowdim.maths.linalg import Array, Mask, moderate_factor
 from lowdim.models.base.results import in_range
 from lowdim.sources.arrays import complete_matrix
 from lowdim.text.messages import error

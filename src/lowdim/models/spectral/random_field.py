@@ -19,9 +19,8 @@ import scipy.sparse.linalg as spl
 from scipy.optimize import minimize
 
 from lowdim.maths.graph import components
-from lowdim.maths.linalg import EPS, Array, Index, Mask, distinct, largest, svd
+from lowdim.maths.linalg import EPS, Array, Index, Mask, distinct, largest, moderate_factor, svd
 from lowdim.maths.pairs import centred, exact_distances
-from lowdim.maths.scale import moderate_factor
 from lowdim.maths.seeds import RANDOM_FIELD
 from lowdim.models.base.options import seed_of
 from lowdim.models.base.results import in_range, squared

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from lowdim.engine.fit import Cost, plan
 from lowdim.engine.fold import Run
-from lowdim.engine.plan import Cost, plan
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.pairs import BLOCK_PAIRS
 from lowdim.models.base.estimator import FILL_FIRST, Absent, Estimator, Out, in_kind

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Index, Mask
-from lowdim.sources.arrays import check_real, from_pandas, objects_as_numbers
+from lowdim.sources.arrays import check_kind, from_pandas, table_of_objects
 from lowdim.sources.source import Block, Rows, Source
 from lowdim.text.messages import error, warn
 
@@ -185,7 +185,8 @@ def open_dask(X: Any, where: dict[str, Any]) -> DaskSource:
             raise error("LD100", shape=X.shape)
         if len(X.chunks[1]) > 1:
             raise error("LD107", count=len(X.chunks[1]))
-        check_real(np.empty((0, X.shape[1]), dtype=X.dtype))
+        if X.dtype.kind != "O":  # objects may be numbers: each chunk is looked at
+            check_kind(X.shape, X.dtype)
         optimized = optimize(X)[0]
         keys, lengths, d = [row[0] for row in X.__dask_keys__()], list(X.chunks[0]), int(X.shape[1])
     elif type(X).__name__ in ("DataFrame", "Series", "Index"):
@@ -254,9 +255,10 @@ def chunk_cells(chunk: Any, size: int, d: int, columns: tuple[str, ...], first: 
 
 
 def _numbers(values: NDArray[Any], columns: tuple[str, ...], first: int) -> Array:
-    if values.dtype.kind == "O" and values.size:
-        return np.column_stack([objects_as_numbers(values[:, j], name, first) for j, name in enumerate(columns)])
-    return np.ascontiguousarray(check_real(values), dtype=np.float64)
+    if values.dtype.kind == "O":
+        return table_of_objects(values, columns, first)
+    check_kind(values.shape, values.dtype)
+    return np.ascontiguousarray(values, dtype=np.float64)
 
 
 def cut_out(chunk: Any, begin: int, end: int) -> Any:

@@ -102,8 +102,8 @@ class FileSource(Source):
         self, paths: list[Path], shape: tuple[int, int], columns: tuple[str, ...] | None, where: dict[str, Any]
     ) -> None:
         check_width(shape[1], "name the columns to use:  columns=[...]")
-        place = {**where, "block_tiles": where.get("block_tiles") or block_tiles(shape[1], where.get("tile"))}
-        super().__init__(shape, columns, None, **place)
+        tile, tiles = where.get("tile"), where.get("block_tiles")
+        super().__init__(shape, columns, None, tile, block_tiles(shape[1], tile) if tiles is None else tiles)
         self.paths = [path.absolute() for path in paths]  # a worker may stand in another folder
         self.stamps = [stamp(path) for path in paths]
         self._sums: dict[tuple[int, int], float] = {}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.maths.linalg import Array
-from lowdim.sources.arrays import ArraySource, SparseSource, check_tiles, check_weight
+from lowdim.sources.arrays import ArraySource, SparseSource, check_weight
 from lowdim.sources.arrow_rows import position
 from lowdim.sources.files import arrow as feather
 from lowdim.sources.files import npy_zarr as arrayfile
@@ -67,7 +67,6 @@ def stream(
     ...     source.n, source.d, source.block(0).x[2].tolist()
     (3, 2, [4.0, 5.0])
     """
-    check_tiles(tile, block_tiles)
     if zeros not in ("values", "gaps"):
         raise error("LD210", option="zeros", value=zeros, allowed="'values' or 'gaps'")
     names = None if columns is None else split_names(columns)
@@ -125,7 +124,8 @@ def read_whole(path: Path, kind: str, affordable: Affordable) -> Any:
 
 def _sparse(matrix: Any, zeros: str, where: dict[str, Any]) -> Source:
     """A matrix that is held in memory."""
-    where = {**where, "block_tiles": where["block_tiles"] or tiles_for(matrix.shape[1], where["tile"])}
+    if where["block_tiles"] is None:
+        where = {**where, "block_tiles": tiles_for(matrix.shape[1], where["tile"])}
     if isinstance(matrix, np.ndarray):  # a dense Matrix Market file
         return ArraySource(matrix, columns=None, **where)
     return SparseSource(matrix, zeros, columns=None, **where)
