@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from types import FrameType, TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -107,34 +108,30 @@ class Fit(NamedTuple, Generic[P, S]):
     remaining: float = 0.0  # what the objective may still gain, in nats
 
 
+@dataclass(eq=False)
 class Monitor:
     """Decides after each pass whether to go on; use it as a context so that Ctrl-C is caught.
 
-    A fit has converged when its objective can gain no more than `tol` nats for each of `rows` rows.
+    A fit has converged when its objective can gain no more than `tol` nats.
 
     Ctrl-C is taken only from Python itself: whoever has a handler of their own (an analysis, which is stopped as
     a whole and not fit by fit) keeps it.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        name: str,
-        tol: float,
-        max_iter: int,
-        may_fall: bool = False,
-        beat: float = -np.inf,
-        rows: float = 1.0,
-    ) -> None:
-        self.run, self.name, self.tol, self.max_iter = run, name, tol * rows, max_iter
-        self.may_fall, self.beat = may_fall, beat
-        self.history: list[float] = []
-        self.best: tuple[float, Any, Any] | None = None
-        self.gains: list[float] = []
-        self.reason, self.interrupted = "", False
+    run: Run
+    name: str
+    tol: float
+    max_iter: int
+    may_fall: bool = False
+    beat: float = -np.inf  # a fit that will not come so high is given up
+    history: list[float] = field(default_factory=list)
+    gains: list[float] = field(default_factory=list)
+    best: tuple[float, Any, Any] | None = None  # the objective, its parameters and their statistics
+    reason: str = ""  # why the fit ends; empty while it goes on
+    interrupted: bool = False
+    old: Any = None  # the handler of Ctrl-C that was there before
 
     def __enter__(self) -> Monitor:
-        self.old: Any = None
         free = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if free and threading.current_thread() is threading.main_thread():
             self.old = signal.signal(signal.SIGINT, self._interrupt)
@@ -252,8 +249,8 @@ def em(
     mixer = Anderson(model._pack, model._unpack) if mix else None
     plain: Any = None  # the EM step to go back to, where the present parameters were extrapolated
     most, halvings = model.max_iter if limit is None else limit, 0
-    name, rows = type(model).__name__, source.total if rows is None else rows
-    with one_blas_thread(), Monitor(run, name, model.tol, most, may_fall, beat, rows) as watch:
+    tol = model.tol * (source.total if rows is None else rows)
+    with one_blas_thread(), Monitor(run, type(model).__name__, tol, most, may_fall, beat) as watch:
         while True:
             # E-step: one pass over the table sums what the M-step needs, and gives the objective of these parameters.
             stats = fold(partial(model._stats, params), source, run)
@@ -274,6 +271,7 @@ def em(
             params, plain = (step, None) if mixer is None else mixer.next(params, step)
 
 
+@dataclass(eq=False)
 class Anderson:
     """Anderson's extrapolation of a fixed-point iteration x -> g(x).
 
@@ -282,10 +280,10 @@ class Anderson:
     Reference: Walker and Ni, SIAM J. Numer. Anal. 49 (2011), eq. 2.2.
     """
 
-    def __init__(self, pack: Callable[[Any], Array], unpack: Callable[[Array, Any], Any]) -> None:
-        self.pack, self.unpack = pack, unpack
-        self.f: list[Array] = []
-        self.g: list[Array] = []
+    pack: Callable[[Any], Array]
+    unpack: Callable[[Array, Any], Any]
+    f: list[Array] = field(default_factory=list)
+    g: list[Array] = field(default_factory=list)
 
     def next(self, params: Any, step: Any) -> tuple[Any, Any]:
         """The extrapolated parameters, and the plain step to go back to (None if they are the same)."""

@@ -18,9 +18,9 @@ from lowdim.judge.table_input import source_of
 from lowdim.maths.gaussian import Sums, posterior, sums
 from lowdim.maths.linalg import Array
 from lowdim.maths.seeds import FORECAST_LOADINGS
-from lowdim.models.base.options import WHOLE
+from lowdim.models.base.options import WHOLE, check_components
 from lowdim.models.linear.factor_analysis import FactorAnalysis
-from lowdim.models.linear.linear_gaussian import LinearGaussian, check_q
+from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.pca import PCA
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
@@ -123,7 +123,7 @@ def forecast(table: Any, *, method: str = "ppca", dims: int | None = None, memor
     q = min(ASSUMED_DIMS, max(source.d - 1, 0)) if dims is None else dims
     if not WHOLE.holds(q):
         raise error("LD210", option="dims", value=dims, allowed=WHOLE.words)
-    check_q(q, source.d)
+    check_components(q, source.d)
     model, run = LINEAR_MODELS[method](q), Run(memory=memory)
     cost, head = model.cost(source.n, source.d), first(source)
     gaps, read = _gaps(head, run)

@@ -74,10 +74,10 @@ SEVERAL = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a wh
 ORTHOGONAL = ("varimax", "quartimax")  # rotations that keep the prior of a position as it is
 
 
-def check_components(q: int | None, most: int, why: str) -> None:
-    """Refuse more dimensions than a table can have; None asks for as many as there are."""
+def check_components(q: int | None, most: int, why: str = "") -> None:
+    """Refuse more dimensions than a table can have, by default than it has columns; None asks for all there are."""
     if q is not None and q > most:
-        raise error("LD200", n_components=q, most=most, why=why)
+        raise error("LD200", n_components=q, most=most, why=why or f"the table has {most} columns")
 
 
 # declaring them --------------------------------------------------------------------------------------------

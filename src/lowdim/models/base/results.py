@@ -128,14 +128,23 @@ def certify(
     fit: Fit[Any, Any],
     objective_name: str,
     *,
-    digits: float,
+    digits: float = 15.0,
+    rows: float | None = None,
     residual: float | None = None,
     orthogonality: float = 0.0,
     condition: float = 1.0,
     boundary: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Certificate:
-    """The certificate of a climb; its residual is what the objective may still gain, unless another is given."""
+    """The certificate of a climb; its residual is what the objective may still gain, unless another is given.
+
+    Of an EM fit to so many `rows`, the true digits follow from that gain and from the condition.
+    """
+    if rows is not None:
+        # A gap of g nats leaves parameters sqrt(2 g) of their standard errors away from the optimum, and these are a
+        # share 1 / sqrt(rows) of their size.
+        off = -0.5 * np.log10(2.0 * max(fit.remaining, 1e-30) / max(rows, 1.0))
+        digits = min(digits, 15.0 - np.log10(condition), off)
     return Certificate(
         solver=fit.solver,
         passes=fit.passes,
@@ -182,15 +191,6 @@ class Fitted(NamedTuple):
             objective=self.certificate.objective + log_stretch, passes=self.certificate.passes + passes
         )
         return self._replace(certificate=certificate, history=tuple(value + log_stretch for value in self.history))
-
-
-def em_digits(remaining: float, n: float) -> float:
-    """True digits of parameters whose objective may still gain `remaining` nats over n rows.
-
-    A gap of g nats leaves parameters sqrt(2 g) of their standard errors away from the optimum, and these are a share
-    1 / sqrt(n) of their size.
-    """
-    return float(-0.5 * np.log10(2.0 * max(remaining, 1e-30) / max(n, 1.0)))
 
 
 # what double precision can hold: numbers beyond it are clipped, with a warning ------------------------------

@@ -12,7 +12,7 @@ from lowdim.maths.optimise import climb_rows
 from lowdim.maths.seeds import normals
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, check_components, option
-from lowdim.models.base.results import Cells, Certificate, Posterior, certify, em_digits, inflation_note, squared
+from lowdim.models.base.results import Cells, Certificate, Posterior, certify, inflation_note, squared
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import warn
@@ -102,7 +102,7 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
 
     def _check_source(self, source: Source) -> None:
         super()._check_source(source)
-        check_components(self.n_components, source.d, f"the table has {source.d} columns")
+        check_components(self.n_components, source.d)
 
     def _candidates(self, params: P) -> Array:
         """Places of the fit from which new rows may start."""
@@ -202,8 +202,7 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
             jitter = JITTER_LEVELS[params.jitter_level]
             notes.append(f"{jitter:.0e} of the mean variance was added to the kernel's diagonal")
         notes.append(inflation_note(params.inflation))
-        digits = em_digits(fit.remaining, len(params.X))
-        return certify(fit, self._objective_name, digits=digits, boundary=boundary, notes=tuple(notes))
+        return certify(fit, self._objective_name, rows=len(params.X), boundary=boundary, notes=tuple(notes))
 
 
 def warn_jitter(params: MapParams) -> None:

@@ -13,13 +13,12 @@ from lowdim.maths import bayesian_gaussian as vb
 from lowdim.maths.gaussian import Sums, sums
 from lowdim.maths.linalg import EPS, Array, sign_rule
 from lowdim.models.base.estimator import Absent
-from lowdim.models.base.options import POSITIVE, WHOLE, none_or, one_of, option
+from lowdim.models.base.options import POSITIVE, WHOLE, check_components, none_or, one_of, option
 from lowdim.models.base.results import Fitted, Posterior, squared
 from lowdim.models.base.survey import TableSurvey, columns_of, first_axes
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
     axes_beyond,
-    check_q,
     noise_floor,
     noise_on_bound,
 )
@@ -82,7 +81,7 @@ class BayesianPCAParams(NamedTuple):
         )
 
 
-class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior, Sums]):
+class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior]):
     """Bayesian principal component analysis: the table decides how many axes it supports; gaps welcome.
 
     x = mu + W z + e,  z ~ N(0, I),  e ~ N(0, I / tau),  column i of W ~ N(0, I / alpha_i), flat priors on mu,
@@ -203,7 +202,7 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior, Sums]):
     def _start(self, survey: TableSurvey) -> BayesianPCAParams:
         d, cells = survey.source.d, float(survey.columns.seen.sum())
         q = self._most(survey.source.n, d)
-        check_q(q, d)
+        check_components(q, d)
         values, U = first_axes(survey, q)
         total = float(survey.columns.variance.sum())
         floor = noise_floor(total, d) if survey.moments is None else max(ROUNDING * total, np.finfo(float).tiny ** 0.5)

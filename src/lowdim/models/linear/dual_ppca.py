@@ -56,7 +56,7 @@ class DualSums(NamedTuple):
         return type(self)(self.sums.merge(other.sums), self.means + other.means)
 
 
-class DualPPCA(LinearGaussian[DualPPCAParams, Posterior, DualSums]):
+class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
     """Dual probabilistic PCA: y_j = mu_j + X w_j + e_j for each column j, with w_j ~ N(0, I_q).
 
     The loadings w_j are integrated out and the positions X are fitted, so the columns are the

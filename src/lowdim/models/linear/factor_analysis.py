@@ -10,7 +10,7 @@ from lowdim.engine.fit import Cost, Fit
 from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Moments
 from lowdim.maths.factor import degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
-from lowdim.maths.gaussian import LOG_TWO_PI, Sums
+from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array
 from lowdim.maths.rotate import METHODS, simple_axes
 from lowdim.models.base.options import WHOLE, one_of, option
@@ -32,7 +32,7 @@ NEWTON_COLUMNS = 1500  # columns up to which the second derivatives, one for eac
 SCORES = ("regression", "bartlett")
 
 
-class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
+class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
     """Maximum-likelihood factor analysis, from rows (gaps welcome) or from Moments.
 
     x = mu + W z + e,  z ~ N(0, I_q),  e_j ~ N(0, psi_j).  Complete tables and Moments: the exact
@@ -141,7 +141,9 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
         reason = "the gradient vanishes" if solution.converged else "the optimiser stopped short"
         fit = Fit(params, None, value, (value,), 0, solution.converged, reason, "newton")
         notes = (f"{solution.evaluations} evaluations of the criterion",)
-        certificate = self._certify_em(fit, self._metric(params), m.n, boundary=on_bound(params, names), notes=notes)
+        certificate = self._certify_em(
+            fit, params.W / np.sqrt(params.psi)[:, None], m.n, boundary=on_bound(params, names), notes=notes
+        )
         digits = min(certificate.digits, float(-np.log10(max(solution.gradient, solution.ridge, 1e-15))))
         certificate = certificate._replace(residual=solution.gradient, digits=max(digits, 0.0))
         params = self._turned(params)
@@ -173,21 +175,20 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
             excess=excess(survey.columns.seen, self.n_components),
         )
 
-    def _noise(self, squares: Array, stats: Sums) -> Array:
+    def _noise(self, squares: Array, seen: Array) -> Array:
         """A noise variance for every column."""
-        return squares / stats.seen
+        return squares / seen
 
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
         fit = self.fit_from(self._start(survey), survey.source, run)
         fit = fit._replace(passes=fit.passes + survey.gathered)
         warn_of_heywood(fit.params, survey.names)
         boundary = on_bound(fit.params, survey.names)
-        certificate = self._certify_em(fit, self._metric(fit.params), fit.stats.n, boundary=boundary)
+        certificate = self._certify_em(
+            fit, fit.params.W / np.sqrt(fit.params.psi)[:, None], fit.stats.n, boundary=boundary
+        )
         params = self._turned(fit.params)
         return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), fit.history)
-
-    def _metric(self, params: LinearGaussianParams) -> Array:
-        return params.W / np.sqrt(params.psi)[:, None]
 
     # rotation and scores -----------------------------------------------------------------------------
     def _turned(self, params: LinearGaussianParams) -> LinearGaussianParams:

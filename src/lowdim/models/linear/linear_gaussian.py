@@ -21,7 +21,7 @@ from lowdim.maths.linalg import Array, Mask, align, lower, orthogonality, root_t
 from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, TRUTH, WHOLE, option
+from lowdim.models.base.options import COUNT, POSITIVE, TRUTH, WHOLE, check_components, option
 from lowdim.models.base.results import (
     Cells,
     Certificate,
@@ -29,7 +29,6 @@ from lowdim.models.base.results import (
     Posterior,
     RowPosterior,
     certify,
-    em_digits,
     squared,
     standard,
 )
@@ -87,11 +86,13 @@ class GaussianRows(RowPosterior, Protocol):
 
 P = TypeVar("P", bound=LinearParams)
 R = TypeVar("R", bound=GaussianRows)
-S = TypeVar("S")  # what a pass of EM sums
 
 
-class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
-    """What PCA, probabilistic PCA, factor analysis and their kin share."""
+class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
+    """What PCA, probabilistic PCA, factor analysis and their kin share.
+
+    What a pass of EM sums (`stats`) is `Sums`, unless a member gives all the steps that take it.
+    """
 
     _own_units: ClassVar[bool] = False  # whether the model is the same whatever the columns' units
     _pairs_matter: ClassVar[bool] = True  # whether it rests on correlations of columns
@@ -142,15 +143,15 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
         """The fit to complete rows with these moments in the frame; nothing is assigned."""
         raise NotImplementedError
 
-    def fit_from(self, start: P, source: Source, run: Run | None = None) -> Fit[P, S]:
+    def fit_from(self, start: P, source: Source, run: Run | None = None) -> Fit[P, Any]:
         """EM from given parameters over a table in the frame; nothing is assigned, the fit has canonical axes."""
-        fit: Fit[P, S] = em(self, start, source, run or Run())
+        fit: Fit[P, Any] = em(self, start, source, run or Run())
         return fit._replace(params=self._canonical(fit.params, fit.stats))
 
     # EM: one pass sums `_stats` over blocks, `_update` makes the next parameters of them -----------------
-    def _stats(self, params: P, block: Block) -> S:
+    def _stats(self, params: P, block: Block) -> Any:
         """The E-step: the sums over rows that the M-step needs, and the log density of the block."""
-        s: Any = None
+        s: Sums | None = None
         if block.mask is not None:  # few patterns of gaps: each is a complete table of its own
             s = pattern_sums(block.x, block.mask, block.weight, (params.W, params.mu, params.psi))
         if s is None:
@@ -158,40 +159,34 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
             s = sums(block.mask, block.weight, latent, params.W, params.psi)
         return s
 
-    def _objective(self, params: P, stats: S) -> float:
+    def _objective(self, params: P, stats: Any) -> float:
         """The log-likelihood of these parameters."""
-        return self._sums(stats).log_density
+        return float(stats.log_density)
 
-    def _update(self, params: P, stats: S) -> P:
+    def _update(self, params: P, stats: Any) -> P:
         """The M-step."""
-        s = self._sums(stats)
         # Each column's (w_j, mu_j) is regressed on E[(z, 1)]; what that leaves over is its noise.
-        W, mu, squares = regress(s, params.W, params.mu)
-        psi = np.maximum(self._noise(squares, stats), params.low)
+        W, mu, squares = regress(stats, params.W, params.mu)
+        psi = np.maximum(self._noise(squares, stats.seen), params.low)
         if params.W.shape[1]:
             # Parameter expansion: z ~ N(nu, P) is fitted too and absorbed; then W is turned back towards the last one,
             # so that steps can be compared and extrapolated.
-            W, mu = expand(s, W, mu)
+            W, mu = expand(stats, W, mu)
             W = align(W, params.W)
         step: P = params._replace(W=W, mu=mu, psi=psi)
         return step
 
-    def _sums(self, stats: S) -> Sums:
-        """The sums of the linear-Gaussian model in what a pass leaves."""
-        found: Any = stats
-        return found
+    def _noise(self, squares: Array, seen: Array) -> Array:
+        """Noise variances from the squares left over in each column and its seen cells: one for all columns."""
+        return np.full(len(squares), squares.sum() / seen.sum())
 
-    def _noise(self, squares: Array, stats: S) -> Array:
-        """Noise variances from the squares left over in each column: one for all columns."""
-        return np.full(len(squares), squares.sum() / self._sums(stats).seen.sum())
-
-    def _canonical(self, params: P, stats: S) -> P:
-        """Columns of W orthogonal in the metric, falling, signs fixed; the parameters' covariance turned along."""
+    def _canonical(self, params: P, stats: Any) -> P:
+        """Columns of W orthogonal in the metric of the noise, falling, signs fixed; V is turned along."""
         q = params.W.shape[1]
-        V = parameter_covariance(self._sums(stats), params.psi, q)
+        V = parameter_covariance(stats, params.psi, q)
         W = params.W
         if q:
-            Qt = np.linalg.svd(self._metric(params), full_matrices=False)[2]
+            Qt = np.linalg.svd(W / np.sqrt(params.psi / params.psi[0])[:, None], full_matrices=False)[2]
             Q = Qt.T * sign_rule(W @ Qt.T)
             W = W @ Q
             if V.ndim == 3:
@@ -200,10 +195,6 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
                 V = turn.T @ V @ turn
         canonical: P = params._replace(W=W, V=V)
         return canonical
-
-    def _metric(self, params: P) -> Array:
-        """The matrix whose right singular vectors are the canonical axes."""
-        return params.W
 
     # what EM's extrapolation sees: one vector, in units that do not depend on the table's -----------------
     def _pack(self, params: P) -> Array:
@@ -353,7 +344,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
         return certify(
             fit,
             self._objective_name,
-            digits=min(15.0 - np.log10(condition), em_digits(fit.remaining, n)),
+            rows=n,
             orthogonality=orthogonality(W / np.where(sizes > 0, sizes, 1.0)),
             condition=condition,
             boundary=boundary,
@@ -419,16 +410,10 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R, S]):
 
 
 # bounds, and where EM starts from ------------------------------------------------------------------------------
-def check_q(q: int, d: int) -> None:
-    """At most as many latent dimensions as columns."""
-    if q > d:
-        raise error("LD200", n_components=q, most=d, why=f"the table has {d} columns")
-
-
 def principal_start(survey: TableSurvey, q: int) -> LinearGaussianParams:
     """Axes along the leading eigenvectors of the pairwise moments; of the zero-filled table where it is wide."""
     d = survey.source.d
-    check_q(q, d)
+    check_components(q, d)
     values, V = first_axes(survey, q)
     total = float(survey.columns.variance.sum())
     floor = noise_floor(total, d)

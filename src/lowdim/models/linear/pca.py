@@ -62,7 +62,7 @@ def _components(v: Any) -> bool:
     return v is None or (isinstance(v, str) and v == "mle") or WHOLE.holds(v) or fraction
 
 
-class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
+class PCA(LinearGaussian[PCAParams, Posterior]):
     """Principal component analysis, as scikit-learn names things, with gaps welcome.
 
     Scores t = V'(x - mean) along orthonormal axes of falling variance. Complete tables are solved by
@@ -223,7 +223,7 @@ class PCA(LinearGaussian[PCAParams, Posterior, Sums]):
         warn("LD218", count=count, d=min(n, d))
         return count
 
-    def _noise(self, squares: Array, stats: Sums) -> Array:
+    def _noise(self, squares: Array, seen: Array) -> Array:
         return np.zeros(len(squares))  # the bound stands in its place, and stays
 
     def _objective(self, params: PCAParams, stats: Sums) -> float:

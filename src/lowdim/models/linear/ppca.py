@@ -6,15 +6,13 @@ import numpy as np
 
 from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Moments
-from lowdim.maths.gaussian import Sums
 from lowdim.maths.rotate import simple_axes
-from lowdim.models.base.options import ORTHOGONAL, one_of, option
+from lowdim.models.base.options import ORTHOGONAL, check_components, one_of, option
 from lowdim.models.base.results import Fitted, Posterior
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
     LinearGaussianParams,
-    check_q,
     excess,
     noise_on_bound,
     principal_start,
@@ -31,7 +29,7 @@ from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 
 
-class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
+class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior]):
     """Probabilistic principal component analysis, by maximum likelihood, gaps welcome.
 
     x = mu + W z + e,  z ~ N(0, I_q),  e ~ N(0, s2 I_d).  Complete tables are solved in closed form:
@@ -69,11 +67,11 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior, Sums]):
 
     # complete tables -----------------------------------------------------------------------------
     def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
-        check_q(self.n_components, survey.source.d)
+        check_components(self.n_components, survey.source.d)
         return self._closed(principal(survey, self.n_components, run), survey.frame)
 
     def fit_moments(self, m: Moments, frame: Frame, names: tuple[str, ...]) -> Fitted:
-        check_q(self.n_components, len(m.mean))
+        check_components(self.n_components, len(m.mean))
         return self._closed(spectrum_of(m, self.n_components), frame)
 
     def _closed(self, spectrum: Spectrum, frame: Frame) -> Fitted:

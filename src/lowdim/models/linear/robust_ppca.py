@@ -76,7 +76,7 @@ class StudentPosterior(NamedTuple):
         return Posterior(self.mean, self.packed, self.log_density).turned(T)
 
 
-class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior, StudentSums]):
+class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior]):
     """Probabilistic PCA with Student's rows: a row far from all others turns no axis. Gaps welcome.
 
     x = mu + W z + e,  z ~ N(0, I / u),  e ~ N(0, s2 I / u),  u ~ Gamma(dof/2, dof/2), one u a row: rows are
@@ -153,24 +153,20 @@ class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior, StudentSums]
     def _objective(self, params: RobustPPCAParams, stats: StudentSums) -> float:
         return stats.log_density
 
-    def _sums(self, stats: StudentSums) -> Sums:
-        return stats.sums
-
     def _update(self, params: RobustPPCAParams, stats: StudentSums) -> RobustPPCAParams:
         """The M-step with a free mean of u, which the scales absorb (PX-EM); u's shape is that of a gamma.
 
         Noise on its bound cannot absorb it: then the mean is 1, as in plain EM.
         """
         mean_u, mean_log = stats.sums.n / stats.rows, stats.log_u / stats.rows
-        step = super()._update(params, stats)
+        step = super()._update(params, stats.sums._replace(seen=mean_u * stats.cells))
         gap = float(np.log(mean_u)) - mean_log
         if on_floor(step).any():
             step, gap = step._replace(W=step.W * np.sqrt(mean_u)), mean_u - 1.0 - mean_log
         return step if self.dof is not None else step._replace(dof=_bounded(2.0 * gamma_shape(gap), params))
 
-    def _noise(self, squares: Array, stats: StudentSums) -> Array:
-        mean_u = stats.sums.n / stats.rows
-        return np.full(len(squares), squares.sum() / (mean_u * stats.cells).sum())
+    def _canonical(self, params: RobustPPCAParams, stats: StudentSums) -> RobustPPCAParams:
+        return super()._canonical(params, stats.sums)
 
     def _pack(self, params: RobustPPCAParams) -> Array:
         return np.append(super()._pack(params), np.log(params.dof))

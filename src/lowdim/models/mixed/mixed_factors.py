@@ -21,7 +21,6 @@ from lowdim.models.base.results import (
     Fitted,
     Posterior,
     certify,
-    em_digits,
     in_table_units,
     squared,
     standard,
@@ -439,8 +438,7 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         condition = float(kept.max() / kept.min()) if len(kept) else 1.0
         sites = zip(params.columns.gaussian, params.on_bound, strict=True)
         names = tuple(params.columns.names[j] for (j, _), low in sites if low)
-        digits = min(15.0 - np.log10(condition), em_digits(fit.remaining, fit.stats.n))
-        return certify(fit, self._objective_name, condition=condition, digits=digits, boundary=names)
+        return certify(fit, self._objective_name, condition=condition, rows=fit.stats.n, boundary=names)
 
     def _cost(self, n: int, d: int) -> Cost:
         q = int(self.n_components)

@@ -16,7 +16,7 @@ from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fit
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, option, seed_of
-from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, em_digits, inflation_note
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, inflation_note
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.alignment import CommonMap, coordinate
 from lowdim.models.mixtures.parts import Parts, responsibilities
@@ -407,7 +407,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
             fit,
             self._objective_name,
             condition=condition,
-            digits=min(15.0 - np.log10(condition), em_digits(fit.remaining, n)),
+            rows=n,
             boundary=tuple(f"covariance of component {k}" for k in on_floor),
             notes=(
                 f"variances not below {floor:g} of those about the starting centres",

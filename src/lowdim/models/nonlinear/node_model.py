@@ -23,14 +23,13 @@ from lowdim.maths.seeds import normals
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, option, seed_of
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, option, seed_of
 from lowdim.models.base.results import (
     Cells,
     Fitted,
     Posterior,
     certify,
     draw_labels,
-    em_digits,
     inflation_note,
     squared,
 )
@@ -303,8 +302,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
     # fitting --------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> Fitted:
         survey = survey_for_fit(source, run, standardize=self.standardize)
-        if self.n_components > source.d:
-            raise error("LD200", n_components=self.n_components, most=source.d, why=f"the table has {source.d} columns")
+        check_components(self.n_components, source.d)
         start = self._start(survey)
         if survey.gaps and self.calibrate:
             # Fits without some cells show how wide intervals must be; the one with all cells goes on from the first.
@@ -550,7 +548,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         certificate = certify(
             fit,
             self._objective_name,
-            digits=em_digits(fit.remaining, n),
+            rows=n,
             boundary=("noise_variance_",) if p.psi <= p.low * (1 + 1e-9) else (),
             notes=(*notes, inflation_note(p.inflation), *self._notes(p)),
         )

@@ -18,7 +18,7 @@ from lowdim.models.base.calibration import held_out_fits
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, one_of, option, seed_of
-from lowdim.models.base.results import Cells, Fitted, Posterior, certify, em_digits, inflation_note, squared, standard
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, inflation_note, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.nonlinear.gtm import GTM
@@ -175,7 +175,7 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> Fitted:
         survey = survey_for_fit(source, run, standardize=self.standardize)
-        check_components(self.n_components, source.d, f"the table has {source.d} columns")
+        check_components(self.n_components, source.d)
         size, seed = float(np.sqrt(survey.columns.variance.mean())) or 1.0, seed_of(self.random_state)
         with one_blas_thread(), Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:
             # With gaps a climb without some cells, which its start may not see either, shows how wide intervals must
@@ -215,7 +215,7 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         certificate = certify(
             fit,
             self._objective_name,
-            digits=em_digits(fit.remaining, n),
+            rows=n,
             boundary=("noise_variance_",) if p.psi <= p.low * (1 + 1e-6) else (),
             notes=(note, inflation_note(p.inflation)),
         )

@@ -20,7 +20,7 @@ from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator, in_kind
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, check_components, option, seed_of
-from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, certify, em_digits, in_range, standard
+from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, certify, in_range, standard
 from lowdim.models.base.scores import count_shared
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.principal_axes import SQUARED
@@ -223,20 +223,17 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         return fit._replace(params=fit.params._replace(W=W, noise=noise)), analysis
 
     def _certified(self, fit: Fit[CCAParams, Any], analysis: Canonical) -> Certificate:
-        digits = 15.0 - float(np.log10(analysis.condition))
-        notes: tuple[str, ...] = ()
-        if fit.solver == "em":
-            digits = min(digits, em_digits(fit.remaining, max(float(fit.params.seen.max()), 1.0)))
-            notes = ("no tests: their F needs complete rows",)
+        em = fit.solver == "em"
         on_bound = (analysis.rho[: self.n_components] > 1.0 - CLOSE_TO_ONE).any()
         return certify(
             fit,
             self._objective_name,
-            digits=digits,
+            digits=15.0 - float(np.log10(analysis.condition)),
+            rows=float(fit.params.seen.max()) if em else None,
             orthogonality=max(orthogonality(A) for A in analysis.variates),
             condition=analysis.condition,
             boundary=("canonical_correlations_",) if on_bound else (),
-            notes=notes,
+            notes=("no tests: their F needs complete rows",) if em else (),
         )
 
     def _stats(self, params: CCAParams, block: Block) -> Scatter:

@@ -13,11 +13,10 @@ from lowdim.engine.fold import Run
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
 from lowdim.models.base.latent import given_places
-from lowdim.models.base.options import COUNT, option
+from lowdim.models.base.options import COUNT, check_components, option
 from lowdim.models.base.results import Certificate, Fitted, squared
 from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import survey_for_fit
-from lowdim.models.linear.linear_gaussian import check_q
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
 
@@ -91,7 +90,7 @@ class VarianceSelector(WeightedEstimator):
     }
 
     def _fit(self, source: Source, run: Run) -> Fitted:
-        check_q(self.n_components, source.d)
+        check_components(self.n_components, source.d)
         survey = survey_for_fit(source, run, wide=True)
         cols, frame, q, d = survey.columns, survey.frame, self.n_components, source.d
         # The largest variances; of equal ones the first.

@@ -17,7 +17,7 @@ from lowdim.maths.linalg import MODERATE_SIZE, Array, Index, Mask, lower, modera
 from lowdim.models.base.estimator import Absent
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, none_or, one_of, option
-from lowdim.models.base.results import Cells, Certificate, Fitted, certify, em_digits, squared
+from lowdim.models.base.results import Cells, Certificate, Fitted, certify, squared
 from lowdim.models.ratings.predictions import (
     Evaluation,
     PlacedUsers,
@@ -320,7 +320,6 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
     def _certificate(self, fit: Fit[Any, Any], params: RatingFactors, spread: float) -> Certificate:
         sizes = np.sqrt(params.variances[params.kept])
         condition = float(sizes.max() / sizes.min()) if len(sizes) and sizes.min() > 0 else 1.0
-        digits = min(15.0 - np.log10(condition), em_digits(fit.remaining, len(params.seen)))
         on_floor = params.noise.rate / params.noise.shape <= 1.01 * RATING_NOISE_FLOOR
         if on_floor:
             least = squared(np.array(RATING_NOISE_FLOOR), spread)
@@ -329,7 +328,7 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
             fit,
             "log posterior" if params.point else "lower bound on the log evidence",
             condition=condition,
-            digits=digits,
+            rows=len(params.seen),
             boundary=("noise_precision_",) if on_floor else (),
             notes=(f"{int(params.kept.sum())} of {self.n_components} dimensions are needed",),
         )
