@@ -55,7 +55,7 @@ model = make(q)
 if kind in ("ppca", "fa", "dual", "bpca"):
     model.set_params(max_iter=3)
 source = as_source(opened(path))
-forecast = model._cost(source.n, source.d).peak + source.leaf.overhead
+forecast = model.cost(source.n, source.d, gaps=False).peak + source.leaf.overhead
 model.fit(source)
 over.set()
 watcher.join()

@@ -422,9 +422,9 @@ class Liar(PPCA):
 
     breaks = ""
 
-    def _cost_of_gaps(self, n, d):
-        cost = super()._cost_of_gaps(n, d)
-        return cost._replace(passes=0) if self.breaks == "passes_as_declared" else cost
+    def _cost(self, n, d, gaps):
+        cost = super()._cost(n, d, gaps)
+        return cost._replace(passes=0) if gaps and self.breaks == "passes_as_declared" else cost
 
     def _fit(self, source, run):
         fit = super()._fit(source, run)

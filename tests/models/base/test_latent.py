@@ -61,3 +61,9 @@ def test_fills_and_their_doubt_take_one_walk(monkeypatch):
     filled, std = model.impute(X, return_std=True)
     assert sum(rows) == len(X) and sorted(read) == sorted(set(read))
     assert np.array_equal(filled, model.impute(X)) and ((std > 0) == np.isnan(X)).all()
+
+
+def test_options_without_a_name_are_refused_with_the_names_there_are() -> None:
+    with pytest.raises(OptionError, match="no option without a name beside n_components") as refused:
+        lowdim.PPCA(2, True)
+    assert isinstance(refused.value, TypeError) and "standardize=..." in str(refused.value)

@@ -80,6 +80,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __new__(cls, *args: Any, **options: Any) -> Self:
         """An option that the class does not have belongs to another model, or is refused with the word to use."""
+        first = [name for name, found in cls._options.items() if not found.kw_only]
+        if cls._options and len(args) > len(first):
+            words = f"without a name beside {', '.join(first)}" if first else "without a name"
+            named = ", ".join(f"{name}=..." for name in cls._options if name not in first)
+            raise error("LD219", model=cls.__name__, option=words, instead=f"name it, as one of {named}")
         for word in options.keys() - set(own := cls._get_param_names()) if options else ():
             return with_other_word(cls.__name__, word, own, args, options)
         made: Self = super().__new__(cls)
@@ -104,7 +109,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._check_options()
         source, run = self._open(X, y, weight), Run() if run is None else run
         self._check_source(source)
-        plan(type(self).__name__, self._cost(source.n, source.d), run, source.leaf)
+        plan(type(self).__name__, self._cost(source.n, source.d, gaps=False), run, source.leaf)
         with remembered(self, source, run) as run:
             fitted = self._fit(source, run)
         return self._keep(fitted, source.header)
@@ -173,15 +178,11 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Passes over the table, bytes read, peak memory.
         """
-        return self._cost_of_gaps(n, d) if gaps else self._cost(n, d)
+        return self._cost(n, d, gaps)
 
-    def _cost(self, n: int, d: int) -> Cost:
-        """What a fit to a complete table takes."""
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
+        """`cost`, as the model knows it."""
         raise NotImplementedError
-
-    def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        """What a fit to a table with gaps takes."""
-        return self._cost(n, d)
 
     def arrange(self, X: Any) -> Source:
         """Rows as a source with the fitted columns in the fitted order."""

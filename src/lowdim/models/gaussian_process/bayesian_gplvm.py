@@ -290,13 +290,8 @@ class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
         fitted = Fitted(params, survey.frame, certificate, attributes, fit.history)
         return fitted.restated(survey.log_stretch, survey.passes)
 
-    def _cost(self, n: int, d: int) -> Cost:
-        return self._cost_of_climbs(n, d, int(self.n_init))
-
-    def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        return self._cost_of_climbs(n, d, int(self.n_init) + MOST_ROUNDS)
-
-    def _cost_of_climbs(self, n: int, d: int, climbs: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
+        climbs = int(self.n_init) + (MOST_ROUNDS if gaps else 0)
         q, m = int(self.n_components), min(int(self.n_inducing), n)
         m = q if self.kernel == "linear" else m
         pairs = m * (m + 1) // 2

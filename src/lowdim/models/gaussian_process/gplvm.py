@@ -258,7 +258,7 @@ class GPLVM(GaussianProcessMap[GPLVMParams]):
         # Refuse a table whose columns, each seen in other rows, have more matrices than memory.
         n, d = table.Y.shape
         if not self._inducing_count(n):
-            need, rows = self._cost_of_gaps(n, d), [len(g.Y) for g in columns_by_pattern(table.Y, table.mask)]
+            need, rows = self._cost(n, d, gaps=True), [len(g.Y) for g in columns_by_pattern(table.Y, table.mask)]
             plan(type(self).__name__, need._replace(peak=need.peak + 8 * sum(m * (m + n) for m in rows)), run)
 
         def refit(less: Source) -> Fit[GPLVMParams, ClimbEnd]:
@@ -401,19 +401,16 @@ class GPLVM(GaussianProcessMap[GPLVMParams]):
         fitted = Fitted(params, survey.frame, certificate, attributes, fit.history)
         return fitted.restated(survey.log_stretch, survey.passes + 1)
 
-    def _cost(self, n: int, d: int) -> Cost:
-        """Of a complete table; what gaps add is known when they are."""
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
+        """What gaps add to the matrices is known when they are."""
         m = self._inducing_count(n)
         starts = (1 if m else PRINCIPAL_STARTS) if self.n_init is None else int(self.n_init)
         passes, terms = 6 + int(self.max_iter) + GPLVM_RACE_STEPS * (starts - 1), len(terms_of(self.kernel))
         squares = 6.0 + 1.5 * terms + (2.5 if self.back_constraints else 0.0)  # measured: 5.2 to 10.6, by kernel
         peak = int(8 * (squares * n * (m or n) + 6 * n * d + (40 * n * int(self.n_components) if m else 0)))
         usual = min(150 + GPLVM_RACE_STEPS * (starts - 1), passes)
-        return Cost(passes, 8 * n * d * 3, peak, "GTM, which streams, or a sample of the rows", usual)
-
-    def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        cost = self._cost(n, d)
-        return cost._replace(passes=(1 + MOST_ROUNDS) * cost.passes)
+        cost = Cost(passes, 8 * n * d * 3, peak, "GTM, which streams, or a sample of the rows", usual)
+        return cost._replace(passes=(1 + MOST_ROUNDS) * passes) if gaps else cost
 
 
 def _canonical(problem: PlacesProblem, vector: Array, table: CentredCells, jitter_level: int) -> GPLVMParams:

@@ -176,8 +176,8 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior]):
         return Posterior(latent.mean, packed, vb.row_bounds(block.mask, params.beliefs, latent))
 
     # fitting ---------------------------------------------------------------------------------------
-    def _cost(self, n: int, d: int) -> Cost:
-        return self._cost_of_gaps(n, d)
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
+        return super()._cost(n, d, gaps=True)  # complete tables are climbed too
 
     def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
         if survey.moments is None:

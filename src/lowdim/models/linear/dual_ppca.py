@@ -291,13 +291,10 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
             "scale_": frame.unit.copy(),
         }
 
-    def _cost(self, n: int, d: int) -> Cost:
-        return self._with_table(super()._cost(n, d), n, d)
-
-    def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        return self._with_table(cost_with_held_out_fits(super()._cost_of_gaps(n, d), n, d), n, d)
-
-    def _with_table(self, cost: Cost, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
+        cost = super()._cost(n, d, gaps)
+        if gaps:
+            cost = cost_with_held_out_fits(cost, n, d)
         return cost._replace(peak=cost.peak + 8 * 3 * n * d, alternative="ProbabilisticPCA, which streams")
 
 

@@ -221,8 +221,8 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
             "scale_": frame.unit.copy(),
         }
 
-    def _cost(self, n: int, d: int) -> Cost:
-        return self._cost_with(n, d, climb=self.avoids_covariance(n, d))
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
+        return super()._cost(n, d, gaps or self.avoids_covariance(n, d))
 
 
 def on_bound(params: LinearGaussianParams, names: tuple[str, ...]) -> tuple[str, ...]:

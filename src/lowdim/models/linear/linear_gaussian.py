@@ -97,6 +97,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
     _own_units: ClassVar[bool] = False  # whether the model is the same whatever the columns' units
     _pairs_matter: ClassVar[bool] = True  # whether it rests on correlations of columns
     _ddof: ClassVar[int] = 1  # a standardised column has unit variance with divisor n - _ddof
+    _fewer_with_gaps: ClassVar[bool] = False  # whether gaps leave fewer axes, where no number of them is asked for
     _low_share: ClassVar[float] = FLOOR  # the bound of a noise variance as a share of its column's variance
 
     n_components: Any = option(default=2, rule=WHOLE, words="Latent dimensions q.", kind="int", kw_only=False)
@@ -121,7 +122,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
             pairs_matter=self._pairs_matter,
         )
         if survey.gaps:
-            plan(type(self).__name__, self._cost_of_gaps(source.n, source.d), run, source.leaf)
+            plan(type(self).__name__, self._cost(source.n, source.d, gaps=True), run, source.leaf)
             fitted = self._with_gaps(survey, run)
         else:
             fitted = self._complete(survey, run)
@@ -375,19 +376,12 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
         return count_parameters(*self.params_.W.shape, own_units=self._own_units or bool(self.standardize))
 
     # what it costs -----------------------------------------------------------------------------------
-    def _cost(self, n: int, d: int) -> Cost:
-        return self._cost_with(n, d, climb=False)
-
-    def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        return self._cost_with(n, d, climb=True)
-
-    def _cost_with(self, n: int, d: int, *, climb: bool, most: int | None = None) -> Cost:
-        """What a fit takes: a survey and a solve, or (`climb`) a survey, a start and passes of EM.
-
-        There are `most` axes at most where the option does not say how many.
-        """
-        asked = isinstance(self.n_components, int | np.integer)
-        q = min(int(self.n_components), d) if asked else min(n, d) if most is None else min(n, d, most)
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
+        """A survey and a solve, or with gaps a survey, a start and passes of EM."""
+        if isinstance(self.n_components, int | np.integer):
+            q = min(int(self.n_components), d)
+        else:
+            q = min(n, d, n * d // (2 * (n + d)) + 1) if gaps and self._fewer_with_gaps else min(n, d)
         wide = self.avoids_covariance(n, d)
         tile, p = min(tile_rows(d), n), q * (q + 1) // 2
         cells = tile * d
@@ -398,12 +392,12 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
         else:
             solve = 8 * 9 * d * d + walking(n, d, 4 * cells, 0)  # an eigenproblem; or QR of a tile's triangle
         peak = max(peak, solve)
-        if climb:
+        if gaps:
             outer, node = min(d * p, LIGHT), min(d * (p + q + 1), LIGHT) + d * (q + 4)
             a_pass = walking(n, d, 8 * cells + (11 * p + 6 * q) * tile + outer, node)
             peak = max(peak, a_pass + 8 * (4 * min(d * (q + 1) ** 2, 2 * LIGHT) + (0 if wide else 3 * d * d)))
         # The survey (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
-        passes = 6 + max(self.max_iter if climb else 1, PASSES if wide else 1)
+        passes = 6 + max(self.max_iter if gaps else 1, PASSES if wide else 1)
         likely = min(USUAL_PASSES, self.max_iter) + 2
         words = "fewer columns, fewer dimensions (n_components, --dims), or a sample of rows (--sample)"
         return Cost(passes, 8 * n * d * passes, peak + kept_blocks(n, d), words, likely)

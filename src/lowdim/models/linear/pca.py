@@ -97,6 +97,7 @@ class PCA(LinearGaussian[PCAParams, Posterior]):
     """
 
     _low_share: ClassVar[float] = VANISHING
+    _fewer_with_gaps: ClassVar[bool] = True
 
     n_components: Any = option(
         default=None,
@@ -316,12 +317,10 @@ class PCA(LinearGaussian[PCAParams, Posterior]):
         return params.T if self.whiten else params.T * float(self.frame_.report[0])
 
     # what it says ----------------------------------------------------------------------------------
-    def _cost(self, n: int, d: int) -> Cost:
-        return self._cost_of_gaps(n, d) if self.solver == "em" else self._cost_with(n, d, climb=False)
-
-    def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        told_apart = n * d // (2 * (n + d)) + 1  # axes, where no number of them is asked for
-        return cost_with_held_out_fits(self._cost_with(n, d, climb=True, most=told_apart), n, d)
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
+        climbs = gaps or self.solver == "em"
+        cost = super()._cost(n, d, climbs)
+        return cost_with_held_out_fits(cost, n, d) if climbs else cost
 
     def _attributes(self, params: PCAParams, frame: Frame, n: float, noise: float) -> dict[str, Any]:
         """What is reported of n rows whose discarded axes have the mean variance `noise`."""

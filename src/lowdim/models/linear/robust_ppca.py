@@ -233,8 +233,8 @@ class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior]):
         return self._each(weights, X, out, run)
 
     # fitting ---------------------------------------------------------------------------------------
-    def _cost(self, n: int, d: int) -> Cost:
-        return self._cost_of_gaps(n, d)
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
+        return super()._cost(n, d, gaps=True)  # complete tables are climbed too
 
     def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
         return self._with_gaps(survey, run)

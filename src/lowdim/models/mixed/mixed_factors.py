@@ -440,7 +440,7 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         names = tuple(params.columns.names[j] for (j, _), low in sites if low)
         return certify(fit, self._objective_name, condition=condition, rows=fit.stats.n, boundary=names)
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         q = int(self.n_components)
         p, tile = q * (q + 1) // 2, min(tile_rows(d), n)
         passes = 5 + self.max_iter + (OUTER_ROUNDS * OUTER_PASSES if self.ard else 0)

@@ -371,16 +371,14 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
         normal = rng.standard_normal(params.mu.shape)
         return params._replace(mu=params.mu + normal * np.sqrt(params.psi / np.maximum(params.seen, 1.0)))
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         R, K = self._n_starts(n, d) if isinstance(self.init, str) else 1, self.n_clusters
         tile, passes = min(tile_rows(d), n), self.max_iter + 5  # the survey (three at worst), the labels, one to judge
         peak = walking(n, d, (4 * d + 2 * R * K) * tile, R * K * (2 * d + 2)) + 32 * min(n, LABELLED_ROWS)
         peak += 8 * _seeding_rows(n, d, K) * (6 * d + 2 * SAMPLE_TRIES * (2 + int(np.log(K))))
         words = "fewer columns, fewer clusters, or partial_fit"
-        return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL_STEPS, self.max_iter) + 2)
-
-    def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        return cost_with_held_out_fits(self._cost(n, d), n, d)
+        cost = Cost(passes, 8 * n * d * passes, peak, words, min(USUAL_STEPS, self.max_iter) + 2)
+        return cost_with_held_out_fits(cost, n, d) if gaps else cost
 
 
 def check_clusters(source: Source, n_clusters: int) -> None:

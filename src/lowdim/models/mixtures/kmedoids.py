@@ -147,7 +147,7 @@ class KMedoids(ClusterMixin, WeightedEstimator):
         frame = Frame(np.zeros(d), np.ones(d), np.ones(d))
         return Fitted(params, frame, certificate, attributes, (-inertia,))
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         return Cost(1, 8 * n * d, 8 * (3 * n * n + n * d), "a sample of rows, or KMeans, which streams")
 
     def _of_pairs(self) -> bool:

@@ -198,7 +198,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
             raise error("LD254", model=type(self).__name__)
         refit = partial(self._one_fit, survey, run)
         if survey.gaps and self.calibrate:
-            plan(type(self).__name__, self._cost_of_gaps(source.n, source.d), run, source.leaf)
+            plan(type(self).__name__, self._cost(source.n, source.d, gaps=True), run, source.leaf)
             # fits without some of the cells tell how wide intervals must be; then one with all of them
             first = held_out_fits(self, refit, survey, seed_of(self.random_state), run)
             fit = first.then(lambda most: refit(survey.source, limit=most))
@@ -416,10 +416,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         )
         return Fitted(params, frame, certificate, attributes, fit.history)
 
-    def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        return cost_with_held_out_fits(self._cost(n, d), n, d)
-
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         """A survey, starts on a sample, and passes of EM."""
         K = self._count()
         row, sums = self._parts().numbers(d, True)
@@ -429,7 +426,8 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         sample = max(START_ROWS, START_ROWS_EACH * K) * (d + 4 * K)
         peak = walking(n, d, work, node) + 8 * (sample + 24 * node) + kept_blocks(n, d)
         words = "fewer components, fewer columns, or covariance_type='diag'"
-        return Cost(passes, 8 * n * d * passes, peak, words, min(60, self.max_iter) + 2)
+        cost = Cost(passes, 8 * n * d * passes, peak, words, min(60, self.max_iter) + 2)
+        return cost_with_held_out_fits(cost, n, d) if gaps else cost
 
 
 def _listed(components: list[int]) -> str:

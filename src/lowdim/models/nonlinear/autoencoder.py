@@ -358,7 +358,7 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
             attributes["noise_variance_"] = float(noise[0])
         return Fitted(p, frame, certificate, attributes, fit.history)
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         if self._linear:
             peak = walking(n, d, 6 * min(n, 8192) * d, 3 * d * d) + 8 * 9 * min(d, LARGE_ORDER) ** 2
             most = max(48, 6 + int(self.max_iter))  # with gaps its loss is descended, as that of a network

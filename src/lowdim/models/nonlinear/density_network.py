@@ -358,7 +358,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         draws = f"{len(params.cube)} draws of each row's own"
         return (f"log densities are estimated by {draws} (score_error says how well)",)
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         L, K = int(self.n_components), int(self.n_samples)
         H = 1 + (sum(layer_sizes(self.hidden)) if self.basis is None else int(self.basis) ** L)
         draws, most = self.sampling == "importance", int(self.max_iter)

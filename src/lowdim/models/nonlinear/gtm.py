@@ -271,7 +271,7 @@ class GTM(NodeModel[GTMParams]):
         """The M-step: the weighted normal equations of the bells, then the noise."""
         return regression_step(params, stats, self.weight_prior == "auto")
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         K, M = int(self.grid) ** int(self.n_components), int(self.basis) ** int(self.n_components) + 1
         fix = "a smaller grid, or fewer columns"
         return self._cost_of(n, d, K, M, passes=int(self.max_iter), more=K * M, fix=fix, usual=60)

@@ -387,7 +387,7 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
     def _axes(self, params: NonlinearFAParams) -> Array:
         return np.eye(params.net.inputs)
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         q, sizes, points = int(self.n_components), layer_sizes(self.hidden), 3 ** int(self.n_components)
         H = sum(sizes)
         work = min(n, ROWS_A_PIECE) * points * (4 * H + 4 * d + 4 * q)

@@ -445,7 +445,7 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         """Akaike's criterion of both views, the smaller the better."""
         return super().aic(self._views(X, y), sample_weight=sample_weight)
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         passes = 6 + self.max_iter
         cells = min(tile_rows(d), n) * d
         peak = walking(n, d, 8 * cells + 4 * GAP_NUMBERS, 3 * d * d) + 8 * 12 * d * d

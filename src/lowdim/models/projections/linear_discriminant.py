@@ -308,7 +308,7 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
         """The share of rows whose class is predicted rightly."""
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         passes = 5 + self.max_iter
         peak = walking(n, d, 8 * min(n, 8192) * d + 4 * GAP_NUMBERS, 4 * d * d) + 8 * (12 * d * d + 2 * n)
         return Cost(

@@ -180,5 +180,5 @@ class VarianceSelector(WeightedEstimator):
     def _n_features_out(self) -> int:
         return int(self.params_.support.sum())
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         return Cost(3, 24 * n * d, walking(n, d, 6 * min(n, 8192) * d, 7 * d), "fewer columns", 1)

@@ -287,7 +287,7 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
             seen=source.matrix.indices.astype(np.int64),
         )
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         q = self.n_components + 1
         table, user = d * (q + 1) * (q + 2) // 2, q * (q + 3) // 2 + 3
         waiting = 2 * cores() + 1 + max(n // 8192, 1).bit_length()

@@ -81,7 +81,7 @@ class Isomap(GraphModel):
         "stored: no edge; for `transform` to know a row as itself, store its own 0 and leave the others out).",
     )
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost_of_map(self, n: int, d: int) -> Cost:
         pairs = n * (n if self.n_landmarks is None else self.n_landmarks)
         peak = 8 * (3 * n * d + 3 * pairs + 6 * n * min(self.n_neighbors, n)) + 16 * BLOCK_PAIRS
         return Cost(1, 8 * n * d, peak, "Isomap(n_landmarks=200), or a sample of the rows")

@@ -176,7 +176,7 @@ class KernelPCA(SpectralModel):
     def _of_pairs(self) -> bool:
         return self._kernel_name == "precomputed"
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost_of_map(self, n: int, d: int) -> Cost:
         if self.approximation is None:
             words = f"approximation='nystroem', n_landmarks={self.n_landmarks}"
             return Cost(1, 8 * n * d, 8 * (3 * n * n + 4 * n * d), words)

@@ -104,7 +104,7 @@ class LaplacianEigenmaps(GraphModel):
         words="Rows of a table, a matrix of distances (NaN: not known), or the symmetric weights W themselves.",
     )
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost_of_map(self, n: int, d: int) -> Cost:
         edges = n * min(2 * self.n_neighbors, n)
         cells = edges if self.metric == "graph" else n * d  # a graph is mostly not there, and kept so
         peak = 8 * (3 * cells + 60 * edges) + 16 * BLOCK_PAIRS + 24 * min(n, 600) ** 2

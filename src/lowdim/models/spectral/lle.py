@@ -98,7 +98,7 @@ class LocallyLinearEmbedding(GraphModel):
         words="Rows of a table, or a matrix of distances.",
     )
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost_of_map(self, n: int, d: int) -> Cost:
         k = min(self.n_neighbors, n)
         pairs = 3 * n * min(4 * k * k, n) + (5 * n * n if self.variant == "acyclic" or self._of_pairs() else 0)
         peak = 8 * (3 * n * d + pairs + 6 * min(n, 600) ** 2) + 40 * BLOCK_PAIRS

@@ -119,7 +119,7 @@ class ClassicalMDS(SpectralModel):
     def _of_pairs(self) -> bool:
         return self.metric != "euclidean"
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost_of_map(self, n: int, d: int) -> Cost:
         small = n if self._of_pairs() else min(n, d)
         copies = 5 if self._of_pairs() else 3
         peak = 8 * (copies * n * d + 3 * small * small) + (32 * n * n * (self.correction == "cailliez"))

@@ -125,7 +125,7 @@ class MaximumEntropyUnfolding(GraphModel):
         "the mean variance, more on every squared distance; it is taken off the map again.",
     )
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost_of_map(self, n: int, d: int) -> Cost:
         edges = min(n * (n - 1) // 2, n * self.n_neighbors)
         closed = self.multipliers == "free" and self.n_neighbors >= n - 1
         peak = 8 * (2 * n * d + 8 * n**2 + (0 if closed else 3 * edges**2))

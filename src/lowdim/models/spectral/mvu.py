@@ -99,7 +99,7 @@ class MaximumVarianceUnfolding(GraphModel):
         count = self.n_landmarks if self.n_landmarks is not None else n if n <= ALL_ROWS else USUAL_LANDMARKS
         return n if count >= n else max(count, self.n_components + 2)
 
-    def _cost(self, n: int, d: int) -> Cost:
+    def _cost_of_map(self, n: int, d: int) -> Cost:
         nodes = self._n_nodes(n)
         edges = min(nodes * (nodes - 1) // 2, nodes * self.n_neighbors * (self.n_neighbors + 1) // 2)
         closed = nodes == n and self.n_neighbors >= n - 1

@@ -46,9 +46,9 @@ class SpectralModel(Estimator):
     """A map from a similarity or a Laplacian of the rows; `maths/eigen.py` has the solvers.
 
     To write one, implement `_embed` (rows in the frame's units to `SpectralFit`), `_extend` (new rows to places; a
-    training row must land on its own place by the formula) and `_cost`; `_of_pairs` and `_embed_pairs` where it takes
-    a matrix of pairs, `_field_matrix` where its random field is more than that of its map, and `_own_completion` where
-    a fit to a complete table keeps what new rows with gaps can be told by.
+    training row must land on its own place by the formula) and `_cost_of_map`; `_of_pairs` and `_embed_pairs` where it
+    takes a matrix of pairs, `_field_matrix` where its random field is more than that of its map, and `_own_completion`
+    where a fit to a complete table keeps what new rows with gaps can be told by.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class SpectralModel(Estimator):
         x, mask = gather(Framed(source, frame))
         if mask is None:
             return self._embed(TableRows(x), frame, run)
-        plan(type(self).__name__, self._cost_of_gaps(source.n, source.d), run, source.leaf)
+        plan(type(self).__name__, self._cost(source.n, source.d, gaps=True), run, source.leaf)
         completion = completion_of(x, mask, source.columns)
         fit = self._embed(complete_rows(completion, x, mask), frame, run)
         count = int((~mask).sum())
@@ -161,9 +161,14 @@ class SpectralModel(Estimator):
             completion=fit.completion or completion,
         )
 
-    def _cost_of_gaps(self, n: int, d: int) -> Cost:
-        cost = self._cost(n, d)
-        return cost._replace(peak=cost.peak + 8 * (8 * n * d + 4 * BLOCK_PAIRS))  # to tell cells, beside the map
+    def _cost(self, n: int, d: int, gaps: bool) -> Cost:
+        cost = self._cost_of_map(n, d)
+        more = 8 * (8 * n * d + 4 * BLOCK_PAIRS) if gaps else 0  # to tell cells, beside the map
+        return cost._replace(peak=cost.peak + more)
+
+    def _cost_of_map(self, n: int, d: int) -> Cost:
+        """What the map of a complete table takes."""
+        raise NotImplementedError
 
     @property
     def completion_(self) -> Completion:
