@@ -23,7 +23,7 @@ import numpy as np  # noqa: E402
 import psutil  # noqa: E402
 from clock import machine  # noqa: E402
 
-from lowdim.explorer.answers import Answers  # noqa: E402
+from lowdim.explorer.endpoints import Endpoints  # noqa: E402
 from lowdim.explorer.server import serving  # noqa: E402
 from lowdim.jobs.one_model import fit_method  # noqa: E402
 from lowdim.jobs.subject import Subject  # noqa: E402
@@ -94,8 +94,8 @@ def renderers(chrome: Any) -> dict[int, float]:
 
 def ours(chrome: Any, z: Any, subject: Subject, folder: Path) -> dict[str, float]:
     pan = f"{APP}.map.view.x += {APP}.map.view.w * 0.01; {APP}.map.draw()"
-    with serving(Answers(subject)) as server:
-        _ = server.answers.facts
+    with serving(Endpoints(subject)) as server:
+        _ = server.endpoints.facts
         return measured(chrome, server.address + "#screen=map", PAINTED, pan)
 
 

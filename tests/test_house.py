@@ -135,7 +135,7 @@ RECORD_METHODS = {
 }  # of every NamedTuple, by Python's naming
 OWN = {("os", "_exit")}
 # These need what no verb says: a model as numbers for a page, each cell given the others, the pull of one row on a fit.
-READ_PARAMETERS = {"explorer.exported", "judge.framed_gaussian", "judge.mixed.given_others", "judge.mixed.row_pulls"}
+READ_PARAMETERS = {"judge.framed_gaussian", "judge.mixed.given_others", "judge.mixed.row_pulls"}
 
 
 @pytest.mark.parametrize("path", [p for p in FILES if room(p) in FACES], ids=lambda p: str(p.relative_to(ROOT)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lowdim.explorer.answers import Answers
+from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import ExploreServer, serving
 from tests.browser.chrome import Chrome, running
 from tests.explorer import subjects
@@ -20,5 +20,5 @@ def chrome() -> Iterator[Chrome]:
 
 @pytest.fixture(scope="session")
 def odd() -> Iterator[ExploreServer]:
-    with serving(Answers(subjects.odd())) as server:
+    with serving(Endpoints(subjects.odd())) as server:
         yield server

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.explorer.answers import Answers
+from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import ExploreServer, serving
 from lowdim.jobs.subject import subject
 from tests.browser.chrome import Chrome, browser
@@ -117,13 +117,6 @@ def compare_view(told: Any, card: Any, left: dict[str, Any]) -> None:
     assert told["off"] == pytest.approx(left["off"], **CLOSE)
 
 
-def way_view(told: Any, card: Any, left: dict[str, Any]) -> None:
-    z = subjects.odd().places.z
-    start, end = z[:59].mean(axis=0), z[130:].mean(axis=0)
-    same(told["z"], start + 0.25 * (end - start))
-    place_view(told, card, left)
-
-
 def check_copies(chrome: Chrome, server: ExploreServer, view: str, check: Any) -> None:
     page = Explorer(chrome, server.address, view)
     command, python = page.tab.js("[...document.querySelectorAll('.again code')].map(code => code.textContent)")
@@ -144,7 +137,6 @@ def slow(*values: Any) -> Any:
         (f"screen=map&group={GROUP}", group_view),
         slow("screen=map&row=7", map_view),
         slow("screen=map&row=7&ax=column/2&ay=order", map_view),
-        slow("screen=place&from=rows+1-59&to=rows+131-178&along=15", way_view),
         slow("screen=dimensions", dimensions_view),
         slow("screen=dimensions&cut=2", dimensions_view),
         slow("screen=gaps", gap_view),
@@ -173,7 +165,7 @@ def test_what_is_copied_of_a_bent_model_gives_the_same_numbers(chrome):
     assert done.code == 0, done.err
     with contextlib.chdir(subjects.folder()):
         found = subject("logs.gtm.run")
-    with serving(Answers(found)) as server:
+    with serving(Endpoints(found)) as server:
         check_copies(chrome, server, "screen=row&row=5&hide=area&set=price%3D2.5", bent_row)
         check_copies(chrome, server, "screen=map&row=5", map_view)
         check_copies(chrome, server, "screen=place&place=0.25,-0.5", place_view)

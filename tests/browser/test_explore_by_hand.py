@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from lowdim.explorer.answers import Answers
+from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import serving
 from lowdim.jobs.one_model import fit_method
 from lowdim.jobs.subject import subject
@@ -31,16 +31,17 @@ def command(page: Explorer) -> list[str]:
 
 # rows by their names --------------------------------------------------------------------------------------------
 def test_rows_are_counted_as_their_file_counts_them(chrome):
-    """Row 4 was left out: nobody finds another row by its number, in the search, the film or the address."""
+    """Row 4 was left out: nobody finds another row by its number, in the search or the address."""
     s = subjects.left_out()
     assert s.table.row_names[:5] == ("1", "2", "3", "5", "6")
-    with serving(Answers(s)) as server:
+    with serving(Endpoints(s)) as server:
         page = Explorer(chrome, server.address, "screen=row&row=2")
         page.tab.js(f"(() => {{ {SEARCH % '4'} }})()")
         assert page.live == "There is no row '4'." and page.tab.js(f"{STATE}.row") == 1
         page.act(SEARCH % "5")
         assert page.tab.js(f"{STATE}.row") == 3
-        page.visit("screen=place&from=rows 3-5&to=6&along=0")
+        page.visit("screen=place&group=3-5")
+        page.act("[...document.querySelectorAll('button')].find(b => b.textContent.endsWith('of the group')).click()")
         assert page.numbers["z"] == pytest.approx(s.places.z[[2, 3]].mean(axis=0).tolist(), rel=1e-12)
         page.visit("screen=map&group=3-6")
         assert page.numbers["rows"] == [2, 3, 4]
@@ -50,7 +51,7 @@ def test_rows_are_counted_as_their_file_counts_them(chrome):
 
 
 def test_rows_of_one_name_are_told_apart(chrome):
-    with serving(Answers(subjects.namesakes())) as server:
+    with serving(Endpoints(subjects.namesakes())) as server:
         page = Explorer(chrome, server.address, "screen=row&row=b")
         assert page.tab.js(f"{STATE}.row") == 1
         first = page.numbers
@@ -62,28 +63,28 @@ def test_rows_of_one_name_are_told_apart(chrome):
 
 
 # history ----------------------------------------------------------------------------------------------------------
-def test_back_says_what_is_and_a_film_is_one_step(chrome, odd):
+def test_back_says_what_is_and_a_movement_is_one_step(chrome, odd):
     page = Explorer(chrome, odd.address, "screen=row&row=5")
     page.act("document.querySelector('[aria-label=\"Hide proline\"]').click()")
     assert page.live.startswith("proline hidden. Row 5 without proline")
     page.act("history.back()")
     assert page.live.startswith("Row 5 ")
-    page.visit("screen=place&from=3&to=9&along=0")
+    page.visit("screen=place&place=0.5,0.5,0.5")
     start = page.numbers["z"]
-    slider = "const f = document.querySelector('.controls input[max=\"60\"]'); f.value = %d;"
+    slider = "const f = document.querySelector('.controls input[data-axis]'); f.value = %s;"
     slider += " f.dispatchEvent(new Event('%s'))"
-    for frame in (10, 40, 60):  # as a film goes, frame by frame
-        page.act(slider % (frame, "input"))
-    page.act(slider % (60, "change"))
+    for place in (0.75, 1.0, 1.5):  # as a slider goes, step by step
+        page.act(slider % (place, "input"))
+    page.act(slider % (1.5, "change"))
     assert page.numbers["z"] != start
     page.act("history.back()")
-    assert page.numbers["z"] == start and page.tab.js(f"{STATE}.along") == 0
+    assert page.numbers["z"] == start == [0.5, 0.5, 0.5]
 
 
 def test_what_cannot_be_is_said(chrome, odd):
-    page = Explorer(chrome, odd.address, "screen=place&row=3&along=99&wide=3.7&set=alcohol=abc")
-    assert page.tab.js(f"[{STATE}.along, {STATE}.wide, {STATE}.edited.size]") == [0, None, 0]
-    page.wait_for_words("along is a whole number from 0 to 60: left out")
+    page = Explorer(chrome, odd.address, "screen=place&row=3&cut=99&wide=3.7&set=alcohol=abc")
+    assert page.tab.js(f"[{STATE}.cut, {STATE}.wide, {STATE}.edited.size]") == [None, None, 0]
+    page.wait_for_words("cut is a whole number from 0 to 13: left out")
     assert "wide is a whole number" in page.live and "'alcohol=abc'" in page.live
     page.visit("screen=row&row=3")
     page.act("const f = document.querySelector('[aria-label=\"value of alcohol\"]'); f.value = 'abc';"
@@ -99,19 +100,20 @@ def test_what_cannot_be_is_said(chrome, odd):
 def test_a_model_without_a_decoder_shows_its_map_alone(chrome):
     t = np.linspace(0.0, 6.0, 60)
     found = fit_method(np.column_stack([np.cos(t), np.sin(t), t]), "isomap", dims=2)
-    with serving(Answers(subject(found))) as server:
+    with serving(Endpoints(subject(found))) as server:
         page = Explorer(chrome, server.address)
         assert page.tab.js(f"{STATE}.screen") == "map"
         tabs = page.tab.js("[...document.querySelectorAll('[role=tab]')].map(t => t.textContent)")
         assert tabs == ["1 Map", "2 Compare"]
         told = page.text("dialog")
         assert "1 to 2" in told and "ordinary" not in told and "cross" not in told
-        assert "Look at this row" not in page.text(".inspector") and page.complaints() == []
+        assert "Look at this row" not in page.text(".inspector") and "no screens of Row, Place and Gaps" in page.live
+        assert page.complaints() == []
 
 
 def test_one_dimension_has_a_line_to_drag(chrome):
     s = subject(fit_method(subjects.subject(subjects.wine(), "ppca").table, "ppca", dims=1))
-    with serving(Answers(s)) as server:
+    with serving(Endpoints(s)) as server:
         page = Explorer(chrome, server.address, "screen=place")
         assert "Drag the line" in page.text(".controls")
         page.tab.js("document.querySelector('.scatter canvas:last-child').focus()")
@@ -161,7 +163,7 @@ def test_gaps_tell_two_models_apart_and_draw_the_fill(chrome, odd):
 
 
 def test_long_names_flood_no_screen(chrome):
-    with serving(Answers(subjects.subject(subjects.endless_names(), "ppca"))) as server:
+    with serving(Endpoints(subjects.subject(subjects.endless_names(), "ppca"))) as server:
         page = Explorer(chrome, server.address)
         for view in ("screen=gaps", "screen=map", "screen=map&group=3-20", "screen=place", "screen=row&row=5"):
             page.act(f"location.hash = '{view}'")
@@ -176,5 +178,5 @@ def test_controls_are_near_the_picture_on_a_telephone(chrome, odd):
         ".filter(x => x.checkVisibility()).map(x => x.getBoundingClientRect().top + scrollY)"
     )
     assert all(b > a - 40 for a, b in pairwise(tops))
-    play = "[...document.querySelectorAll('button')].find(b => b.textContent === 'Play')"
-    assert page.tab.js(f"{play}.getBoundingClientRect().top + scrollY") < 1_400
+    middle = "[...document.querySelectorAll('button')].find(b => b.textContent === 'Go to the middle')"
+    assert page.tab.js(f"{middle}.getBoundingClientRect().top + scrollY") < 1_400

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from lowdim.explorer.answers import Answers
+from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import serving
 from lowdim.jobs.subject import Subject, subject
 from lowdim.judge.mixed.given_others import cells_at
@@ -120,7 +120,7 @@ def check_group(page: Explorer, s: Subject) -> None:
 
 
 def check_all(chrome: Chrome, s: Subject) -> None:
-    with serving(Answers(s)) as server:
+    with serving(Endpoints(s)) as server:
         page = Explorer(chrome, server.address)
         check_touches(page, s)
         check_place(page, s)
@@ -156,13 +156,15 @@ def test_numbers_are_those_of_the_other_linear_models(chrome, name):
     ],
     ids=["logs", "nearly exact", "nearly exact, Bayesian"],
 )
-def test_a_gaussian_process_decodes_its_places(chrome, table, name, options):
+def test_a_gaussian_process_says_what_lives_where_and_takes_rows(chrome, table, name, options):
     s = subjects.subject(table(), name, **options)
-    with serving(Answers(s)) as server:
+    with serving(Endpoints(s)) as server:
         page = Explorer(chrome, server.address)
         check_place(page, s)
-        page.act("location.hash = 'screen=row'")
-        assert "places no rows in the browser" in page.text(".inspector .lead") and page.complaints() == []
+        if table is subjects.lognormal:  # of a curve without noise a search ends at the last digits
+            check_touches(page, s)
+        page.act("location.hash = 'screen=map'")
+        assert "Look at this row" in page.text(".inspector") and page.complaints() == []
 
 
 # by keys ------------------------------------------------------------------------------------------------------------
@@ -280,7 +282,7 @@ def drawn(chrome: Chrome, address: str, script: str, has_gl: bool) -> np.ndarray
 def test_points_look_the_same_however_they_are_drawn(chrome, rows):
     """By a graphics card, by our own raster where WebGL is done in software, and where there is none at all."""
     s = subjects.odd() if rows == 178 else subjects.simulated(rows)
-    with serving(Answers(s)) as server:
+    with serving(Endpoints(s)) as server:
         software = drawn(chrome, server.address, "", False)
         np.testing.assert_array_equal(software, drawn(chrome, server.address, NO_WEBGL, False))
         card = drawn(chrome, server.address, A_CARD, True)
@@ -295,7 +297,7 @@ def test_points_look_the_same_however_they_are_drawn(chrome, rows):
 def test_a_stale_table_is_said(chrome, tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(subjects.wine().read_bytes())
-    with serving(Answers(subjects.subject(path, "ppca"))) as server:
+    with serving(Endpoints(subjects.subject(path, "ppca"))) as server:
         page = Explorer(chrome, server.address)
         assert page.tab.js("document.querySelector('[role=alert].warning').hidden")
         path.write_text("other\n1\n", encoding="utf-8")
@@ -313,7 +315,8 @@ NOTEBOOK = """
     get: name => traits[name], on: (name, f) => { (heard[name] ??= []).push(f); },
     off: () => {}, save_changes: () => {}, set: (name, value) => { traits[name] = value; },
     lead: (name, value) => { traits[name] = value; heard[`change:${name}`].forEach(f => f()); },
-    send: async ({id, get}) => { const answer = await fetch(new URL(get, document.baseURI));
+    send: async ({id, get, asked}) => {
+      const answer = await fetch(new URL(get, document.baseURI), asked ? {method: 'POST', body: asked} : {});
       const bytes = new DataView(await answer.arrayBuffer());
       heard['msg:custom'].forEach(f => f({id, found: answer.ok}, [bytes])); },
   };
@@ -351,7 +354,7 @@ LISTENING = "[...document.querySelectorAll('*')].flatMap(e => [...e.attributes])
 @pytest.mark.slow
 def test_hostile_names_stay_text(chrome):
     analysis = pages.hostile()
-    with serving(Answers(subject(analysis))) as server:
+    with serving(Endpoints(subject(analysis))) as server:
         page = Explorer(chrome, server.address)
         for view in (
             "screen=row",
@@ -387,7 +390,7 @@ def test_the_policy_stops_what_would_go_outside(chrome, odd):
 @pytest.mark.slow
 def test_names_of_any_length_and_direction_fit(chrome):
     """Names of ten thousand letters, with marks that turn the direction of writing, at the width of a telephone."""
-    with serving(Answers(subjects.subject(subjects.endless_names(), "ppca"))) as server:
+    with serving(Endpoints(subjects.subject(subjects.endless_names(), "ppca"))) as server:
         page = Explorer(chrome, server.address, width=360, height=700)
         for view in (
             "screen=row",
@@ -416,7 +419,7 @@ def test_a_million_rows_are_quick_without_a_graphics_card(chrome, monkeypatch, t
 # a map of answers -------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def answers():
-    with serving(Answers(subjects.answers())) as server:
+    with serving(Endpoints(subjects.answers())) as server:
         yield server
 
 

@@ -1,11 +1,13 @@
-"""Places in a real browser: pictures drawn from the decoded row, and ways between rows and groups as films."""
+"""Places in a real browser: pictures drawn from the decoded row, and a movement that keeps up with the pointer."""
 
 from __future__ import annotations
+
+import time
 
 import numpy as np
 import pytest
 
-from lowdim.explorer.answers import Answers
+from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import serving
 from lowdim.jobs.one_model import fit_method
 from lowdim.jobs.subject import Subject, subject
@@ -46,7 +48,7 @@ def figures_of_two_kinds() -> Subject:
 def test_an_image_is_drawn_from_the_decoded_row(chrome):
     path = subjects.write_demo("digits", subjects.folder(), 0)[0]
     s = subject(fit_method(path, "ppca", dims=2))
-    with serving(Answers(s)) as server:
+    with serving(Endpoints(s)) as server:
         page = Explorer(chrome, server.address, "screen=place&place=1,0.5")
         grey = page.tab.js(f"""(() => {{ const c = {PICTURE}; return [c.width, c.height,
             ...c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, k) => k % 4 === 0)]; }})()""")
@@ -65,39 +67,17 @@ def test_an_image_is_drawn_from_the_decoded_row(chrome):
 
 
 @pytest.mark.slow
-def test_a_way_between_two_groups_is_a_film(chrome):
+def test_a_figure_is_drawn_of_the_middle_of_a_group(chrome):
     s = figures_of_two_kinds()
-    z = s.places.z
-    thin, wide = z[:20].mean(axis=0), z[20:].mean(axis=0)
-    with serving(Answers(s)) as server:
-        page = Explorer(chrome, server.address, "screen=place")
+    thin = s.places.z[:20].mean(axis=0)
+    with serving(Endpoints(s)) as server:
+        page = Explorer(chrome, server.address, "screen=place&group=1-20")
         assert "a figure of 8 points" in page.tab.js(f"{PICTURE}.getAttribute('aria-label')")
-        type_into(page, "From", "kind = thin")
-        type_into(page, "To", "kind = wide")
+        page.act("[...document.querySelectorAll('button')].find(b => b.textContent.endsWith('of the group')).click()")
         assert page.numbers["z"] == pytest.approx(thin.tolist(), **CLOSE)
-        assert page.tab.js("[...document.querySelectorAll('.stills figcaption')].map(f => f.textContent)") == [
-            "kind = thin", "25%", "50%", "75%", "kind = wide"
-        ]  # fmt: skip
-        press = "[...document.querySelectorAll('button')].find(b => b.textContent === 'Play').click()"
-        page.wait_for_words("Nearest: row")
-        page.tab.js(press)
-        page.wait_for_words("Motion is reduced")  # the driver's browser says so
-        page.act(
-            "const s = document.querySelector('[aria-valuetext]'); s.value = 45; s.dispatchEvent(new Event('input'))"
-        )
-        assert page.numbers["z"] == pytest.approx((thin + 0.75 * (wide - thin)).tolist(), **CLOSE)
-        page.tab.send(
-            "Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "no-preference"}]
-        )
-        before = page.painted
-        page.tab.js(press)
-        page.wait(before + 17)  # frames 45 to 60, and the last word
-        assert page.numbers["z"] == pytest.approx(wide.tolist(), **CLOSE)
-        page.wait_for_words("Nearest: row")
+        page.wait_for_words("It looks like a figure of 8 points.* Nearest: row")
         view = page.tab.js("location.hash").removeprefix("#")
-        assert "from=kind+%3D+thin" in view and "along=60" in view
         told = page.numbers
-        page.act("history.back()")
         page.visit(view)
         assert page.numbers == told and page.complaints() == []
         narrow = Explorer(chrome, server.address, view, width=360, height=800, dark=True)
@@ -107,17 +87,46 @@ def test_a_way_between_two_groups_is_a_film(chrome):
 
 
 @pytest.mark.slow
-def test_ends_of_a_way_may_be_rows_or_what_is_drawn_round(chrome, odd):
+def test_the_middle_of_a_group_is_the_mean_of_its_rows(chrome, odd):
     z = subjects.odd().places.z
-    page = Explorer(chrome, odd.address, "screen=place&group=3-6,9&from=7")
-    page.act("[...document.querySelectorAll('button')].find(b => b.textContent === 'To the group').click()")
-    end = z[[2, 3, 4, 5, 8]].mean(axis=0)  # rows 3 to 6 and 9
-    assert page.numbers["z"] == pytest.approx(z[6].tolist(), **CLOSE)
-    assert page.tab.js("document.querySelectorAll('.stills figure').length") == 0  # wine forms no picture
-    page.act("const s = document.querySelector('[aria-valuetext]'); s.value = 30; s.dispatchEvent(new Event('input'))")
-    assert page.numbers["z"] == pytest.approx(((z[6] + end) / 2).tolist(), **CLOSE)
-    type_into(page, "From", "nobody")
-    page.wait_for_words("Nearest: row")
-    page.tab.js("[...document.querySelectorAll('button')].find(b => b.textContent === 'Play').click()")
-    page.wait_for_words("A way needs two ends")
+    page = Explorer(chrome, odd.address, "screen=place")
+    hidden = "[...document.querySelectorAll('button')].find(b => b.textContent.endsWith('of the group')).hidden"
+    assert page.tab.js(hidden)
+    page.visit("screen=place&group=3-6,9")
+    page.act("[...document.querySelectorAll('button')].find(b => b.textContent.endsWith('of the group')).click()")
+    assert page.numbers["z"] == pytest.approx(z[[2, 3, 4, 5, 8]].mean(axis=0).tolist(), **CLOSE)
+    assert page.tab.js("document.querySelectorAll('.picture svg .mark').length") == 13  # wine forms no picture: bars
+    assert page.complaints() == []
+
+
+@pytest.mark.slow
+def test_a_dragged_place_asks_one_question_at_a_time(chrome, odd, monkeypatch):
+    """Of forty moves that a slow server cannot follow the last is answered, and most others are never asked."""
+    page = Explorer(chrome, odd.address, "screen=place")
+    reply, asked, under_way = odd.endpoints.reply, [], []
+
+    def slow(name, text=""):
+        if not name.startswith("at/"):
+            return reply(name, text)
+        asked.append(name)
+        under_way.append(name)
+        most.append(len(under_way))
+        time.sleep(0.05)
+        under_way.remove(name)
+        return reply(name, text)
+
+    most: list[int] = []
+    monkeypatch.setattr(odd.endpoints, "reply", slow)
+    box = "document.querySelector('.scatter').getBoundingClientRect()"
+    left, top, width, height = page.tab.js(f"['x', 'y', 'width', 'height'].map(key => {box}[key])")
+    places = [(left + (0.3 + 0.01 * k) * width, top + 0.4 * height) for k in range(40)]
+    before = page.painted
+    page.tab.drag(places)
+    last = page.tab.js("document.getElementById('explore').explorer.state.place")
+    end = time.monotonic() + 20
+    while page.numbers["z"] != last:
+        assert time.monotonic() < end, page.live
+        time.sleep(0.02)
+    assert page.painted > before and max(most) == 1 and len(asked) <= 40
+    assert page.numbers["mean"] == pytest.approx([c.value for c in subjects.odd().at(last).cells], **CLOSE)
     assert page.complaints() == []

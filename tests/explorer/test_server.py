@@ -1,4 +1,4 @@
-"""The server: its token, its own host and origin, GET alone, and whatever else is thrown at it."""
+"""The server: its token, its own host and origin, GET, a few questions by POST, and whatever else is thrown at it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ import time
 
 import pytest
 
-from lowdim.explorer.answers import Answers
+from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import AT_ONCE, serving
 from tests.explorer import subjects
 
 
 @pytest.fixture(scope="module")
 def server():
-    with serving(Answers(subjects.demo("ppca"))) as running:
+    with serving(Endpoints(subjects.demo("ppca"))) as running:
         yield running
 
 
-def ask(server, path, method="GET", **headers):
+def ask(server, path, method="GET", body=b"", **headers):
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
     given = {"Host": f"127.0.0.1:{server.server_port}", **{k.replace("_", "-"): v for k, v in headers.items()}}
     connection.putrequest(method, path, skip_host=True)
     for name, value in given.items():
         connection.putheader(name, value)
-    connection.endheaders()
+    if body:
+        connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders(body or None)
     answer = connection.getresponse()
     body = answer.read()
     connection.close()
@@ -102,6 +104,41 @@ def test_its_own_names_and_origin_are_not(server):
 def test_only_get_is_answered(server, method):
     answer, body = ask(server, f"/{server.token}/facts.json", method)
     assert answer.status == 405 and answer.headers["Allow"] == "GET" and b"magnesium" not in body
+
+
+CARD = b'{"row": 3, "hidden": [], "edited": []}'
+
+
+def test_questions_too_long_for_an_address_come_by_post(server):
+    answer, body = ask(server, f"/{server.token}/card", "POST", CARD)
+    assert answer.status == 200 and b"magnesium" in body and answer.headers["Cache-Control"] == "no-store"
+    rows = str(list(range(100))).encode()
+    assert ask(server, f"/{server.token}/group", "POST", rows)[0].status == 200
+    for name, asked, status in (
+        ("card", b"nonsense", 404),
+        ("card", b"\xff\xfe", 404),
+        ("card", b"", 405),  # no length
+        ("facts.json", CARD, 405),
+        ("at/0,0,0.json", CARD, 405),
+    ):
+        assert ask(server, f"/{server.token}/{name}", "POST", asked)[0].status == status, (name, asked)
+    assert ask(server, f"/{server.token}/card", "POST", Content_Length=str(2**40))[0].status == 405
+    assert ask(server, f"/{server.token}/card")[0].status == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/{token}/card", {"Origin": "http://evil.example"}, 403),
+        ("/{token}/card", {"Sec_Fetch_Site": "cross-site"}, 403),
+        ("/{token}/card", {"Host": "evil.example"}, 403),
+        ("/{token}x/card", {}, 405),
+        ("/card", {}, 405),
+    ],
+)
+def test_posts_of_others_are_refused(server, path, headers, status):
+    answer, body = ask(server, path.format(token=server.token), "POST", CARD, **headers)
+    assert answer.status == status and b"magnesium" not in body
 
 
 @pytest.mark.parametrize(
@@ -198,7 +235,7 @@ def test_whoever_says_nothing_takes_nobodys_turn(server):
 
 
 def test_it_ends_with_its_block():
-    with serving(Answers(subjects.demo("ppca"))) as running:
+    with serving(Endpoints(subjects.demo("ppca"))) as running:
         port, before = running.server_port, threading.active_count()
     assert before > 1
     with pytest.raises(OSError):

@@ -50,9 +50,9 @@ def test_traits_refuse_what_the_table_has_not(widget):
 
 def test_it_takes_what_python_gives(tmp_path):
     fitted = lowdim.fit_method(subjects.wine(), "fa", dims=2)
-    assert lowdim.explore(fitted)._answers.q == 2
-    assert lowdim.explore(subjects.odd_run())._answers.facts["run"].endswith("odd.run")
-    assert lowdim.explore(subjects.odd().analysis)._answers.facts["jury"]["q"] == 3
+    assert lowdim.explore(fitted)._endpoints.q == 2
+    assert lowdim.explore(subjects.odd_run())._endpoints.facts["run"].endswith("odd.run")
+    assert lowdim.explore(subjects.odd().analysis)._endpoints.facts["jury"]["q"] == 3
     with pytest.raises(LowdimError, match="LD326"):
         lowdim.explore(lowdim.fit_method(subjects.wine(), "kmeans", clusters=2))
 

@@ -1,5 +1,5 @@
 """The explorer: a page in which the model can be touched, served on this computer only.
 
-`web/` holds its module, JavaScript written here and served as it is; `answers.py` what it asks for; `server.py`,
-`widget.py` and the report are the three places where it runs.
+`web/` holds its module, JavaScript that draws; `endpoints.py` and `cards.py` answer what it asks; `server.py`,
+`widget.py` and the report, whose row card works offline, are the three places where it runs.
 """

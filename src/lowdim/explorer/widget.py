@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any
 
-from lowdim.explorer.answers import Answers
+from lowdim.explorer.endpoints import Endpoints
 from lowdim.jobs.analysis import Analysis
 from lowdim.jobs.one_model import FittedMethod
 from lowdim.jobs.run_folder import SavedRun
@@ -45,4 +45,4 @@ def explore(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
         from lowdim.explorer.traits import ExploreWidget
     except ImportError as cause:
         raise error("LD327") from cause
-    return ExploreWidget(Answers(subject(found)))
+    return ExploreWidget(Endpoints(subject(found)))

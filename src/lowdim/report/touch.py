@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.explorer.answers import columns_of, packed
-from lowdim.explorer.exported import exported
+from lowdim.explorer.cards import columns_of
+from lowdim.explorer.endpoints import packed
 from lowdim.explorer.module import REPORT_CORE, joined
+from lowdim.judge.framed_gaussian import framed_gaussian
 from lowdim.judge.rows.null_law import GAUSSIAN_DOF, facts_of_law
+from lowdim.judge.rows.odd_rows import IMPOSSIBLE_P
+from lowdim.judge.rows.row_card import FEW_CELLS, ODD_LEVEL, ONE_BY_ONE
+from lowdim.judge.rows.surprise import RANK_SHARE
+from lowdim.maths.gaussian import SHARP
+from lowdim.models.base.calibration import NORMAL_90
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.table.kinds.scales import LOG_FIGURES
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
@@ -18,14 +26,24 @@ if TYPE_CHECKING:
 MOST_TOUCHED_ROWS, MOST_TOUCHED_COLUMNS = 3_000, 1_000  # of a table that has a row card
 EXACT_TOUCHED_CELLS = 10_000  # cells up to which all rows are in the page, as doubles: 0.1 MB
 MOST_TOUCHED_CELLS = 15_000  # cells of the oddest rows of a larger table, in single precision
-DECODING_ONLY = ("doubt", "excess")  # what a row's card does not need
+
+RULES = {  # of a row's card
+    "fewCells": FEW_CELLS,
+    "oneByOne": ONE_BY_ONE,
+    "oddRate": 1.0 - ODD_LEVEL,
+    "half": NORMAL_90,
+    "logFigures": LOG_FIGURES,
+}
 
 
 def touch_data(analysis: Analysis) -> str:
-    """Model, law, columns and rows as one JSON text; "" where the table is too long or wide, or has no axis."""
-    t, law = analysis.table, analysis.odd.judged.law
-    model = exported(analysis.model)
-    if t.n > MOST_TOUCHED_ROWS or t.d > MOST_TOUCHED_COLUMNS or not analysis.dims or model is None:
+    """Model, law, columns and rows as one JSON text.
+
+    "" where the table is too long or wide, has no axis, or a map that is no Gaussian one, which alone a page works out.
+    """
+    t, law, model = analysis.table, analysis.odd.judged.law, analysis.model
+    small = t.n <= MOST_TOUCHED_ROWS and t.d <= MOST_TOUCHED_COLUMNS
+    if not small or not analysis.dims or not isinstance(model, LinearGaussian):
         return ""
     kind, shift, scale, rows = "f8", np.zeros(t.d), np.ones(t.d), np.arange(t.n)
     if t.X.size > EXACT_TOUCHED_CELLS:
@@ -34,9 +52,10 @@ def touch_data(analysis: Analysis) -> str:
         rows = np.sort(np.argsort(analysis.odd.p, kind="stable")[: max(MOST_TOUCHED_CELLS // t.d, 1)])
     first = analysis.odd.rows[0].row if analysis.odd.rows else int(rows[0])
     facts = {
-        "model": {key: value for key, value in model.items() if key not in DECODING_ONLY},
-        "law": {**facts_of_law(law), "gaussian": GAUSSIAN_DOF},
-        "columns": [{key: value for key, value in c.items() if key != "shown"} for c in columns_of(t)],
+        "model": linear_gaussian(model),
+        "law": {**facts_of_law(law), "gaussian": GAUSSIAN_DOF, "impossible": IMPOSSIBLE_P},
+        "rules": RULES,
+        "columns": [{key: v for key, v in c.items() if key != "shown"} | {"answers": []} for c in columns_of(t)],
         "axes": analysis.dims,
         "names": [t.row_names[i] for i in rows],
         "of": t.n,
@@ -47,6 +66,13 @@ def touch_data(analysis: Analysis) -> str:
         "first": int(np.searchsorted(rows, first)) if first in rows else 0,
     }
     return json.dumps(packed(facts), allow_nan=False)
+
+
+def linear_gaussian(model: LinearGaussian) -> dict[str, Any]:
+    """x = mu + W z + e as `explorer/web/posterior.js` takes it: cells count as (x - shift) * scale."""
+    g = framed_gaussian(model)
+    frame = {"shift": g.frame.shift, "scale": g.frame.scale, "turn": model.latent_axes()}
+    return {"W": g.W, "mu": g.mu, "psi": g.psi, **frame, "sharp": SHARP, "rankShare": RANK_SHARE}
 
 
 def touch_script() -> str:

@@ -28,13 +28,13 @@ def explore_command(
     file: str, options: dict[str, Any], settings: Settings, as_json: bool, no_browser: bool, view: str
 ) -> None:
     """A page on this computer alone, of a run folder or of a table, which is analysed first; Ctrl-C ends it."""
-    from lowdim.explorer.answers import Answers
+    from lowdim.explorer.endpoints import Endpoints
     from lowdim.explorer.server import serving
     from lowdim.jobs.subject import subject
 
-    answers = Answers(subject(run_of(file, options, settings)))
-    _ = answers.facts  # what is wrong is said here, not in the page
-    with serving(answers) as server:
+    endpoints = Endpoints(subject(run_of(file, options, settings)))
+    _ = endpoints.facts  # what is wrong is said here, not in the page
+    with serving(endpoints) as server:
         address = server.address + (f"#{view.removeprefix('#')}" if view else "")
         if as_json:
             print_json(address=address)

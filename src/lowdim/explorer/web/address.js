@@ -1,8 +1,7 @@
 // The view in the address: what is shown can be bookmarked, and back and forward work.
-import {inwardOf} from "./row_card.js";
+import {inwardOf} from "./row_panel.js";
 import {brief} from "./words.js";
 
-export const FRAMES = 60; // of a film
 const LONG_GROUP = 1800; // letters of a group in the address; a longer one is not in it
 
 /** The view as the address holds it. @param {any} app @returns {string} */
@@ -12,7 +11,7 @@ export function viewOf(app) {
     word = app.rows.wordOf(s.row),
     at = new URLSearchParams({screen: s.screen, row: word ?? app.nameOf(s.row)});
   if (word === null) at.set("at", String(s.row)); // another row has its name, and its number is a name
-  for (const key of ["ax", "ay", "colour", "size", "cut", "from", "to", "along", "wide"])
+  for (const key of ["ax", "ay", "colour", "size", "cut", "wide"])
     if (s[key] !== first[key] && s[key] !== null && String(s[key]).length <= LONG_GROUP) at.set(key, String(s[key]));
   for (const key of ["ellipses", "path"]) if (s[key]) at.set(key, "1");
   for (const j of s.hidden) at.append("hide", app.cells[j].name);
@@ -65,7 +64,7 @@ export function fromAddress(app) {
   change.edited = new Map();
   for (const part of at.getAll("set")) {
     const answer = app.cells.findIndex(
-      (/** @type {any} */ c) => part.startsWith(`${c.name}=`) && c.answers?.includes(part.slice(c.name.length + 1)),
+      (/** @type {any} */ c) => part.startsWith(`${c.name}=`) && c.answers.includes(part.slice(c.name.length + 1)),
     );
     if (answer >= 0) {
       change.edited.set(answer, part.slice(app.cells[answer].name.length + 1));
@@ -74,16 +73,15 @@ export function fromAddress(app) {
     const sign = part.lastIndexOf("="),
       j = index(part.slice(0, sign)),
       value = part.slice(sign + 1).trim() === "" ? NaN : Number(part.slice(sign + 1));
-    if (j >= 0 && !app.cells[j].answers?.length && Number.isFinite(value) && Number.isFinite(inwardOf(app.cells[j], value))) change.edited.set(j, value);
-    else unknown.push(`'${brief(part, 40)}' is no column with a ${facts.cells ? "value" : "number"} it can have: left out.`);
+    if (j >= 0 && !app.cells[j].answers.length && Number.isFinite(value) && Number.isFinite(inwardOf(app.cells[j], value))) change.edited.set(j, value);
+    else unknown.push(`'${brief(part, 40)}' is no column with a value it can have: left out.`);
   }
   const place = (at.get("place") ?? "").split(",").map(Number);
   if (at.has("place") && place.length === facts.q && place.every(Number.isFinite)) change.place = place;
   const gap = (at.get("gap") ?? "").split(",").map(Number);
   if (at.has("gap") && gap.length === 2 && gap.every(Number.isInteger) && gap[0] >= 0 && gap[0] < app.cells.length && gap[1] < facts.n)
     change.gap = gap;
-  for (const key of ["from", "to"]) change[key] = at.get(key) ?? "";
-  const most = /** @type {Record<string, number>} */ ({along: FRAMES, wide: facts.columns.length, cut: facts.columns.length});
+  const most = /** @type {Record<string, number>} */ ({wide: facts.columns.length, cut: facts.columns.length});
   for (const key of Object.keys(most)) {
     const value = Number(at.get(key) || NaN);
     if (Number.isInteger(value) && value >= 0 && value <= most[key]) change[key] = value;

@@ -1,16 +1,13 @@
 // The explorer: one state, six screens that show it, and the address, keys and words that go with it.
 import {fromAddress, toAddress, viewOf} from "./address.js";
-import {makeModel} from "./bent.js";
 import {ink} from "./draw.js";
 import {keysOf, pressed} from "./keys.js";
-import {RowLaw} from "./laws.js";
-import {unpacked} from "./posterior.js";
 import {RowNames} from "./rows.js";
 import {Scatter} from "./scatter.js";
 import {compareScreen} from "./screen_compare.js";
 import {dimensionsScreen} from "./screen_dimensions.js";
 import {gapsScreen} from "./screen_gaps.js";
-import {MOST_ELLIPSES, mapScreen, paintedPoints} from "./screen_map.js";
+import {mapScreen, paintedPoints} from "./screen_map.js";
 import {placeScreen} from "./screen_place.js";
 import {rowScreen} from "./screen_row.js";
 import {httpSource, TableData, widgetSource} from "./source.js";
@@ -53,13 +50,10 @@ class App {
     this.host = host;
     this.source = source;
     this.trait = trait;
-    this.facts = unpacked(facts);
-    this.cells = this.facts.cells ?? this.facts.columns; // the columns of a row's card: of answers those of the file
+    this.facts = facts;
+    this.cells = facts.cells; // the columns of a row's card: of answers those of the file
     this.data = new TableData(source, this.facts);
-    this.model = makeModel(facts.model);
-    this.law = this.facts.law ? new RowLaw(this.facts.law) : null;
-    this.unpacked = unpacked;
-    this.rows = new RowNames(this.facts.n, null, null);
+    this.rows = new RowNames(facts.n, null, null);
     this.state = this.first();
     this.numbers = /** @type {any} */ ({});
     this.said = "";
@@ -98,9 +92,6 @@ class App {
       path: false,
       group: null,
       place: null,
-      from: "",
-      to: "",
-      along: 0,
       wide: null,
       cut: null,
       gap: null,
@@ -189,12 +180,7 @@ class App {
 
   /** Where a row is looked at: a model that cannot place rows has only its map. */
   get rowScreen() {
-    return this.places ? "row" : "map";
-  }
-
-  /** Whether rows can be placed: by the model here, or of a map of answers by Python. */
-  get places() {
-    return this.model?.places === true || this.facts.cells !== null;
+    return this.facts.placed ? "row" : "map";
   }
 
   /** An id of this page's own: a notebook may hold several. @param {string} name */
@@ -206,8 +192,6 @@ class App {
     const {facts} = this;
     const numbers = facts.counted ? null : await this.data.numbers("order");
     this.rows = new RowNames(facts.n, await this.data.names(), numbers);
-    if (facts.extras.includes("density") && facts.n <= 20_000)
-      this.densities = await this.data.numbers("extra/density");
     if (!this.trait) {
       this.back = () => {
         this.moving = false;
@@ -291,13 +275,13 @@ class App {
     this.paintCopies();
     this.done = (this.done ?? 0) + 1;
     this.root.dataset.painted = String(this.done);
-    if (facts.n && !this.trait) this.checkStale();
+    if (facts.n && !this.trait && !this.moving) this.checkStale();
   }
 
   /** Positions, colours and shapes, where they have changed. @param {boolean} force */
   async points(force) {
     const {state, data} = this,
-      key = JSON.stringify([state.ax, state.ay, state.colour, state.size]),
+      key = JSON.stringify([state.ax, state.ay, state.colour, state.size, state.ellipses]),
       axis = (/** @type {string} */ name) => name.match(/^axis\/(\d+)$/);
     const [a, b] = [axis(state.ax), axis(state.ay)];
     this.shownAxes = [a, b].map(found => (found ? Number(found[1]) : null));
@@ -313,33 +297,13 @@ class App {
 
   /** The ellipses of the chosen rows, or of all where they are few. */
   async findEllipses() {
-    const {facts, state} = this;
+    const {facts, state} = this,
+      few = facts.n <= facts.mostEllipses ? Uint32Array.from({length: facts.n}, (_, i) => i) : [],
+      rows = Array.from(state.group && state.group.length <= facts.mostEllipses ? state.group : few);
     this.ellipses = [];
-    if (!this.latent || !this.places || !facts.numbers.double) return;
-    const rows =
-      state.group && state.group.length <= MOST_ELLIPSES
-        ? Array.from(state.group)
-        : facts.n <= MOST_ELLIPSES
-          ? Array.from({length: facts.n}, (_, i) => i)
-          : [];
-    if (facts.cells && rows.length) {
-      const cov = new Float64Array(await this.source.bytes(`ellipses/${this.latent.join(",")}`));
-      this.ellipses = rows.map(i => [i, Array.from(cov.slice(3 * i, 3 * i + 3))]);
-      return;
-    }
-    const columns = rows.length
-        ? await Promise.all(
-            facts.columns.map((/** @type {any} */ _, /** @type {number} */ j) => this.data.numbers(`column/${j}`)),
-          )
-        : [],
-      [a, b] = this.latent;
-    this.ellipses = rows.map(i => {
-      const {cov} = /** @type {any} */ (this.model).place(
-          Float64Array.from(columns, c => c[/** @type {number} */ (i)]),
-        ),
-        q = facts.q;
-      return [i, [cov[a * q + a], cov[a * q + b], cov[b * q + b]]];
-    });
+    if (!state.ellipses || !this.latent || !rows.length) return;
+    const cov = new Float64Array(await this.source.bytes(`ellipses/${[...this.latent, ...rows].join(",")}`));
+    this.ellipses = rows.map((i, k) => [i, Array.from(cov.slice(3 * k, 3 * k + 3))]);
   }
 
   // words -------------------------------------------------------------------------------------------------------

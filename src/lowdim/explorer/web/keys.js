@@ -6,13 +6,13 @@ export const keysOf = app =>
     [`1 to ${app.screens.size}`, [...app.screens.values()].map(screen => screen.name).join(", ")],
     ["/", "search a row"],
     ["n, p", "next and previous odd row", app.facts.odd.length > 0],
-    ["h", "Row: hide the fewest cells that make the row ordinary", app.screens.has("row") && app.law !== null],
+    ["h", "Row: hide the fewest cells that make the row ordinary", app.screens.has("row") && app.facts.judged],
     ["r", "Row: restore all cells", app.screens.has("row")],
     ["Arrow keys on the map", `step through rows${app.screens.has("place") ? "; on Place, move the cross" : ""}`],
     ["+, -, 0 on the map", "zoom in, zoom out, fit"],
     ["l", "draw round rows with the pointer"],
     ["k", "draw round rows with the keys"],
-    ["e", "ellipses", app.places],
+    ["e", "ellipses", app.facts.placed],
     ["c", "choose colours"],
     ["Escape", "clear the group"],
     ["?", "this help"],
@@ -51,7 +51,7 @@ export function pressed(app, event) {
   } else if (event.key === "k") {
     if (app.state.screen === "compare") app.screen.keyLasso();
     else app.go({screen: "map"}).then(() => app.map.keyLasso());
-  } else if (event.key === "e" && app.places)
+  } else if (event.key === "e" && app.facts.placed)
     app.go({screen: "map", ellipses: !app.state.ellipses}, {said: `Ellipses ${app.state.ellipses ? "off" : "on"}.`});
   else if (event.key === "c") app.go({screen: "map"}).then(() => app.left.querySelectorAll("select")[2]?.focus());
   else if (event.key === "Escape") {

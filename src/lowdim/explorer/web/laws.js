@@ -1,10 +1,10 @@
-// Tail probabilities: chi-square, F and Student's t, by the incomplete gamma and beta functions.
+// Tail probabilities of a row's distances and cells: chi-square, F and Student's t, by the incomplete gamma and beta
+// functions; for the row card of a report. The constants of the law come from Python (report/touch.py).
 // Reference: Abramowitz and Stegun (1964) 6.5, 26.5; continued fractions by Lentz's method.
 
 const TINY = 1e-300,
   CLOSE = 1e-16,
   MOST_TERMS = 2000;
-const IMPOSSIBLE_P = 1e-9; // of a cell: how much smaller another's is says nothing
 const LOG_ROOT_TWO_PI = 0.91893853320467274178;
 
 /** log Gamma(x), x > 0. @param {number} x @returns {number} */
@@ -86,16 +86,17 @@ export const fUpper = (m, n, x) => (x <= 0 ? 1 : betaLower(n / 2, m / 2, n / (n 
 /** P(|t(n)| > |x|). @param {number} n @param {number} x */
 export const tTwoSided = (n, x) => betaLower(n / 2, 0.5, n / (n + x * x), (x * x) / (n + x * x));
 
-/** @typedef {{surprise: Float64Array, seen: number, D2: number | null}} Far */
+/** @typedef {{surprise: Float64Array, seen: number, D2: number}} Far */
 
 /** The law of a squared distance on k cells, D2 / (k scale) ~ F(k, dof), and of each column's cells given the others. */
 export class RowLaw {
-  /** @param {{scale: number, dof: number, gaussian: number, cells?: {scale: number[], dof: number[],
-   *   counts: [number, number[], number[]][]}}} law */
-  constructor({scale, dof, gaussian, cells}) {
+  /** @param {{scale: number, dof: number, gaussian: number, impossible: number, cells?: {scale: number[], dof: number[],
+   *   counts: [number, number[], number[]][]}}} law impossible: p of a cell below which another's says no more */
+  constructor({scale, dof, gaussian, impossible, cells}) {
     this.scale = scale;
     this.dof = dof;
     this.gaussian = gaussian;
+    this.impossible = impossible;
     this.cells = cells ?? null;
   }
 
@@ -117,8 +118,8 @@ export class RowLaw {
   /** The p of a row: of its distance or of its least likely cell, each counted as often as was looked.
    * @param {Far} judged @returns {number} */
   rowP({surprise, seen, D2}) {
-    const far = this.p(D2 ?? 0, seen),
-      p = surprise.map((s, j) => this.cellP(s, j, D2 ?? 0, seen));
+    const far = this.p(D2, seen),
+      p = surprise.map((s, j) => this.cellP(s, j, D2, seen));
     return this.cells ? Math.min(1, 2 * Math.min(far, Math.max(seen, 1) * Math.min(...p))) : far;
   }
 
@@ -126,8 +127,8 @@ export class RowLaw {
   doubtful({surprise, seen, D2}) {
     const size = surprise.map(s => (Number.isNaN(s) ? -1 : Math.abs(s)));
     if (!this.cells) return size;
-    const p = surprise.map((s, j) => (size[j] < 0 ? 2 : this.cellP(s, j, D2 ?? 0, seen))),
-      least = Math.max(Math.min(...p), IMPOSSIBLE_P);
+    const p = surprise.map((s, j) => (size[j] < 0 ? 2 : this.cellP(s, j, D2, seen))),
+      least = Math.max(Math.min(...p), this.impossible);
     return size.map((s, j) => (p[j] <= least ? s + 1 + Math.max(...size) : s));
   }
 

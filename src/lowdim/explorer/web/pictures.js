@@ -1,9 +1,9 @@
 // What the columns form together (jobs/forms.py), drawn from the cells of one row: an image, a curve or a figure.
 import {svg} from "./draw.js";
-import {outwardOf} from "./row_card.js";
+import {outwardOf} from "./row_panel.js";
 import {el, figures} from "./words.js";
 
-/** @typedef {{name: string, value: number, low: number, high: number, off: number}} ShownCell in the table's order */
+/** @typedef {{value: number, low: number, high: number, off: number}} ShownCell in the table's order */
 
 /** What is drawn: as found, or an image as wide as somebody says; null for nothing. @param {any} facts @param {number | null} wide */
 export function formOf(facts, wide) {
@@ -81,10 +81,10 @@ function curve(facts, form, cells) {
       svg("polyline", {points: line(c => c.value).join(" "), class: "curve-line"}),
       text(54, 18, "end", figures(high, 2)),
       text(54, 150, "end", figures(low, 2)),
-      text(60, 170, "start", cells[order[0]].name),
-      text(590, 170, "end", cells[order[order.length - 1]].name),
+      text(60, 170, "start", facts.columns[order[0]].name),
+      text(590, 170, "end", facts.columns[order[order.length - 1]].name),
     ),
-    words: `a curve from ${cells[order[0]].name} to ${cells[order[order.length - 1]].name}, highest ${figures(cells[top].value, 3)} at ${cells[top].name}, lowest ${figures(cells[bottom].value, 3)} at ${cells[bottom].name}`,
+    words: `a curve from ${facts.columns[order[0]].name} to ${facts.columns[order[order.length - 1]].name}, highest ${figures(cells[top].value, 3)} at ${facts.columns[top].name}, lowest ${figures(cells[bottom].value, 3)} at ${facts.columns[bottom].name}`,
   };
 }
 

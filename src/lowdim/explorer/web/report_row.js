@@ -1,7 +1,9 @@
 // Hide-a-cell inside a report: a row to choose, its card, and the map on which its point and ellipse move.
 import {RowLaw} from "./laws.js";
-import {linear, unpacked} from "./posterior.js";
-import {lawWords, placeWords, rowCard, rowPanel} from "./row_card.js";
+import {unpacked} from "./packed.js";
+import {LinearGaussian} from "./posterior.js";
+import {rowCard} from "./row_card.js";
+import {lawWords, placeWords, rowPanel} from "./row_panel.js";
 import {el} from "./words.js";
 
 const CHI2_90 = 4.605170185988092; // of two degrees of freedom
@@ -12,7 +14,7 @@ function touchable(host) {
     d = facts.columns.length,
     q = facts.axes,
     n = facts.places.length / 2;
-  const model = linear(facts.model),
+  const model = new LinearGaussian(facts.model),
     law = new RowLaw(facts.law);
   const row = (/** @type {number} */ i) =>
     Float64Array.from({length: d}, (_, j) => facts.rows[i * d + j] / facts.scale[j] + facts.shift[j]);
@@ -61,13 +63,13 @@ function touchable(host) {
   const paint = (/** @type {string} */ said) => {
     const x = row(state.row),
       name = facts.names[state.row],
-      card = rowCard(model, law, facts.columns, name, x, state.hidden, state.edited);
+      card = rowCard(model, law, facts.rules, facts.columns, name, x, state.hidden, state.edited);
     field.value = String(state.row);
-    panel.show(String(state.row), x, card, state.hidden, state.edited);
+    panel.show(String(state.row), card, state.hidden, state.edited);
     words.textContent = card.sentence;
     says.textContent = `${said} ${lawWords(card)}. ${placeWords(card)}.`.trim();
     host.dataset.numbers = JSON.stringify({D2: card.D2, p: card.p, z: card.z});
-    if (map) draw(card, rowCard(model, null, facts.columns, name, x, new Set(), new Map()));
+    if (map) draw(card, model.place(x));
   };
 
   const ends = [0, 1].map(k => {

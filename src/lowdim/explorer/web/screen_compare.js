@@ -105,7 +105,7 @@ export function compareScreen(app) {
       if (!made.has(name)) {
         sentence.textContent = `Fitting ${TITLES[name]}…`;
         const answer = await app.source.json(`map/${name}`),
-          z = answer.z && app.unpacked(answer.z);
+          {z} = answer;
         made.set(
           name,
           answer.problem

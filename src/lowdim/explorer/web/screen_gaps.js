@@ -1,32 +1,19 @@
 // Gaps: what a fill could be, and the columns it leaned on.
 import {field, numbersRow, pickList} from "./controls.js";
 import {svg} from "./draw.js";
-import {chi2Upper} from "./laws.js";
-import {HALF_90, inwardOf, outwardOf} from "./row_card.js";
+import {inwardOf, outwardOf} from "./row_panel.js";
 import {fillWords} from "./screen_row.js";
 import {brief, counted, el, figures, figuresBySd, general, named, percent, shellWord} from "./words.js";
 
-const GAPS_LISTED = 60,
-  LEANED = 12,
+const LEANED = 12,
   BINS = 30,
   CURVE = 121; // points of a curve
 
-/** Standard deviations on each side that hold this share of a Gaussian, by halving. @param {number} level */
-function halfWidth(level) {
-  let low = 0,
-    high = 10;
-  for (let k = 0; k < 50; k++) {
-    const middle = (low + high) / 2;
-    chi2Upper(1, middle * middle) > 1 - level ? (low = middle) : (high = middle);
-  }
-  return low;
-}
-
 /** The density of a fill in the table's units: a Gaussian each side of it, as wide as its interval, on the model's scale.
- * @param {import("./row_card.js").Column} column @param {number} low @param {number} fill @param {number} high @param {number} level */
-export function fillDensity(column, low, fill, high, level) {
-  const half = halfWidth(level),
-    [a, m, b] = [low, fill, high].map(v => inwardOf(column, v)),
+ * @param {import("./row_panel.js").Column} column @param {{low: number, value: number, high: number, half: number}} fill half: its
+ *   interval's width to each side, in standard deviations */
+export function fillDensity(column, {low, value, high, half}) {
+  const [a, m, b] = [low, value, high].map(v => inwardOf(column, v)),
     sides = [(m - a) / half, (b - m) / half].map(sd => (sd > 0 && Number.isFinite(sd) ? sd : 0));
   return (/** @type {number} */ v) => {
     const y = inwardOf(column, v),
@@ -39,7 +26,7 @@ export function fillDensity(column, low, fill, high, level) {
 /** @param {any} app */
 export function gapsScreen(app) {
   const {facts} = app;
-  if (!app.places) return null;
+  if (!facts.placed) return null;
   const column = el("select", {onchange: (/** @type {any} */ e) => app.go({gap: [Number(e.target.value), -1]})}),
     rows = el("div"),
     about = el("p", {class: "quiet"});
@@ -57,91 +44,88 @@ export function gapsScreen(app) {
     sentence = el("p", {class: "lead"}),
     more = el("p"),
     inspector = el("div", {}, el("h2", {}, "This fill"), sentence, more);
-  /** @type {number[] | null} */ let counts = null;
   /** @type {[number, number] | null} */ let shown = null; // row and column of the fill
-
-  const prepare = async () => {
-    if (counts) return;
-    counts = facts.cells?.map((/** @type {any} */ c) => c.gaps) ?? [];
-    for (let j = facts.cells ? facts.columns.length : 0; j < facts.columns.length; j++)
-      /** @type {number[]} */ (counts).push(
-        (await app.data.numbers(`column/${j}`)).reduce(
-          (/** @type {number} */ s, /** @type {number} */ v) => s + (Number.isNaN(v) ? 1 : 0),
-          0,
-        ),
-      );
-    column.replaceChildren(
-      .../** @type {number[]} */ (counts).map((many, j) =>
-        many ? el("option", {value: String(j)}, `${brief(app.cells[j].name, 30)} (${counted(many, "gap")})`) : "",
-      ),
-    );
-  };
+  column.append(
+    ...app.cells.map((/** @type {any} */ c, /** @type {number} */ k) =>
+      c.gaps ? el("option", {value: String(k)}, `${brief(c.name, 30)} (${counted(c.gaps, "gap")})`) : "",
+    ),
+  );
 
   const paint = async () => {
-    await prepare();
-    const having = /** @type {number[]} */ (counts).findIndex(many => many > 0);
+    const having = app.cells.findIndex((/** @type {any} */ c) => c.gaps > 0);
     if (having < 0) {
       sentence.textContent = "No gaps: nothing to fill.";
       app.numbers = {};
       return app.say(`${app.said} No gaps: nothing to fill.`);
     }
-    const j = app.state.gap?.[0] ?? having,
-      values = await app.data.numbers(`column/${app.cells[j].number ?? j}`),
-      where = [];
-    for (let i = 0; i < facts.n && where.length < GAPS_LISTED; i++) if (Number.isNaN(values[i])) where.push(i);
-    const i = app.state.gap?.[1] >= 0 ? app.state.gap[1] : where[0];
-    column.value = String(j);
-    const fact = facts.fills?.find((/** @type {any} */ f) => f.column === app.cells[j].name);
+    const [k, at] = app.state.gap ?? [having, -1],
+      gap = await app.source.json(`gap/${k}${at < 0 ? "" : `,${at}`}.json`),
+      c = app.cells[k],
+      answers = gap.word !== undefined,
+      values = answers || c.number === null ? [] : await app.data.numbers(`column/${c.number}`);
+    shown = [gap.row, k];
+    column.value = String(k);
+    const fact = facts.fills?.find((/** @type {any} */ f) => f.column === c.name);
     about.textContent = fact
       ? `Skill ${fact.skill === null ? "not known" : general(fact.skill, 2)}; intervals held ${fact.held} of ${fact.tried} hidden cells: ${fact.advice}.`
-      : "";
+      : (gap.about ?? "");
     rows.replaceChildren(
       pickList(
-        where.map(k => ({text: `Row ${brief(app.nameOf(k), 24)}`, pick: () => app.go({gap: [j, k]}), current: k === i})),
+        Array.from(gap.rows, i => ({
+          text: `Row ${brief(app.nameOf(i), 24)}`,
+          pick: () => app.go({gap: [k, i]}),
+          current: i === gap.row,
+        })),
       ),
     );
-    shown = [i, j];
-    await (facts.cells ? answered(i, j, values) : one(i, j, values));
-  };
-
-  /** A gap of a map of answers: all answers with their chances, or a number with its interval. */
-  const answered = async (/** @type {number} */ i, /** @type {number} */ k, /** @type {ArrayLike<number>} */ values) => {
-    const c = app.cells[k],
-      gap = app.unpacked(await app.source.json(`gap/${k},${i}.json`)),
-      words = gap.word !== undefined,
-      ours = fillWords(gap.own),
-      order = [...app.cells.keys()]
+    const order = [...app.cells.keys()]
         .filter(j => gap.leans[j])
         .sort((a, b) => Math.abs(gap.leans[b]) - Math.abs(gap.leans[a]))
-        .slice(0, LEANED);
-    const first = order.slice(0, 3).map(j => brief(app.cells[j].name)).join(", ");
-    sentence.textContent = `Row ${brief(app.nameOf(i))}, ${brief(c.name)}: ${fillWords(gap)}.${first ? ` The map leans on ${first}.` : ""}`;
-    about.textContent ||= gap.about ?? "";
-    more.textContent = `The fill is the run's, by ${gap.by}. The map's own model, which Row shows too, says ${ours}.`;
-    app.numbers = {...gap, shares: words ? Array.from(gap.shares) : null, own: gap.own.chance ?? gap.own.value, leans: Array.from(gap.leans)};
-    picture.replaceChildren(
-      words
-        ? el(
-            "table",
-            {class: "leans"},
-            el("caption", {}, `How likely each answer is, by ${gap.by}`),
-            el("tbody", {}, ...gap.words.map((/** @type {string} */ word, /** @type {number} */ t) => barRow(brief(word, 40), percent(gap.shares[t]), 0, gap.shares[t]))),
-          )
-        : histogram(c, c.number, values, gap.low, gap.value, gap.high, facts.level),
-    );
-    const widest = Math.abs(gap.leans[order[0]] ?? 1),
-      chance = gap.own.word !== undefined;
+        .slice(0, LEANED),
+      first = order.slice(0, 3).map(j => brief(app.cells[j].name)).join(", "),
+      level = answers ? "" : `, ${Math.round(100 * gap.level)}%`,
+      ours = gap.own.word ?? figuresBySd(gap.own.value, gap.own.sd);
+    sentence.textContent = `Row ${brief(app.nameOf(gap.row))}, ${brief(c.name)}: ${fillWords(gap, level)}.${first ? ` The map's model leans on ${first}.` : ""}`;
+    more.textContent = gap.by
+      ? `Two models speak here. The fill is the run's, by ${gap.by}, checked on hidden cells. The map's own model, which Row shows too, says ${fillWords(gap.own, "")}; what it leaned on is listed below the picture and leads to that.`
+      : "The fill is the map's own model.";
+    app.numbers = {
+      word: gap.word ?? null,
+      shares: gap.shares ?? null,
+      fill: gap.value ?? null,
+      low: gap.low ?? null,
+      high: gap.high ?? null,
+      expected: gap.own.value ?? gap.own.chance,
+      leans: Array.from(gap.leans),
+    };
+    picture.replaceChildren(answers ? chances(gap) : histogram(c, values, gap));
+    const widest = Math.abs(gap.leans[order[0]] ?? 1);
     leaned.replaceChildren(
-      el("h2", {}, "What the map leaned on"),
+      el("h2", {}, "What the map's model leaned on"),
       el(
         "table",
         {class: "leans"},
-        el("caption", {}, chance ? `How much likelier ${gap.own.word} is by each cell, in points of 100` : `How far each cell moves ${ours}${c.offset === null ? "" : ", on the scale of logarithms"}`),
-        el("tbody", {}, ...order.map(j => leanRow(app.cells[j].name, gap.leans[j] * (chance ? 100 : 1), widest * (chance ? 100 : 1)))),
+        el("caption", {}, `${gap.leansAbout} ${ours}${c.offset === null ? "" : ", on the scale of logarithms"}`),
+        el("tbody", {}, ...order.map(j => leanRow(app.cells[j].name, gap.leans[j], widest))),
       ),
     );
     app.say(`${app.said} ${sentence.textContent}`);
   };
+
+  /** All answers that a gap may hold. @param {any} gap */
+  const chances = gap =>
+    el(
+      "table",
+      {class: "leans"},
+      el("caption", {}, `How likely each answer is, by ${gap.by || "the map's own model"}`),
+      el(
+        "tbody",
+        {},
+        ...gap.words.map((/** @type {string} */ word, /** @type {number} */ t) =>
+          barRow(brief(word, 40), percent(gap.shares[t]), 0, gap.shares[t]),
+        ),
+      ),
+    );
 
   /** A line of a bar that begins so far along. @param {string | HTMLElement} name @param {string} value @param {number} from @param {number} share */
   const barRow = (name, value, from, share, kind = "track") => {
@@ -158,76 +142,20 @@ export function gapsScreen(app) {
     return barRow(named(name, 40), lean > 0 ? `+${figures(lean, 2)}` : figures(lean, 2), lean < 0 ? 0.5 - share : 0.5, share, "track middle");
   };
 
-  const one = async (/** @type {number} */ i, /** @type {number} */ j, /** @type {ArrayLike<number>} */ values) => {
-    const given = await app.data.row(i),
-      x = app.unpacked(given.x),
-      c = facts.columns[j],
-      own = (/** @type {number} */ v) => outwardOf(c, v);
-    x[j] = NaN;
-    const judged = app.model.surprise(x),
-      middle = judged.expected[j],
-      sd = judged.sd[j],
-      stored = given.fills[c.name];
-    const [fill, low, high] = stored ?? [own(middle), own(middle - HALF_90 * sd), own(middle + HALF_90 * sd)];
-    const leans = app.model.leans(x, j),
-      order = [...facts.columns.keys()]
-        .filter(k => k !== j && leans[k])
-        .sort((a, b) => Math.abs(leans[b]) - Math.abs(leans[a]))
-        .slice(0, LEANED);
-    const first = order
-      .slice(0, 3)
-      .map(k => brief(facts.columns[k].name))
-      .join(", ");
-    const level = stored ? facts.level : 0.9,
-      ours = figuresBySd(own(middle), sd);
-    sentence.textContent = `Row ${brief(given.name)}, ${brief(c.name)}: ${figures(fill, 4)} (${figures(low, 4)} to ${figures(high, 4)}, ${Math.round(100 * level)}%).${first ? ` The map's model leans on ${first}.` : ""}`;
-    more.textContent = stored
-      ? `Two models speak here. The fill and its interval are the run's, by ${facts.filledBy}, checked on hidden cells. The map's own model, which Row shows too, says ${ours}; what it leaned on is listed below the picture and leads to that number.`
-      : "The fill and its interval are the map's own model.";
-    app.numbers = {fill, low, high, expected: own(middle), leans: Array.from(leans)};
-    picture.replaceChildren(histogram(c, j, values, low, fill, high, level));
-    const widest = Math.abs(leans[order[0]] ?? 1);
-    leaned.replaceChildren(
-      el("h2", {}, "What the map's model leaned on"),
-      el(
-        "table",
-        {class: "leans"},
-        el(
-          "caption",
-          {},
-          app.model.kind === "linear"
-            ? `How far each cell moves it from the average to ${ours}${c.offset === null ? "" : ", on the scale of logarithms"}`
-            : `How far ${ours} moves when each cell is hidden${c.offset === null ? "" : ", on the scale of logarithms"}`,
-        ),
-        el(
-          "tbody",
-          {},
-          ...order.map(k => leanRow(facts.columns[k].name, leans[k], widest)),
-        ),
-      ),
-    );
-    app.say(`${app.said} ${sentence.textContent}`);
-  };
-
-  const histogram = (
-    /** @type {any} */ c,
-    /** @type {number} */ j,
-    /** @type {ArrayLike<number>} */ values,
-    /** @type {number} */ low,
-    /** @type {number} */ fill,
-    /** @type {number} */ high,
-    /** @type {number} */ level,
-  ) => {
+  /** The values of a column, the fill's distribution and its interval. @param {any} c @param {ArrayLike<number>} values
+   * @param {{value: number, low: number, high: number, half: number, level: number}} gap */
+  const histogram = (c, values, gap) => {
+    const {value: fill, low, high, level} = gap;
     const own = Array.from(values)
         .filter(v => !Number.isNaN(v))
-        .map(v => outwardOf(c, app.data.inUnits(j, v))),
+        .map(v => outwardOf(c, app.data.inUnits(c.number, v))),
       from = own.reduce((a, b) => Math.min(a, b), low),
       to = own.reduce((a, b) => Math.max(a, b), high),
       bins = new Array(BINS).fill(0);
     for (const v of own) bins[Math.min(BINS - 1, Math.floor(((v - from) / (to - from || 1)) * BINS))]++;
-    const top = Math.max(...bins),
+    const top = Math.max(...bins) || 1,
       x = (/** @type {number} */ v) => 20 + (600 * (v - from)) / (to - from || 1);
-    const density = fillDensity(c, low, fill, high, level),
+    const density = fillDensity(c, gap),
       at = Array.from({length: CURVE}, (_, k) => from + ((to - from) * k) / (CURVE - 1))
         .concat(Array.from({length: CURVE}, (_, k) => low + ((high - low) * k) / (CURVE - 1)), fill)
         .sort((a, b) => a - b),
@@ -262,13 +190,13 @@ export function gapsScreen(app) {
   };
   const command = () => {
     const word = shown && app.rows.wordOf(shown[0]);
-    return facts.run && facts.law && word !== null ? ["lowdim", "explain", facts.run, `--row=${word}`].map(shellWord).join(" ") : "";
+    return facts.run && facts.judged && word !== null ? ["lowdim", "explain", facts.run, `--row=${word}`].map(shellWord).join(" ") : "";
   };
   const python = () => {
     if (!shown) return `${app.pythonSubject()}\nprint(subject.table.X.shape)  # no gaps`;
     const [i, j] = shown,
       row = `row = subject.table.X[${i}] / subject.unit\ncells = subject.model.predict_cells(row[None])`;
-    return facts.law
+    return facts.judged
       ? `${app.pythonSubject()}\ncard = subject.explain(${i})\nprint(card.text())`
       : `${app.pythonSubject()}\n${row}\nfill = subject.table.scales.outward(cells.mean * subject.unit)[0, ${j}]\nprint(fill)`;
   };

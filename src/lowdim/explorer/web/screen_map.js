@@ -1,7 +1,6 @@
 // Map: axes and colours to choose; draw round rows and hear what sets them apart.
 import {colourRange, groupColour, ink, rgb, sequential, SHAPES} from "./draw.js";
-import {compareMeans, groupCard} from "./group.js";
-import {outwardOf} from "./row_card.js";
+import {outwardOf} from "./row_panel.js";
 import {searchField} from "./rows.js";
 import {outline} from "./shapes.js";
 import {brief, counted, el, figures, joinNames, named, pValue, shellWord, signed} from "./words.js";
@@ -11,7 +10,6 @@ const GROUP_LISTED = 14,
   LONG_COMMAND = 1800, // letters of the rows that a command names
   MOST_WRITTEN = 5000; // rows of a group that the Python names one by one
 const MOST_JOINED = 20_000; // rows that are joined by a line
-export const MOST_ELLIPSES = 300; // rows whose ellipses are drawn
 
 /** @param {any} app */
 export function mapScreen(app) {
@@ -55,7 +53,7 @@ export function mapScreen(app) {
   };
   const ellipses = tick(
       "ellipses",
-      facts.n <= MOST_ELLIPSES ? "Ellipses of all rows (E)" : "Ellipses of the drawn-round rows (E)",
+      facts.n <= facts.mostEllipses ? "Ellipses of all rows (E)" : "Ellipses of the drawn-round rows (E)",
     ),
     path = tick("path", "Join rows in their order");
   const lasso = el(
@@ -79,7 +77,7 @@ export function mapScreen(app) {
     up.element,
     colour.element,
     size.element,
-    app.places ? ellipses.element : null,
+    facts.placed ? ellipses.element : null,
     path.element,
     el("div", {class: "pair"}, lasso, keyLasso),
     el("div", {class: "pair"}, fit, clear, save),
@@ -119,15 +117,17 @@ export function mapScreen(app) {
       asked = s.group;
       found = null;
       sentence.textContent = "Comparing…";
-      found = await compared(s.group);
+      const card = await app.source.json("group", Array.from(s.group));
+      if (asked === s.group) found = card;
     }
     if (asked === app.state.group && found) paintGroup();
   };
 
   const paintRow = () => {
     const {row} = app.state;
-    const lacking = app.places ? "" : `, with no screens of ${app.model ? "Row and Gaps" : "Row, Place and Gaps"}`;
-    sentence.textContent = `Row ${app.nameOf(row)}${app.rows.apart(row)}. Draw round some rows to hear what sets them apart.${lacking ? ` This model places no rows in the browser${lacking}.` : ""}`;
+    const lacking = facts.decodes ? "Row and Gaps" : "Row, Place and Gaps",
+      why = facts.placed ? "" : ` This model does not say what hidden cells hold, so that there are no screens of ${lacking}.`;
+    sentence.textContent = `Row ${app.nameOf(row)}${app.rows.apart(row)}. Draw round some rows to hear what sets them apart.${why}`;
     details.replaceChildren(
       ...(app.screens.has("row")
         ? [el("button", {type: "button", onclick: () => app.go({screen: "row"})}, "Look at this row (1)")]
@@ -142,31 +142,6 @@ export function mapScreen(app) {
     app.numbers = {row, x: app.map.px[row], y: app.map.py[row]};
     app.say(`${app.said ?? ""} ${sentence.textContent}`);
     app.map.draw();
-  };
-
-  /** Every axis and column of the group beside the others. @param {Uint32Array} rows */
-  const compared = async rows => {
-    const inside = new Uint8Array(facts.n),
-      axes = [],
-      columns = /** @type {any[]} */ ([]);
-    for (const i of rows) inside[i] = 1;
-    if (rows.length === facts.n)
-      return {axes: [], columns: [], sentence: "That is every row: there are no others to compare with."};
-    for (let k = 0; k < facts.q; k++)
-      axes.push({name: `axis ${k + 1}`, ...compareMeans(await app.data.numbers(`axis/${k}`), inside), differs: false});
-    for (let j = 0; j < facts.columns.length; j++) {
-      const c = compareMeans(await app.data.numbers(`column/${j}`), inside),
-        own = (/** @type {number} */ v) => app.data.inUnits(j, v);
-      columns.push({
-        name: facts.columns[j].shown,
-        j,
-        ...c,
-        group: c.p === null && !c.group ? 0 : own(c.group),
-        others: own(c.others),
-        differs: false,
-      });
-    }
-    return groupCard(axes, columns, rows.length);
   };
 
   const paintGroup = () => {

@@ -1,32 +1,21 @@
 // Row: cells as bars; hide, restore or edit one, and the point, its ellipse, the fills and the sentence follow.
 import {ink} from "./draw.js";
-import {lawWords, placeWords, rowCard, rowPanel} from "./row_card.js";
+import {lawWords, placeWords, rowPanel} from "./row_panel.js";
 import {searchField} from "./rows.js";
 import {brief, counted, el, figures, joinNames, percent, pValue, pythonText, shellWord} from "./words.js";
 
 const ODD_LISTED = 12;
 
-/** A fill: a number with its interval, or an answer with its chance. @param {any} fill */
-export function fillWords(fill) {
+/** A fill: a number with its interval, or an answer with its chance. @param {any} fill @param {string} [level] of the interval */
+export function fillWords(fill, level = "") {
   if (fill.word !== undefined) return `${fill.word} (${percent(fill.chance)})`;
-  const [value, low, high] = Array.isArray(fill) ? fill : [fill.value, fill.low, fill.high];
-  return `${figures(value, 4)} (${figures(low, 4)} to ${figures(high, 4)})`;
-}
-
-/** The card of a row with cells hidden and edited; that of a map of answers is asked for. @param {any} app @param {number} row
- * @param {any} given @param {Set<number>} hidden @param {Map<number, any>} edited @param {any} law @returns {Promise<any>} */
-async function cardOf(app, row, given, hidden, edited, law) {
-  const {cells, facts} = app;
-  if (!facts.cells) return rowCard(app.model, law, cells, given.name, app.unpacked(given.x), hidden, edited);
-  const changes = [...edited].filter(([j]) => !hidden.has(j)).map(([j, value]) => [cells[j].name, value]),
-    asked = {row, hidden: [...hidden].map(j => cells[j].name), edited: Object.fromEntries(changes)};
-  return app.source.json(`card/${encodeURIComponent(JSON.stringify(asked))}.json`);
+  return `${figures(fill.value, 4)} (${figures(fill.low, 4)} to ${figures(fill.high, 4)}${level})`;
 }
 
 /** @param {any} app */
 export function rowScreen(app) {
   const {facts} = app;
-  if (!app.places) return null; // Map says so
+  if (!facts.placed) return null; // Map says so
   const panel = rowPanel(app.cells, (hidden, edited, said) => app.go({hidden, edited}, {said}));
   const sentence = el("p", {class: "lead"}),
     gauges = el("div", {class: "gauges"}),
@@ -55,7 +44,7 @@ export function rowScreen(app) {
         el("p", {class: "quiet"}, r.reason),
       ),
     );
-  const oddWords = facts.law
+  const oddWords = facts.judged
     ? (facts.oddSentence ?? "Odd rows are found by the main job: lowdim report.")
     : "This model has no law of odd rows.";
   const controls = el(
@@ -80,13 +69,12 @@ export function rowScreen(app) {
     fills,
   );
   /** @type {any} */ let card = null;
-  /** @type {any} */ let untouched = null;
 
   const columnOf = (/** @type {string} */ name) => app.cells.findIndex((/** @type {any} */ c) => c.name === name);
   const hideFewest = () => {
     if (!card?.hide.length)
       return app.say(
-        app.law ? `Row ${card?.name} is ordinary: there is nothing to hide.` : "This model has no law of odd rows: nothing to hide.",
+        facts.judged ? `Row ${card?.name} is ordinary: there is nothing to hide.` : "This model has no law of odd rows: nothing to hide.",
       );
     const hidden = new Set(app.state.hidden);
     for (const name of card.hide) hidden.add(columnOf(name));
@@ -100,7 +88,7 @@ export function rowScreen(app) {
     /** @type {number} */ dof,
     /** @type {number | null} */ p,
   ) => {
-    const bar = el("span", {class: p !== null && p < 0.05 ? "far" : ""}),
+    const bar = el("span", {class: p !== null && p < facts.oddRate ? "far" : ""}),
       share = p === null ? 0 : Math.min(1, -Math.log10(Math.max(p, 1e-8)) / 8);
     bar.style.width = `${100 * share}%`;
     return el(
@@ -114,23 +102,18 @@ export function rowScreen(app) {
 
   const paint = async () => {
     const {row, hidden, edited} = app.state,
-      given = await app.data.row(row),
-      x = app.unpacked(given.x),
-      cards = await Promise.all([
-        cardOf(app, row, given, hidden, edited, app.law),
-        cardOf(app, row, given, new Set(), new Map(), null),
-      ]);
+      found = await app.source.json("card", {row, hidden: [...hidden], edited: [...edited]});
     if (row !== app.state.row || hidden !== app.state.hidden || edited !== app.state.edited) return;
     app.mapInto(mapBox);
-    [card, untouched] = cards;
-    panel.show(String(row), x, card, hidden, edited);
+    card = found;
+    panel.show(String(row), card, hidden, edited);
     sentence.textContent = app.short(card.sentence);
     where.textContent =
       placeWords(card) +
       app.rows.apart(row) + (hidden.size ? ` (${figures(grown(), 3)} times the ellipse of the whole row)` : "");
     gauges.replaceChildren(
       ...(card.D2 === null
-        ? [el("p", {class: "quiet"}, `${lawWords(card)}${rank(card.logDensity)}`)]
+        ? [el("p", {class: "quiet"}, `${lawWords(card)}${rank()}`)]
         : [
             gauge("D2", "in all", card.D2, card.seen, card.pD2),
             gauge("T2", "within the map", card.T2, card.dof, card.pT2),
@@ -143,7 +126,7 @@ export function rowScreen(app) {
         ? `Hide ${brief(card.hide[0], 20)}: ordinary then`
         : `Hide the ${card.hide.length} cells that make it odd`;
     restore.hidden = !hidden.size && !edited.size;
-    paintFills(given);
+    paintFills();
     app.numbers = {
       D2: card.D2,
       p: card.p,
@@ -162,23 +145,20 @@ export function rowScreen(app) {
     app.map.draw();
   };
 
-  /** How likely the row is beside the others. @param {number | null} logDensity */
-  const rank = logDensity => {
-    const all = app.densities;
-    if (!all || logDensity === null) return "";
-    const below = all.filter((/** @type {number} */ v) => v < logDensity).length;
-    return `; likelier than ${Math.round((100 * below) / all.length)}% of the rows (with all their cells)`;
-  };
+  /** How likely the row is beside the others. */
+  const rank = () =>
+    card.likelier === null ? "" : `; likelier than ${Math.round(100 * card.likelier)}% of the rows (with all their cells)`;
 
   const area = (/** @type {any} */ c) => {
     const q = c.z.length;
     return q > 1 ? Math.sqrt(Math.max(c.cov[0] * c.cov[q + 1] - c.cov[1] ** 2, 0)) : Math.sqrt(c.cov[0] ?? 0);
   };
-  const grown = () => area(card) / (area(untouched) || 1);
+  const grown = () => area(card) / (area(card.whole) || 1);
 
-  const paintFills = (/** @type {any} */ given) => {
-    const entries = Object.entries(given.fills),
-      held = given.held.filter((/** @type {string} */ name) => !app.state.hidden.has(columnOf(name)));
+  const paintFills = () => {
+    const entries = Object.entries(card.fills),
+      engines = [...new Set(entries.map(([, fill]) => fill.by))].join(" and "),
+      held = card.held.filter((/** @type {string} */ name) => !app.state.hidden.has(columnOf(name)));
     fills.replaceChildren(
       ...(held.length
         ? [
@@ -199,9 +179,7 @@ export function rowScreen(app) {
             el(
               "p",
               {class: "quiet"},
-              facts.cells
-                ? '"The rest says" beside a gap is the map\'s own model, which may be another than the one that fills it.'
-                : `By ${facts.filledBy}, its ${Math.round(100 * facts.level)}% intervals checked on hidden cells. "The rest says" beside a gap is the map's own model: another number, with ± one sd.`,
+              `By ${engines}, checked on hidden cells. "The rest says" beside a gap is the map's own model, which may say something else.`,
             ),
             el(
               "ul",
@@ -230,10 +208,10 @@ export function rowScreen(app) {
       context.strokeStyle = ink("--quiet", map.element);
       context.lineWidth = 1.5;
       context.setLineDash([4, 4]);
-      map.ellipse(context, untouched.z[a], untouched.z[b], part(untouched));
+      map.ellipse(context, card.whole.z[a], card.whole.z[b], part(card.whole));
       context.setLineDash([]);
       context.beginPath();
-      context.moveTo(...map.at(untouched.z[a], untouched.z[b]));
+      context.moveTo(...map.at(card.whole.z[a], card.whole.z[b]));
       context.lineTo(...map.at(card.z[a], card.z[b]));
       context.stroke();
     }
@@ -258,7 +236,7 @@ export function rowScreen(app) {
       columns = app.cells,
       word = app.rows.wordOf(row),
       parts = ["lowdim", "explain", facts.run, `--row=${word}`];
-    if (!facts.run || !facts.law || word === null) return "";
+    if (!facts.run || !facts.judged || word === null) return "";
     if (hidden.size) parts.push(`--hide=${joinNames([...hidden].map(j => columns[j].name))}`);
     edited.forEach((/** @type {number} */ value, /** @type {number} */ j) => {
       if (!hidden.has(j)) parts.push(`--set=${columns[j].name}=${value}`);
@@ -273,7 +251,7 @@ export function rowScreen(app) {
       .filter(([j]) => !hidden.has(j))
       .map(([j, v]) => `${pythonText(columns[j].name)}: ${typeof v === "string" ? pythonText(v) : v}`)
       .join(", ")}}`;
-    if (facts.law)
+    if (facts.judged)
       return `${app.pythonSubject()}\ncard = subject.explain(${row}, hidden=${names}, edited=${values})\nprint(card.text())`;
     const changes = [
       ...[...hidden].map(j => `row[${j}] = np.nan`),

@@ -1,18 +1,25 @@
-// Where answers come from: this computer's server, or the notebook's kernel. Both know the same names (explorer/answers.py).
+// Where answers come from: this computer's server, or the notebook's kernel. Both know the same names (explorer/endpoints.py).
+
+import {unpacked} from "./packed.js";
 
 const KEPT = 6; // columns of a large table that are kept
 
-/** @typedef {{json: (name: string) => Promise<any>, bytes: (name: string) => Promise<ArrayBuffer>}} Source */
+/** @typedef {{json: (name: string, asked?: any) => Promise<any>, bytes: (name: string) => Promise<ArrayBuffer>}} Source asked: what
+ *   a name is asked with, which may be too long for an address */
 
 /** @returns {Source} */
 export function httpSource() {
-  const ask = async (/** @type {string} */ name) => {
-    const answer = await fetch(new URL(name, document.baseURI), {cache: "no-store"});
+  const ask = async (/** @type {string} */ name, /** @type {any} */ asked = undefined) => {
+    const how = asked === undefined ? {} : {method: "POST", body: JSON.stringify(asked)},
+      answer = await fetch(new URL(name, document.baseURI), {cache: "no-store", ...how});
     if (!answer.ok)
       throw new Error(answer.status === 404 ? `there is no ${name}` : `the explorer answered ${answer.status}`);
     return answer;
   };
-  return {json: async name => (await ask(name)).json(), bytes: async name => (await ask(name)).arrayBuffer()};
+  return {
+    json: async (name, asked) => unpacked(await (await ask(name, asked)).json()),
+    bytes: async name => (await ask(name)).arrayBuffer(),
+  };
 }
 
 /** The same over the messages of a widget. @param {any} model @returns {Source & {close: () => void}} */
@@ -24,7 +31,7 @@ export function widgetSource(model) {
     waiting.delete(message.id);
   };
   model.on("msg:custom", heard);
-  const ask = (/** @type {string} */ name) =>
+  const ask = (/** @type {string} */ name, /** @type {any} */ asked = undefined) =>
     new Promise((done, fail) => {
       const id = ++last;
       waiting.set(id, ({message, buffers}) => {
@@ -32,12 +39,34 @@ export function widgetSource(model) {
         const view = buffers[0];
         done(view.buffer ? view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength) : view);
       });
-      model.send({id, get: name});
+      model.send({id, get: name, asked: asked === undefined ? "" : JSON.stringify(asked)});
     });
   return {
     bytes: name => /** @type {Promise<ArrayBuffer>} */ (ask(name)),
-    json: async name => JSON.parse(new TextDecoder().decode(/** @type {ArrayBuffer} */ (await ask(name)))),
+    json: async (name, asked) =>
+      unpacked(JSON.parse(new TextDecoder().decode(/** @type {ArrayBuffer} */ (await ask(name, asked))))),
     close: () => model.off("msg:custom", heard),
+  };
+}
+
+/** Questions one at a time: while one is under way the latest waits, and those that it overtakes are never asked (null).
+ * @template T @param {(name: string) => Promise<T>} ask @returns {(name: string) => Promise<T | null>} */
+export function latestOnly(ask) {
+  let busy = false;
+  /** @type {((go: boolean) => void) | null} */ let waiting = null;
+  return async name => {
+    waiting?.(false);
+    waiting = null;
+    if (busy && !(await new Promise(done => (waiting = done)))) return null;
+    busy = true;
+    try {
+      return await ask(name);
+    } finally {
+      busy = false;
+      const next = /** @type {((go: boolean) => void) | null} */ (waiting);
+      waiting = null;
+      next?.(true);
+    }
   };
 }
 
@@ -87,10 +116,5 @@ export class TableData {
   names() {
     if (this.facts.names) return Promise.resolve(this.facts.names);
     return this.facts.numbered ? Promise.resolve(null) : this.once("names", () => this.source.json("names.json"));
-  }
-
-  /** One row exactly. @param {number} i */
-  row(i) {
-    return this.once(`row/${i}`, () => this.source.json(`row/${i}.json`));
   }
 }

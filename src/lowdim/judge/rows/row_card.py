@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.kinds.scales import ColumnScales
 
+ODD_LEVEL = 0.95  # a row with p < 1 - ODD_LEVEL is not ordinary
 LISTED_CELLS = 30  # cells of a row that a notebook lists
 FEW_CELLS = 5  # that a sentence names to hide
 ONE_BY_ONE = 10  # cells of a row that are hidden singly to make it ordinary
@@ -128,7 +129,7 @@ def explain_row(
     X: Any,
     row: int,
     *,
-    odd_level: float = 0.95,
+    odd_level: float = ODD_LEVEL,
     row_names: Any = None,
     scales: ColumnScales | None = None,
     law: RowLaw = GAUSSIAN_LAW,

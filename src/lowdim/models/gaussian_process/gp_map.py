@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -104,6 +105,11 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
         super()._check_source(source)
         check_components(self.n_components, source.d)
 
+    _kept: tuple[Any, Decoder] | None = None  # parameters and their decoder, where it is kept
+
+    def _decoder(self, params: P) -> Decoder:
+        return self._kept[1] if self._kept is not None and self._kept[0] is params else params.decoder()
+
     def _candidates(self, params: P) -> Array:
         """Places of the fit from which new rows may start."""
         raise NotImplementedError
@@ -117,7 +123,7 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
         """The peak of each row's density over places, and Laplace's covariance and evidence there."""
         seen = block.seen
         y = np.where(seen, block.x - params.mu, 0.0)
-        rows = UnplacedRows(y, seen, params.decoder(), params.centre, _inverse(params.spread))
+        rows = UnplacedRows(y, seen, self._decoder(params), params.centre, _inverse(params.spread))
         Z = self._place(params, rows)
         curve = rows.curvature(Z)
         value = rows.log_joint(slice(None), Z)[0]
@@ -130,7 +136,7 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
 
     def _decode(self, params: P, rows: Posterior) -> Cells:
         """The predictions at each row's place, and by their slopes what the doubt about it adds."""
-        D = params.decoder()
+        D = self._decoder(params)
         mean, var, parts = D.at(rows.mean)
         if rows.packed.any():
             J = D.slopes(rows.mean, parts)
@@ -203,6 +209,19 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
             notes.append(f"{jitter:.0e} of the mean variance was added to the kernel's diagonal")
         notes.append(inflation_note(params.inflation))
         return certify(fit, self._objective_name, rows=len(params.X), boundary=boundary, notes=tuple(notes))
+
+
+M = TypeVar("M", bound=GaussianProcessMap[Any])
+
+
+def keeping_decoder(model: M) -> M:
+    """A copy of a fitted map for many questions one after the other: its decoder is worked out once.
+
+    It holds a root of a matrix of all rows for every set of gaps, and is no model to be saved.
+    """
+    kept = copy(model)
+    kept._kept = (model.params_, model.params_.decoder())
+    return kept
 
 
 def warn_jitter(params: MapParams) -> None:

@@ -1,18 +1,18 @@
 """What the page asks for, by name: facts once, then columns of numbers as they are needed, single rows and places.
 
-    facts.json                  the table, the model as numbers, and what was found
+    facts.json                  the table, its columns, and what was found
     axis/K  sd/K  column/J      one number a row; NaN at gaps
     label/K  extra/NAME         codes of a label (-1 where it is missing); gaps, surprise, density
-    names.json  row/I.json      the rows' names; one row exactly, with its fills
-    numbers                     the rows' numbers as their file counts them, from 1
-    near/Z.json                 the rows nearest to what a place decodes to, and whether any row has been there
+    names.json  numbers         the rows' names; their numbers as their file counts them, from 1
+    card  group                 asked with a text: a row with cells hidden and edited; what sets rows apart (`cards.py`)
+    at/Z.json                   what lives at a place, the rows nearest to it, and whether any row has been there
+    gap/K,I.json  gap/K.json    what fills column K of row I, or of the first row with a gap there
+    ellipses/A,B,I,...          three numbers of the ellipse of each of these rows, along two axes
     empty/A,B,X,Y,W,H,Z.json    where no row has been, in a view of two axes through a place
     map/NAME                    another map of the same rows, turned towards this one
-    card/ROW.json  at/Z.json    of a map of answers (`answer_cards.py`): a row with cells hidden and edited, as JSON; a
-    gap/K,I.json  ellipses/A,B  place; what fills column K of row I; three numbers of each row's ellipse
 
-Numbers are little-endian: doubles while a table is small, so that what the page works out is what Python works out;
-beyond that single precision, in units of each column's spread, so that no digits are lost to a far origin.
+Numbers are little-endian: doubles while a table is small; beyond that single precision, in units of each column's
+spread, so that no digits are lost to a far origin.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import base64
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,52 +29,54 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from lowdim.explorer.answer_cards import AnswerCards
-from lowdim.explorer.exported import exported
+from lowdim.explorer.cards import Cards, cards_of, columns_of
 from lowdim.jobs.forms import form_of
 from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.subject import Subject
-from lowdim.judge.rows.null_law import GAUSSIAN_DOF, facts_of_law
-from lowdim.judge.rows.place_card import of_seen
+from lowdim.judge.rows.row_card import ODD_LEVEL
 from lowdim.maths.linalg import Array
 from lowdim.maths.rotate import procrustes
+from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, keeping_decoder
 from lowdim.registry import METHODS
-from lowdim.table.kinds.scales import limit_lists
 from lowdim.text.format import count
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
-    from lowdim.table.table import Table
     from lowdim.text.messages import LowdimError
 
 EXACT_CELLS = 2**20  # cells up to which numbers travel as doubles
 ROWS_AT_ONCE = 200_000  # rows up to which names and labels are sent with the rest
 MOST_LABELS = 1000  # different values of a label that are sent
 MOST_ODD = 500  # odd rows that are sent
+ASKED = ("card", "group")  # what is asked with a text, which may be too long for an address
 MAPS = ("pca", "fa", "gtm", "isomap", "kpca")  # other maps of the same rows that may be asked for
 SHADED = 36  # cells a side of a view that are asked whether a row has been there
+MOST_ELLIPSES = 300  # rows whose ellipses are drawn
 MOST_COMPARED = 2_000  # rows up to which another map is made on the spot
 
 
-class Answer(NamedTuple):
-    """The bytes of an answer and what they are."""
+class Reply(NamedTuple):
+    """The bytes of a reply and what they are."""
 
     body: bytes
     kind: str
 
 
-class Answers:
+class Endpoints:
     """Everything the page may ask for of one subject; nothing else can be read through it."""
 
     def __init__(self, subject: Subject) -> None:
-        self.subject = subject
+        model = subject.model
+        self.subject = (
+            replace(subject, model=keeping_decoder(model)) if isinstance(model, GaussianProcessMap) else subject
+        )
         t = subject.table
         self.n, self.d, self.q = t.n, t.d, subject.places.z.shape[1]
         self.exact = t.n * max(t.d, 1) <= EXACT_CELLS
         self._one_at_a_time = threading.Lock()
 
-    def answer(self, name: str) -> Answer | None:
-        """The answer to a name, or None where there is no such thing."""
+    def reply(self, name: str, asked: str = "") -> Reply | None:
+        """The reply to a name, or None where there is no such thing."""
         kind, _, rest = name.partition("/")
         ways: dict[str, Callable[[str], Any]] = {
             "axis": lambda k: self._numbers(self.subject.places.z, k),
@@ -81,11 +84,11 @@ class Answers:
             "column": lambda k: self._numbers(self._columns, k),
             "label": self._label,
             "extra": self._extra,
-            "row": self._row,
-            "near": self._near,
+            "at": self._at,
+            "gap": self._gap,
+            "ellipses": self._ellipses,
             "empty": self._empty,
             "map": self._map,
-            **self._of_answers,
         }
         if name == "facts.json":
             return _json(self.facts)
@@ -95,50 +98,27 @@ class Answers:
             return _json({"stale": self.stale, "what": self.changed})
         if name == "numbers":
             return _binary(np.asarray(self.subject.table.rows, dtype=np.float64) + 1.0, "<i4")
-        if kind not in ways:
+        if kind not in ways and name not in ASKED:
             return None
         with self._one_at_a_time:  # models and tables are not written for many threads at once
-            found = ways[kind](rest)
-        return found if found is None or isinstance(found, Answer) else _json(found)
+            found = self._asked(name, asked) if name in ASKED else ways[kind](rest)
+        return found if found is None or isinstance(found, Reply) else _json(found)
+
+    def _asked(self, name: str, text: str) -> dict[str, Any] | None:
+        if name == "group":
+            return self.cards.group(text)
+        return self.cards.row(text) if self.cards.rows_placed else None
 
     @cached_property
-    def _of_answers(self) -> dict[str, Callable[[str], Any]]:
-        """What a map of answers is asked besides, since the page cannot work it out."""
-        cards = self.cards
-        if cards is None:
-            return {}
-
-        def at(text: str) -> dict[str, Any] | None:
-            z = _floats(unquote(text.removesuffix(".json")), self.q)
-            return None if z is None else cards.at(z)
-
-        def gap(text: str) -> dict[str, Any] | None:
-            k, i = _pair(text.removesuffix(".json"), len(cards.columns), self.n)
-            return None if k is None or i is None else cards.gap(k, i)
-
-        def ellipses(text: str) -> Answer | None:
-            a, b = _pair(text, self.q, self.q)
-            return None if a is None or b is None else _binary(cards.ellipses(a, b), "<f8")
-
-        return {
-            "card": lambda text: cards.row(unquote(text.removesuffix(".json"))),
-            "at": at,
-            "gap": gap,
-            "ellipses": ellipses,
-        }
-
-    @cached_property
-    def cards(self) -> AnswerCards | None:
-        """The rows, places and gaps of a map of answers; None where the page touches the model itself."""
-        mixed = self.subject.mixed
-        return None if mixed is None else AnswerCards(self.subject, mixed)
+    def cards(self) -> Cards:
+        """The rows, places, gaps and groups of the subject."""
+        return cards_of(self.subject)
 
     # facts ----------------------------------------------------------------------------------------------
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What the page knows from the start."""
         s, t = self.subject, self.subject.table
-        law = None if s.named is not None else s.law  # the page has no cards of labels that were set aside
         names = t.row_names
         numbered = all(name == str(k) for k, name in enumerate(names, 1))
         return {
@@ -148,15 +128,17 @@ class Answers:
             "n": t.n,
             "q": self.q,
             "columns": columns_of(t),
-            "cells": None if self.cards is None else self.cards.columns,
+            "cells": self.cards.columns,
+            "placed": self.cards.rows_placed,
+            "decodes": s.decodes,
+            "judged": s.law is not None,
+            "oddRate": 1.0 - ODD_LEVEL,
             "numbers": {"double": self.exact, "shift": self._shift, "scale": self._scale},
             "form": form_of(t),
             "spread": s.rows.spread,
             "middle": s.rows.middle,
             "axes": self._axes,
             "method": {"name": s.entry.name, "title": s.entry.title},
-            "model": exported(s.model, s.unit),
-            "law": None if law is None else {**facts_of_law(law), "gaussian": GAUSSIAN_DOF},
             "names": None if numbered or t.n > ROWS_AT_ONCE else list(names),
             "numbered": numbered,
             "counted": bool((t.rows == np.arange(t.n)).all()),
@@ -168,6 +150,7 @@ class Answers:
             "run": None if s.run is None else str(s.run.folder),
             "table": t.path,
             "maps": self._maps,
+            "mostEllipses": MOST_ELLIPSES,
             **self._of_analysis(s.analysis),
         }
 
@@ -175,7 +158,7 @@ class Answers:
         """What only the main job finds: sentences, odd rows, the jury and the fills."""
         if analysis is None:
             said = () if self.subject.run is None else self.subject.run.sentences
-            return {"sentences": list(said), "odd": [], "jury": None, "fills": None, "level": 0.9}
+            return {"sentences": list(said), "odd": [], "jury": None, "fills": None}
         odd = [{"row": r.row, "name": r.name, "p": r.p, "reason": r.reason} for r in analysis.odd.rows[:MOST_ODD]]
         fills = [
             {"column": c.column, "gaps": c.gaps, "skill": c.skill, "held": c.held, "tried": c.tried, "advice": c.advice}
@@ -187,8 +170,6 @@ class Answers:
             "oddSentence": analysis.odd.sentence,
             "jury": _jury(analysis),
             "fills": fills,
-            "filledBy": analysis.fills.engine_words,
-            "level": analysis.settings.level,
         }
 
     @property
@@ -239,7 +220,7 @@ class Answers:
     def _columns(self) -> Array:
         return self.subject.table.X
 
-    def _numbers(self, table: Array | None, which: str) -> Answer | None:
+    def _numbers(self, table: Array | None, which: str) -> Reply | None:
         """One column of a table of numbers."""
         k = _position(which, 0 if table is None else table.shape[1])
         if table is None or k is None:
@@ -261,7 +242,7 @@ class Answers:
                 found.append((name, values.tolist(), np.where(missing, -1, codes)))
         return found
 
-    def _label(self, which: str) -> Answer | None:
+    def _label(self, which: str) -> Reply | None:
         k = _position(which, len(self._labels))
         return None if k is None else _binary(self._labels[k][2], "<i4")
 
@@ -277,41 +258,28 @@ class Answers:
             extras["density"] = lambda: density
         return extras
 
-    def _extra(self, name: str) -> Answer | None:
+    def _extra(self, name: str) -> Reply | None:
         return _binary(self._extras[name](), "<f8" if self.exact else "<f4") if name in self._extras else None
 
     # rows and places --------------------------------------------------------------------------------------
-    def _row(self, which: str) -> dict[str, Any] | None:
-        """One row exactly: its cells on the model's scale, its name, and its gaps as the run fills them."""
-        i = _position(which.removesuffix(".json"), self.n)
-        if i is None:
-            return None
-        t, analysis = self.subject.table, self.subject.analysis
-        labels = {name: (values[int(codes[i])] if codes[i] >= 0 else None) for name, values, codes in self._labels}
-        x = t.X[i] if self.cards is None else self.cards.codes[i]
-        row = {"name": t.row_names[i], "x": x, "labels": labels, "fills": {}, "held": []}
-        if analysis is not None:
-            f = analysis.fills
-            row["fills"] = {
-                t.names[j]: [float(part[i, j]) for part in (f.filled, f.lower, f.upper)]
-                for j in np.flatnonzero(f.is_filled[i])
-            }
-            if self.cards is not None:
-                row["fills"] = self.cards.fills(i)
-            row["held"] = [t.names[j] for k, j in analysis.held.cells if k == i]
-        return row
-
-    def _near(self, which: str) -> dict[str, Any] | None:
-        """The nearest rows to a place, by what it decodes to; and whether a row has been near it on the map."""
+    def _at(self, which: str) -> dict[str, Any] | None:
         z = _floats(unquote(which.removesuffix(".json")), self.q)
-        if z is None or not self.subject.decodes:
+        return None if z is None or not self.subject.decodes else self.cards.at(z)
+
+    def _gap(self, which: str) -> dict[str, Any] | None:
+        text, limits = which.removesuffix(".json"), (len(self.cards.columns), self.n)
+        found = _positions(text, limits[: 1 + text.count(",")])
+        return None if found is None else self.cards.gap(*found) if len(found) == 2 else self.cards.gap(found[0], None)
+
+    def _ellipses(self, which: str) -> Reply | None:
+        found = _positions(which, (self.q, self.q, *(which.count(",") - 1) * (self.n,)))
+        if found is None or not self.cards.rows_placed or len(found) > 2 + MOST_ELLIPSES:
             return None
-        card = self.subject.at(z.tolist())
-        near = [row._asdict() for row in card.near]
-        return {"near": near, "been": card.been, "gap": card.gap, "empty": card.empty}
+        a, b, *rows = found
+        return _binary(self.cards.ellipses(a, b, rows), "<f8")
 
     def _empty(self, which: str) -> dict[str, Any] | None:
-        """Where no row has been, cell by cell of a view: the same question as that of `near`, asked of many places."""
+        """Where no row has been, cell by cell of a view: the same question as that of `at`, asked of many places."""
         given = _floats(unquote(which.removesuffix(".json")), 6 + self.q)
         if given is None or not self.subject.decodes or given[4:6].min() <= 0:
             return None
@@ -351,24 +319,6 @@ def _file_state(path: Path) -> tuple[int, int]:
     except OSError:
         return (-1, -1)
     return (facts.st_mtime_ns, facts.st_size)
-
-
-def columns_of(t: Table) -> list[dict[str, Any]]:
-    """Each column: its name, what was added before its logarithm (None: it is none), its ends as a model has it, and
-    what it can be at least and at most in its own unit (None: anything)."""
-    limits, logs = zip(*limit_lists(t.scales), strict=True), t.logs
-    return [
-        {
-            "name": name,
-            "shown": shown,
-            "offset": logs.get(name),
-            "low": of_seen(np.nanmin, x),
-            "high": of_seen(np.nanmax, x),
-            "least": least,
-            "most": most,
-        }
-        for name, shown, x, (least, most) in zip(t.names, t.scale_names, t.X.T, limits, strict=True)
-    ]
 
 
 def other_map(subject: Subject, name: str) -> dict[str, Any]:
@@ -442,12 +392,12 @@ def packed(value: Any, kind: str = "f8") -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _json(value: Any) -> Answer:
-    return Answer(json.dumps(packed(value), allow_nan=False).encode(), "application/json")
+def _json(value: Any) -> Reply:
+    return Reply(json.dumps(packed(value), allow_nan=False).encode(), "application/json")
 
 
-def _binary(x: Array, dtype: str) -> Answer:
-    return Answer(np.ascontiguousarray(x, dtype=dtype).tobytes(), "application/octet-stream")
+def _binary(x: Array, dtype: str) -> Reply:
+    return Reply(np.ascontiguousarray(x, dtype=dtype).tobytes(), "application/octet-stream")
 
 
 def _position(text: str, many: int) -> int | None:
@@ -455,10 +405,11 @@ def _position(text: str, many: int) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 and int(text) < many else None
 
 
-def _pair(text: str, first: int, second: int) -> tuple[int | None, int | None]:
-    """Two positions from 0 with a comma between; None where one is none."""
-    one, _, two = text.partition(",")
-    return _position(one, first), _position(two, second)
+def _positions(text: str, many: tuple[int, ...]) -> list[int] | None:
+    """Positions from 0 with commas between, each below its own limit; None where one is none."""
+    parts = text.split(",")
+    found = [_position(part, most) for part, most in zip(parts, many, strict=False)]
+    return None if len(parts) != len(many) or None in found else [k for k in found if k is not None]
 
 
 def _floats(text: str, many: int) -> Array | None:
