@@ -68,15 +68,14 @@ class Cards:
         """
         try:
             asked = json.loads(text)
-            names = [column["name"] for column in self.columns]
-            row, hidden = int(asked["row"]), [names[_natural(j)] for j in asked["hidden"]]
-            edited = {names[_natural(j)]: value for j, value in asked["edited"]}
+            names = dict(enumerate(column["name"] for column in self.columns))
+            hidden, edited = [names[j] for j in asked["hidden"]], {names[j]: value for j, value in asked["edited"]}
+            row = range(self.subject.table.n).index(asked["row"])
             return self._card(row, hidden, {name: v for name, v in edited.items() if name not in hidden})
         except (LowdimError, ValueError, KeyError, TypeError, IndexError):
             return None
 
     def _card(self, row: int, hidden: list[str], edited: Mapping[str, Any]) -> dict[str, Any]:
-        row = range(self.subject.table.n)[_natural(row)]
         x = self._touched(row, hidden, edited)
         at, whole, gap = self._posterior(x), self._posterior(self._X[[row]]), np.isnan(self._codes[row])
         told = self._told(row, x, hidden, edited) | {"fills": self.fills(row), "held": self._held(row)}
@@ -168,8 +167,9 @@ class Cards:
     def group(self, text: str) -> dict[str, Any] | None:
         """What sets rows apart, asked for as the JSON list of their positions; None where there are no such rows."""
         try:
-            rows = sorted({_natural(i) for i in json.loads(text)})
-            if rows == list(range(self.subject.table.n)):
+            every = range(self.subject.table.n)
+            rows = sorted({every.index(i) for i in json.loads(text)})
+            if len(rows) == len(every):
                 return {"axes": [], "columns": [], "sentence": EVERY_ROW}
             card = self.subject.set_apart(rows)
         except (LowdimError, ValueError, TypeError, IndexError):
@@ -404,10 +404,3 @@ def _band(column: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, Any]:
 def _of_levels(words: list[str], share: Array, best: int) -> dict[str, Any]:
     """An answer that fills a gap, its chance, and those of all answers."""
     return {"word": words[best], "chance": float(share[best]), "words": words, "shares": share.tolist()}
-
-
-def _natural(j: Any) -> int:
-    """A position from 0."""
-    if not isinstance(j, int) or j < 0:
-        raise ValueError(j)
-    return j
