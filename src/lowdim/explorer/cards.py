@@ -78,14 +78,14 @@ class Cards:
     def _card(self, row: int, hidden: list[str], edited: Mapping[str, Any]) -> dict[str, Any]:
         x = self._touched(row, hidden, edited)
         at, whole, gap = self._posterior(x), self._posterior(self._X[[row]]), np.isnan(self._codes[row])
-        told = self._told(row, x, hidden, edited) | {"fills": self.fills(row), "held": self._held(row)}
+        told = self.told(row, x, hidden, edited) | {"fills": self.fills(row), "held": self._held(row)}
         for column, cell, empty in zip(self.columns, told["cells"], gap.tolist(), strict=True):
             cell |= {"gap": empty, **_band(column, cell)}
         where = {"z": at.mean[0].tolist(), "cov": at.cov[0].ravel().tolist(), "logDensity": float(at.log_density[0])}
         before = {"z": whole.mean[0].tolist(), "cov": whole.cov[0].ravel().tolist()}
         return {"row": row, "name": self.subject.table.row_names[row], **told, **where, "whole": before}
 
-    def _told(self, row: int, x: Array, hidden: list[str], edited: Mapping[str, Any]) -> dict[str, Any]:
+    def told(self, row: int, x: Array, hidden: list[str], edited: Mapping[str, Any]) -> dict[str, Any]:
         """The cells of a row and what is said of it, by the law of its distances where the model has one."""
         s = self.subject
         if s.law is None:
@@ -189,7 +189,7 @@ class Cards:
             return None
         analysis = self.subject.analysis
         own, leans, about = self._leaning(k, i)
-        stored = None if analysis is None else self._fill(analysis.fills, k, i)
+        stored = None if analysis is None else self.fill(analysis.fills, k, i)
         level = OWN_LEVEL if analysis is None or stored is None else analysis.settings.level
         curve = {"level": level, "half": normal_half_width(level)}
         where = {"row": i, "rows": rows[:LISTED_GAPS]}
@@ -199,10 +199,11 @@ class Cards:
         """What the run fills into each gap of a row."""
         analysis = self.subject.analysis
         gaps = [] if analysis is None else np.flatnonzero(np.isnan(self._codes[i])).tolist()
-        found = {self.columns[k]["name"]: self._fill(analysis.fills, k, i) for k in gaps if analysis is not None}
+        found = {self.columns[k]["name"]: self.fill(analysis.fills, k, i) for k in gaps if analysis is not None}
         return {name: fill for name, fill in found.items() if fill is not None}
 
-    def _fill(self, f: Fills, k: int, i: int) -> dict[str, Any] | None:
+    def fill(self, f: Fills, k: int, i: int) -> dict[str, Any] | None:
+        """What fills column k of row i; None where nothing does."""
         j = self.columns[k]["number"]
         if not f.is_filled[i, j]:
             return None
@@ -278,8 +279,8 @@ class AnswerCards(Cards):
     def _posterior(self, X: Array) -> Posterior:
         return self.map.posterior(X)
 
-    def _told(self, row: int, x: Array, hidden: list[str], edited: Mapping[str, Any]) -> dict[str, Any]:
-        card, beside, codes = super()._told(row, x, hidden, edited), self.map.given_others(x), self.map.codes(x)[0]
+    def told(self, row: int, x: Array, hidden: list[str], edited: Mapping[str, Any]) -> dict[str, Any]:
+        card, beside, codes = super().told(row, x, hidden, edited), self.map.given_others(x), self.map.codes(x)[0]
         for k, cell in enumerate(card["cells"]):
             if self._has_levels(k):
                 cell |= self._answer(beside, k, float(codes[k]))
@@ -319,7 +320,7 @@ class AnswerCards(Cards):
         return [known[name] for name in names] if known.keys() >= set(names) else []
 
     # a gap ----------------------------------------------------------------------------------------------
-    def _fill(self, f: Fills, k: int, i: int) -> dict[str, Any] | None:
+    def fill(self, f: Fills, k: int, i: int) -> dict[str, Any] | None:
         name, j = self.map.columns[k], self.map.numbers[k][0]
         for c in f.labels:
             gap = np.flatnonzero((c.rows == i) & (c.column == name))
@@ -328,7 +329,7 @@ class AnswerCards(Cards):
                 about = f"{c.right} of {c.tried} hidden answers right; by the most frequent answer {c.usual}."
                 told = _of_levels(list(c.labels), share, int(np.argmax(share)))
                 return {"by": c.engine, "about": about if c.tried else "", **told}
-        found = super()._fill(f, k, i)
+        found = super().fill(f, k, i)
         share = f.level_shares(j)
         if found is None or not share.shape[1] or f.scales is None or not self._has_levels(k):
             return found
