@@ -3,11 +3,15 @@
 /** So many figures as printf's %g has them. @param {number} value @param {number} most @returns {string} */
 export function general(value, most) {
   if (value === 0) return "0";
-  const [, digits, power] = /** @type {RegExpMatchArray} */ (value.toExponential(most - 1).match(/^(.*)e(.*)$/));
+  // a tie goes to the even figure, as in Python
+  const exact = value.toExponential(most + 30).replace(/^-/, ""),
+    [kept, left] = [exact.slice(0, most + 1), exact.slice(most + 1).split("e")[0]],
+    down = /^50*$/.test(left) && /[02468]\.?$/.test(kept) ? 1 - Number.EPSILON : 1,
+    [, digits, power] = /** @type {RegExpMatchArray} */ ((value * down).toExponential(most - 1).match(/^(.*)e(.*)$/));
   const e = Number(power),
     bare = (/** @type {string} */ text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
   if (e < -4 || e >= most) return `${bare(digits)}e${e < 0 ? "-" : "+"}${String(Math.abs(e)).padStart(2, "0")}`;
-  return bare(Number(value.toPrecision(most)).toFixed(Math.max(most - 1 - e, 0)));
+  return bare(Number((value * down).toPrecision(most)).toFixed(Math.max(most - 1 - e, 0)));
 }
 
 /** A number as a person writes it, an exponent only for the very small and the very large.
@@ -16,9 +20,7 @@ export function figures(value, most = 3) {
   const short = general(value, most),
     size = Math.abs(Number(short));
   if (!(size >= 1e-3 && size < 1e9)) return short;
-  return Number(short)
-    .toFixed(12)
-    .replace(/\.?0+$/, "");
+  return String(Number(short));
 }
 
 /** To the digits that its standard deviation leaves of it. @param {number} value @param {number} sd @param {number} [least] */
