@@ -18,7 +18,7 @@ from lowdim.cli.about.demo import write_demo
 from lowdim.jobs.one_model import fit_method
 from lowdim.jobs.subject import Subject
 from lowdim.jobs.subject import subject as subject_of
-from lowdim.table.read import read
+from lowdim.judge.table_input import read
 from tests.cli.calls import in_process
 
 DIMS = {"ppca": 3, "fa": 3, "gtm": 2, "pca": 3, "bpca": 3, "robust": 3, "gplvm": 2, "bgplvm": 2}

@@ -16,7 +16,7 @@ from lowdim.jobs.run_folder import save_run
 from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.fills.calibration import shares_of_levels
 from lowdim.judge.mixed.given_others import cells_at
-from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed, mixed_map
+from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
 from lowdim.judge.rows.null_law import facts_of_law
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
@@ -91,12 +91,12 @@ def test_a_row_and_a_place_are_told_in_words(made):
     assert card.cells[1].words()[0] == "gap" and card.cells[2].words()[0] == "n"
     assert pytest.approx(found.explain(3, hidden=["v1"], edited={"v2": "n"}).D2) == card.D2
     place = row.at([0.5, 0.0])
-    assert [c.column for c in place.cells] == list(found.table.names)
+    assert [c.column for c in place.cells] == list(found.table.in_ones().names)
     assert all(c.low <= c.value <= c.high for c in place.cells)
     shares = cells_at(found.model, np.array([[0.5, 0.0]]))[1]
     for k, answer in enumerate(place.answers):
         best = shares[answer.column][0].argmax()
-        assert answer.column == found.mixed.columns[k] and answer.word == found.model.levels_[k][best]
+        assert answer.column == found.mixed.names[k] and answer.word == found.model.levels_[k][best]
         assert answer.chance == shares[answer.column][0, best] and answer.band is None
         seen = pd.read_csv(found.table.path)[answer.column].dropna()
         assert answer.usual == pytest.approx((seen == answer.word).mean())
@@ -133,20 +133,18 @@ def test_real_tables_of_answers_are_mixed_and_predict_better(name):
     rows = np.flatnonzero((~np.isnan(table.X)).sum(axis=1) > 4)[:800]
     X, q = table.X[rows], 5 if "bfi" in name or "vnf" in name else 2
     hide = (np.random.default_rng(0).random(X.shape) < 0.1) & ~np.isnan(X)
-    seen, map = np.where(hide, np.nan, X), mixed_map(fit_mixed_map(table, q, 0), table.names)
+    seen, map = np.where(hide, np.nan, X), MixedMap(fit_mixed_map(table, q, 0))
     again = MixedFactorAnalysis(q, likelihoods=map.model.likelihoods_, tol=1e-3).fit(map.source(seen))
     mean, spread = ProbabilisticPCA(q, standardize=True).fit(seen).impute(seen, return_std=True)
     losses = []
-    for k, (own,) in enumerate(map.numbers):
+    for k in range(len(map.names)):
         if not again.levels_[k]:
             continue
-        at = hide[:, own]
-        levels = np.unique(X[~np.isnan(X[:, own]), own])
+        at = hide[:, k]
+        levels = np.unique(X[~np.isnan(X[:, k]), k])
         codes = [again.labels_[k].index(v) if again.labels_[k] else v for v in again.levels_[k]]
-        share = again.probabilities(map.source(seen), columns=[map.columns[k]])[map.columns[k]][at][
-            :, np.argsort(codes)
-        ]
-        plain, truth = shares_of_levels(mean[at, own], spread[at, own], levels), np.searchsorted(levels, X[at, own])
+        share = again.probabilities(map.source(seen), columns=[map.names[k]])[map.names[k]][at][:, np.argsort(codes)]
+        plain, truth = shares_of_levels(mean[at, k], spread[at, k], levels), np.searchsorted(levels, X[at, k])
         losses += [[-np.log(max(part[i, t], 1e-3)) for part in (share, plain)] for i, t in enumerate(truth)]
     difference = np.array(losses) @ [1.0, -1.0]
     assert difference.mean() < -2 * difference.std() / np.sqrt(len(difference))
@@ -233,6 +231,7 @@ def test_the_oddest_rows_of_a_streamed_file_have_their_reasons(tmp_path):
     new.loc[111, "size"] = 30.0
     new.to_csv(tmp_path / "new.csv", index=False)
     whole, law = found.apply(new), found.law_of_new_rows
-    told = place_answers(found.map, found.table.names, tmp_path / "new.csv", tmp_path / "o.csv", law=law)
+    columns = dict(zip(found.table.names, found.table.code_labels, strict=True))
+    told = place_answers(found.map, columns, tmp_path / "new.csv", tmp_path / "o.csv", law=law)
     assert told.outside == len(whole.odd.rows) > 0 and told.odd[0].row == whole.odd.rows[0].row == 111
     assert told.odd[0].reason == whole.odd.rows[0].reason and told.sentence.endswith(whole.sentence.split("because")[1])

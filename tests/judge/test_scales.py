@@ -10,7 +10,7 @@ from lowdim.jobs.analysis import analyse
 from lowdim.jobs.run_folder import load_run, save_run
 from lowdim.judge.fills.fills import fill
 from lowdim.judge.scales import log_trials, on_suitable_scales
-from lowdim.table.read import read
+from lowdim.judge.table_input import read
 from tests.conftest import need
 
 LOGS = {

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from lowdim.jobs.analysis import Analysis, analyse
+from lowdim.judge.table_input import read
 from lowdim.report import report_html
-from lowdim.table.read import read
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 CHART_TAGS = {

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from lowdim.jobs.analysis import analyse
+from lowdim.judge.table_input import read
 from lowdim.plot.registry import every_plot
 from lowdim.report import report_html, write_report
-from lowdim.table.read import read
 from tests.conftest import need
 from tests.report import pages
 

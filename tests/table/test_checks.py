@@ -166,10 +166,13 @@ def test_answers_repeat_by_nature_and_are_not_scaled() -> None:
     assert "LD198" in found and not {"LD191", "LD132"} & set(found)
 
 
-def test_the_fix_for_a_rare_answer_names_the_column_of_the_file() -> None:
+def test_a_rare_label_is_not_scaled_beside_numbers_either() -> None:
+    """A category has a likelihood of its own wherever it shapes axes."""
     frame = contingency().assign(**{f"x{k}": column for k, column in enumerate(noise(400, 6).T)})
-    (rare,) = [m for m in read(frame, encode=["age"]).messages if m.code == "LD132"]
-    assert "'age=child'" in rare.what and "--drop age," in str(rare.fix)
+    assert "LD132" not in read(frame, encode=["age"]).messages.codes
+    frame["age"] = frame["age"].map({"adult": 0.5, "child": 1.5})
+    (rare,) = [m for m in read(frame, use=["age"]).messages if m.code == "LD132"]
+    assert "'age'" in rare.what and "--drop age," in str(rare.fix)
 
 
 def test_rows_whose_only_number_is_in_a_column_left_out_are_said_to_be_left_out() -> None:

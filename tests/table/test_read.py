@@ -186,10 +186,13 @@ def test_labels_and_dates_of_ozone_rennes() -> None:
     when = pd.to_datetime(frame["date"].astype(str), format="%Y%m%d").to_numpy().astype("datetime64[s]")
     np.testing.assert_array_equal(table.time, when)
     again = read(need("missmda/ozone_rennes.csv"), encode="vent,pluie", time="date")
-    assert again.d == 11 + 4 + 1 and not again.labels
-    dummies = pd.get_dummies(frame["vent"])
+    assert again.d == 11 + 1 + 1 and not again.labels
+    vent = again.numbers[again.names.index("vent")]
+    assert vent.words.tolist() == frame["vent"].astype(object).where(frame["vent"].notna(), None).tolist()
+    dummies, ones = pd.get_dummies(frame["vent"]), again.in_ones()
+    assert ones.d == 11 + 4 + 1
     for level in dummies:
-        column = again.X[:, again.names.index(f"vent={level}")]
+        column = ones.X[:, ones.names.index(f"vent={level}")]
         seen = frame["vent"].notna().to_numpy()
         np.testing.assert_array_equal(column[seen], dummies[level].to_numpy(dtype=float)[seen])
         assert np.isnan(column[~seen]).all()

@@ -25,11 +25,10 @@ def open_table(
     Columns `declared` to be something by themselves stay as they are; where the model takes labels, nothing is said of
     labels that are set aside.
     """
-    from lowdim.judge.scales import on_suitable_scales
-    from lowdim.table.read import read
+    from lowdim.judge.table_input import read_table
     from lowdim.text.messages import entry_of
 
-    table = on_suitable_scales(read(path, **options), declared)
+    table = read_table(path, declared=declared, **options)
     show_messages(m for m in table.messages if not (takes_labels and entry_of(m).labels_aside))
     return table
 

@@ -49,8 +49,17 @@ def placed(run: str, new: str, flags: dict[str, Any]) -> tuple[SavedRun, PlacedR
         rows = place_mixed(opened, new, **options)
         show_messages(rows.messages)
         return opened, rows
-    known: dict[str, Any] = {"calibration": opened.calibration, "law": opened.law_of_new_rows, "scales": opened.scales}
-    rows = place(opened.model, opened.names, new, aside=opened.aside, **known, **options)
+    rows = place(
+        opened.model,
+        opened.names,
+        new,
+        labels=opened.code_labels,
+        calibration=opened.calibration,
+        law=opened.law_of_new_rows,
+        scales=opened.scales,
+        aside=opened.aside,
+        **options,
+    )
     show_messages(rows.messages)
     return opened, rows
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from lowdim.jobs.subject import Subject
 from lowdim.judge.mixed.given_others import GivenOthers
-from lowdim.judge.mixed.mixed_cells import touched_numbers
+from lowdim.judge.mixed.mixed_cells import touched_row
 from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.rows.odd_rows import in_own_units
 from lowdim.judge.rows.place_card import NEVER, PlaceCard, of_seen
@@ -77,7 +77,7 @@ class Cards:
 
     def _card(self, row: int, hidden: list[str], edited: Mapping[str, Any]) -> dict[str, Any]:
         x = self._touched(row, hidden, edited)
-        at, whole, gap = self._posterior(x), self._posterior(self._X[[row]]), np.isnan(self._codes[row])
+        at, whole, gap = self._posterior(x), self._posterior(self._X[[row]]), np.isnan(self._X[row])
         told = self.told(row, x, hidden, edited) | {"fills": self.fills(row), "held": self._held(row)}
         for column, cell, empty in zip(self.columns, told["cells"], gap.tolist(), strict=True):
             cell |= {"gap": empty, **_band(column, cell)}
@@ -119,11 +119,6 @@ class Cards:
     def _X(self) -> Array:
         """The rows in the map's numbers."""
         return self.subject.table.X
-
-    @property
-    def _codes(self) -> Array:
-        """The rows, one number for each column of a row's card."""
-        return self._X
 
     def _touched(self, row: int, hidden: list[str], edited: Mapping[str, Any]) -> Array:
         """One row with columns hidden and edited, in the map's numbers."""
@@ -183,7 +178,7 @@ class Cards:
 
         `i` is its row; None: the first of those that have a gap in column k, which are listed.
         """
-        rows = np.flatnonzero(np.isnan(self._codes[:, k])).tolist()
+        rows = np.flatnonzero(np.isnan(self._X[:, k])).tolist()
         i = rows[0] if i is None and rows else i
         if not self.rows_placed or i not in rows:
             return None
@@ -198,16 +193,15 @@ class Cards:
     def fills(self, i: int) -> dict[str, Any]:
         """What the run fills into each gap of a row."""
         analysis = self.subject.analysis
-        gaps = [] if analysis is None else np.flatnonzero(np.isnan(self._codes[i])).tolist()
+        gaps = [] if analysis is None else np.flatnonzero(np.isnan(self._X[i])).tolist()
         found = {self.columns[k]["name"]: self.fill(analysis.fills, k, i) for k in gaps if analysis is not None}
         return {name: fill for name, fill in found.items() if fill is not None}
 
     def fill(self, f: Fills, k: int, i: int) -> dict[str, Any] | None:
         """What fills column k of row i; None where nothing does."""
-        j = self.columns[k]["number"]
-        if not f.is_filled[i, j]:
+        if not f.is_filled[i, k]:
             return None
-        value, low, high = (float(part[i, j]) for part in (f.filled, f.lower, f.upper))
+        value, low, high = (float(part[i, k]) for part in (f.filled, f.lower, f.upper))
         return {"by": f.engine_words, "value": value, "low": low, "high": high}
 
     def _leaning(self, k: int, i: int) -> tuple[dict[str, Any], Array, str]:
@@ -230,12 +224,13 @@ class AnswerCards(Cards):
 
     def __init__(self, subject: Subject, map: MixedMap, X: Array) -> None:
         super().__init__(subject)
-        self.map, self._numbers, self._column_codes = map, X, map.codes(X)
+        self.map, self._codes_of_rows = map, X
 
     @cached_property
     def columns(self) -> list[dict[str, Any]]:
         """The columns of the map as the file names them; `answers` are the words of those that have levels."""
-        names, logs = self.subject.table.names, self.subject.table.logs
+        names, logs = self.subject.numbers.names, self.subject.table.logs
+        first = {k: line for line, (k, _) in reversed(list(zip(self.map.line_names, self.map.ones, strict=True)))}
         return [
             {
                 "name": name,
@@ -246,18 +241,14 @@ class AnswerCards(Cards):
                 "most": None,
                 "answers": [self._word(k, code) for code in sorted(self._levels(k))],
                 "gaps": int(np.isnan(x).sum()),
-                "number": names.index(self.map.names[own[0]]) if self.map.names[own[0]] in names else None,
+                "number": names.index(first[k]) if first[k] in names else None,
             }
-            for k, (name, x, own) in enumerate(zip(self.map.columns, self._codes.T, self.map.numbers, strict=True))
+            for k, (name, x) in enumerate(zip(self.map.names, self._X.T, strict=True))
         ]
 
     @property
     def _X(self) -> Array:
-        return self._numbers
-
-    @property
-    def _codes(self) -> Array:
-        return self._column_codes
+        return self._codes_of_rows
 
     def _word(self, k: int, code: float) -> str:
         """An answer as the file has it."""
@@ -274,16 +265,16 @@ class AnswerCards(Cards):
 
     # a row ----------------------------------------------------------------------------------------------
     def _touched(self, row: int, hidden: list[str], edited: Mapping[str, Any]) -> Array:
-        return touched_numbers(self.map, self._X[[row]], hidden, edited)
+        return touched_row(self.map, self._X[[row]], hidden, edited)
 
     def _posterior(self, X: Array) -> Posterior:
         return self.map.posterior(X)
 
     def told(self, row: int, x: Array, hidden: list[str], edited: Mapping[str, Any]) -> dict[str, Any]:
-        card, beside, codes = super().told(row, x, hidden, edited), self.map.given_others(x), self.map.codes(x)[0]
+        card, beside = super().told(row, x, hidden, edited), self.map.given_others(x)
         for k, cell in enumerate(card["cells"]):
             if self._has_levels(k):
-                cell |= self._answer(beside, k, float(codes[k]))
+                cell |= self._answer(beside, k, float(x[0, k]))
         return card
 
     def _answer(self, beside: GivenOthers, k: int, code: float) -> dict[str, Any]:
@@ -311,39 +302,38 @@ class AnswerCards(Cards):
     def _place_numbers(self, z: Array, card: PlaceCard) -> list[dict[str, Any]]:
         """The means, which are between levels; none where a number of the table is no number of the map."""
         mean = self.map.inverse_transform(z[None])
-        own = (mean if self.map.scales is None else self.map.scales.outward(mean))[0].tolist()
+        scales = None if self.map.scales is None else self.map.scales.of([k for k, _ in self.map.ones])
+        own = (mean if scales is None else scales.outward(mean))[0].tolist()
         known = {
             cell.column: {"value": value, "low": cell.low, "high": cell.high, "off": cell.off}
             for value, cell in zip(own, card.cells, strict=True)
         }
-        names = self.subject.table.names
+        names = self.subject.numbers.names
         return [known[name] for name in names] if known.keys() >= set(names) else []
 
     # a gap ----------------------------------------------------------------------------------------------
     def fill(self, f: Fills, k: int, i: int) -> dict[str, Any] | None:
-        name, j = self.map.columns[k], self.map.numbers[k][0]
         for c in f.labels:
-            gap = np.flatnonzero((c.rows == i) & (c.column == name))
+            gap = np.flatnonzero((c.rows == i) & (c.column == self.map.names[k]))
             if len(gap):
                 share = c.shares[int(gap[0])]
                 about = f"{c.right} of {c.tried} hidden answers right; by the most frequent answer {c.usual}."
                 told = _of_levels(list(c.labels), share, int(np.argmax(share)))
                 return {"by": c.engine, "about": about if c.tried else "", **told}
         found = super().fill(f, k, i)
-        share = f.level_shares(j)
+        share = f.level_shares(k)
         if found is None or not share.shape[1] or f.scales is None or not self._has_levels(k):
             return found
-        at, levels = int(f.is_filled[:i, j].sum()), np.asarray(f.scales.levels[j])
+        at, levels = int(f.is_filled[:i, k].sum()), np.asarray(f.scales.levels[k])
         words = [self._word(k, float(v)) for v in levels]
         return {"by": f.engine_words, **_of_levels(words, share[at], int(np.searchsorted(levels, found["value"])))}
 
     def _leaning(self, k: int, i: int) -> tuple[dict[str, Any], Array, str]:
         """As the other cards; of an answer the change is that of the likeliest one's chance, in points of 100."""
-        d, name = len(self.map.columns), self.map.columns[k]
+        d, name = len(self.map.names), self.map.names[k]
         x = np.tile(self._X[i], (d + 1, 1))
-        for j, own in enumerate(self.map.numbers):
-            x[j + 1, list(own)] = np.nan
-        source, scales = self.map.source(x), self.map.column_scales
+        x[np.arange(d) + 1, np.arange(d)] = np.nan
+        source, scales = self.map.source(x), self.map.scales
         if self._has_levels(k):
             share = self.map.model.probabilities(source, columns=[name])[name]
             levels = self._levels(k)

@@ -71,8 +71,8 @@ class Endpoints:
             replace(subject, model=keeping_decoder(model)) if isinstance(model, GaussianProcessMap) else subject
         )
         t = subject.table
-        self.n, self.d, self.q = t.n, t.d, subject.places.z.shape[1]
-        self.exact = t.n * max(t.d, 1) <= EXACT_CELLS
+        self.n, self.d, self.q = t.n, subject.numbers.d, subject.places.z.shape[1]
+        self.exact = t.n * max(self.d, 1) <= EXACT_CELLS
         self._one_at_a_time = threading.Lock()
 
     def reply(self, name: str, asked: str = "") -> Reply | None:
@@ -127,7 +127,7 @@ class Endpoints:
             "size": f"{count(t.n, 'row')}, {count(t.d, 'column')} of numbers, {count(int(np.isnan(t.X).sum()), 'gap')}",
             "n": t.n,
             "q": self.q,
-            "columns": columns_of(t),
+            "columns": columns_of(s.numbers),
             "cells": self.cards.columns,
             "placed": self.cards.rows_placed,
             "decodes": s.decodes,
@@ -218,7 +218,7 @@ class Endpoints:
 
     @property
     def _columns(self) -> Array:
-        return self.subject.table.X
+        return self.subject.numbers.X
 
     def _numbers(self, table: Array | None, which: str) -> Reply | None:
         """One column of a table of numbers."""

@@ -119,7 +119,7 @@ class Analysis:
     held : HeldOut
         The cells and rows that are held out of the model's fit because they contradict the rest.
     model : ProbabilisticPCA or MixedFactorAnalysis
-        The model of the map; the latter where most columns hold answers, levels or labels.
+        The model of the map; the latter where a label shapes the axes, or most columns hold answers or levels.
     posterior : Posterior
         Where each row lies on the map, and how surely.
     odd : OddRows
@@ -219,7 +219,7 @@ class Analysis:
         """Whether the map is that of a mixed model; one wrong answer bends it little, so nothing is held out of it."""
         from lowdim.judge.mixed.mixed_map import is_mixed
 
-        return self.dims > 0 and self._standardize and is_mixed(self.table)
+        return is_mixed(self.table, self.dims, self._standardize)
 
     @part
     def held(self) -> HeldOut:
@@ -278,7 +278,7 @@ class Analysis:
         """How many cells are missing, and whether at random."""
         from lowdim.judge.gaps import gap_report
 
-        return gap_report(self.table.X, self.table.names)
+        return gap_report(self.table.X, self.table.names, self.table.code_labels)
 
     @part
     def fills(self) -> Fills:
@@ -391,12 +391,13 @@ class Analysis:
             return values
         import pandas as pd
 
-        return pd.DataFrame(values, index=list(self.table.names), columns=[f"axis{k + 1}" for k in range(self.dims)])
+        lines = list(self.table.in_ones().names)
+        return pd.DataFrame(values, index=lines, columns=[f"axis{k + 1}" for k in range(self.dims)])
 
     @property
     def filled(self) -> Any:
         """The numbers with their gaps filled; a frame if a frame came in."""
-        return frame_like(self.fills.filled, self.table.names, self.table)
+        return frame_like(self.fills.filled, self.table.names, self.table, self.table.code_labels)
 
     @property
     def noise_share(self) -> float:
@@ -429,7 +430,7 @@ class Analysis:
     def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
         """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.
 
-        Columns whose logarithm was taken, and labels that were encoded, are treated as they were.
+        Columns whose logarithm was taken, and labels that shape axes, are treated as they were.
         """
         from lowdim.jobs.apply import place
 
@@ -437,6 +438,7 @@ class Analysis:
             self.model,
             self.table.names,
             new,
+            labels=self.table.code_labels,
             odd_level=odd_level,
             calibration=self.calibration,
             law=self.law_of_new_rows,
@@ -473,10 +475,10 @@ class Analysis:
 
 
 def decided(table: Table) -> dict[str, Any]:
-    """The options of reading that say what was decided on reading: logarithms, codes for gaps, and labels as zeros and
-    ones."""
-    encoded = dict.fromkeys(c.name.split("=")[0] for c in table.columns if c.role == "number" and c.encoded)
-    options = {"log": log_words(table.logs), "encode": tuple(encoded), "na": table.options.get("na")}
+    """The options of reading that say what was decided on reading: logarithms, codes for gaps, and labels that shape
+    axes."""
+    categories = tuple(c.name for c in table.numbers if c.labels)
+    options = {"log": log_words(table.logs), "encode": categories, "na": table.options.get("na")}
     return {name: value for name, value in options.items() if value}
 
 
@@ -602,10 +604,9 @@ def odd_rows(
 
 def analysis_of(table: Any, settings: Settings) -> Analysis:
     """The analysis of a table, of which no part is made yet."""
-    from lowdim.judge.scales import on_suitable_scales
     from lowdim.judge.table_input import read
 
-    t = on_suitable_scales(read(table))
+    t = read(table)
     check_settings(settings, t.n, t.d)
     return Analysis(t, settings)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from lowdim.judge.mixed.mixed_cells import GapAnswers
 from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.verdicts import because
-from lowdim.maths.linalg import Array
+from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -38,11 +38,11 @@ class PlacedRows(NamedTuple):
     """New rows as an old model sees them; what has a row for each of them is a frame if a frame came in."""
 
     row_names: tuple[str, ...]
-    X: Array  # in the model's columns, gaps where the new table lacks one
+    X: Array  # in the model's columns, labels as its codes, gaps where the new table lacks one
     posterior: Posterior
     odd: OddRows
     larger: Array  # how much larger than a complete row's each row's ellipse is (geometric mean of the axes)
-    filled: Any  # X with its gaps filled
+    filled: Any  # X with its gaps filled, in a frame labels as they are called
     sd: Array  # of the fills by the model, not calibrated; 0 where seen
     messages: tuple[Message, ...]
     lower: Any  # of the fills' intervals, calibrated on the old table's cells; equals filled where seen
@@ -64,7 +64,12 @@ class PlacedRows(NamedTuple):
     @property
     def gaps(self) -> int:
         """How many cells were filled."""
-        return int(np.isnan(self.X).sum())
+        return int(self.gap.sum())
+
+    @property
+    def gap(self) -> Mask:
+        """Where cells are missing; a label that the model does not know is no gap."""
+        return np.isnan(self.X) & ~self.came.strange
 
     @property
     def own_model(self) -> str:
@@ -89,7 +94,7 @@ class PlacedRows(NamedTuple):
             (
                 name,
                 *(f"{m:.2f} +- {s:.2f}" for m, s in zip(mean[i], sd[i], strict=True)),
-                f"{int(np.isnan(self.X[i]).sum())}",
+                f"{int(self.gap[i].sum())}",
                 "outside" if self.odd.odd[i] else "",
             )
             for i, name in enumerate(self.row_names[:LISTED_ROWS])
@@ -107,7 +112,7 @@ class PlacedRows(NamedTuple):
     def sentence(self) -> str:
         """How many were placed, how many have gaps, how many are odd."""
         n = len(self.X)
-        gaps = np.isnan(self.X).any(axis=1)
+        gaps = self.gap.any(axis=1)
         text = f"{count(n, 'row')} placed."
         if gaps.any() and self.posterior.mean.shape[1]:
             text += f" {_sizes(self.larger[gaps])}"
@@ -143,6 +148,7 @@ def place(
     law: RowLaw | None = None,
     scales: ColumnScales | None = None,
     aside: Collection[str] = (),
+    labels: Sequence[Sequence[Any]] = (),
     **options: Any,
 ) -> PlacedRows:
     """Place the rows of a new table (a path, frame, array or Table) on a fitted map; `names` are its columns.
@@ -151,7 +157,8 @@ def place(
     `calibration` (`map_calibration` of the map's own table) makes the intervals of the fills hold what they
     claim, without it they are the model's own. `law` (`law_of_new_rows` of that table) says which distances are
     ordinary, without it the model's own does; `scales` which columns are logarithms and what each can be, without it
-    `log` does; `aside` are columns that table had beside those of the map. `options` are those of `lowdim.read`.
+    `log` does; `aside` are columns that table had beside those of the map; `labels` are those of its columns, () where
+    numbers are numbers. `options` are those of `lowdim.read`.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
@@ -159,8 +166,18 @@ def place(
     '4 rows placed'
     """
     scales = scales or log_scales(names, log_entries(split_names(options.get("log")), names))
-    known: dict[str, Any] = {"calibration": calibration, "law": law, "scales": scales, "aside": aside}
-    return place_read(model, names, read_rows(new, names, **options), odd_level=odd_level, **known)
+    rows = read_rows(new, names, labels, **options)
+    return place_read(
+        model,
+        names,
+        rows,
+        labels=labels,
+        odd_level=odd_level,
+        calibration=calibration,
+        law=law,
+        scales=scales,
+        aside=aside,
+    )
 
 
 def place_read(
@@ -168,6 +185,7 @@ def place_read(
     names: tuple[str, ...],
     rows: NewTableRows,
     *,
+    labels: Sequence[Sequence[Any]] = (),
     odd_level: float = 0.95,
     calibration: MapCalibration | None,
     law: RowLaw | None,
@@ -179,10 +197,13 @@ def place_read(
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
     fills = map.fills(X, used)
     law = law or map.plain_law  # never of the new rows themselves: they may be odd all together
-    plain = (message("LD223"),) if calibration is None and np.isnan(X).any() else ()
+    plain = (message("LD223"),) if calibration is None and (np.isnan(X) & ~rows.strange).any() else ()
     told = X if scales is None else scales.outward(X)
     moved = rescaled(told, map.middles, _spreads(map, used, scales, len(names)), names)
-    middle, low, high = (frame_like(part, names, rows) for part in (fills.filled, fills.lower, fills.upper))
+    middle, low, high = (
+        frame_like(np.where(rows.strange, np.nan, part), names, rows, labels)
+        for part in (fills.filled, fills.lower, fills.upper)
+    )
     return PlacedRows(
         rows.row_names,
         X,
@@ -198,9 +219,17 @@ def place_read(
         calibration is not None,
         used.fill_dims,
         rows,
-        map.gap_answers(X),
+        _of_gaps(map.gap_answers(X), rows.strange),
         names,
     )
+
+
+def _of_gaps(answers: GapAnswers | None, strange: Mask) -> GapAnswers | None:
+    """Without cells whose labels the model does not know: they are no gaps, and stay as they are."""
+    if answers is None or not strange.any():
+        return answers
+    kept = [line for line in zip(*answers, strict=True) if not strange[line[0], line[1]]]
+    return GapAnswers(*(list(part) for part in zip(*kept, strict=True))) if kept else GapAnswers([], [], [], [])
 
 
 def _spreads(map: TableMap, used: MapCalibration, scales: ColumnScales | None, d: int) -> Array:

@@ -55,7 +55,7 @@ def form_of(table: Table) -> dict[str, Any] | None:
     'curve'
     """
     names = table.names
-    if not names:
+    if not names or any(table.code_labels):
         return None
     own = table.scales.outward(table.X)
     return _image(table, own) or _curve(names, own, given=table.names_given) or stick_figure(names, own)

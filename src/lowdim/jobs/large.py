@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from os import PathLike
@@ -46,12 +46,13 @@ from lowdim.sources.files.open import stream
 from lowdim.sources.sinks import as_sink
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Chosen
+from lowdim.table.column import Column
 from lowdim.table.detect import Guess
 from lowdim.table.notes import Messages, Notes
 from lowdim.table.open_file import Raw
 from lowdim.table.options import check_options, split_names
 from lowdim.table.read import check_numbers, new_rows_of
-from lowdim.table.roles import Column, Place
+from lowdim.table.roles import Place
 from lowdim.table.table import Table
 from lowdim.text.format import count, parse_duration
 from lowdim.text.kinds import BudgetError, OptionError
@@ -472,7 +473,7 @@ def _place(model: LinearGaussian, g: FramedGaussian, law: RowLaw, block: Block) 
 
 def place_answers(
     map: TableMap,
-    names: tuple[str, ...],
+    columns: Mapping[str, Sequence[Any]],
     file: str | PathLike[str],
     out: str | PathLike[str],
     *,
@@ -481,6 +482,8 @@ def place_answers(
     **options: Any,
 ) -> PlacedStream:
     """Place every row of a file on a map of answers, a piece at a time; `options` say how words and gaps are read.
+
+    `columns` are those of the map, each with its labels, () where numbers are numbers.
 
     The file that is written, and `law`, are those of `place_stream`; each row is placed and judged as `place` does it.
     """
@@ -492,9 +495,9 @@ def place_answers(
     law, passed, sink = law or map.plain_law, _PassedRows(), None
     with stopped_as_a_whole(), ExitStack() as stack:
         for raw in pieces:
-            X, _, absent, *_ = new_rows_of(raw, names, reading)
+            X, _, absent, *_ = new_rows_of(raw, columns, reading)
             if absent:
-                raise _lacking(len(names) - len(absent), names, absent)
+                raise _lacking(len(columns) - len(absent), tuple(columns), absent)
             where, found = map.positions(X), map.odd_rows(X, None, law=law)
             table = placed_numbers(where, found.seen, found.p, (found.D2, found.T2, found.Q))
             if sink is None:

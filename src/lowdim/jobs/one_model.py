@@ -27,7 +27,7 @@ from lowdim.jobs.asked_models import (
     told_apart,
     view_source,
 )
-from lowdim.jobs.mixed_model import fit_mixed, place_mixed, saved_mixed, spared_words
+from lowdim.jobs.mixed_model import fit_mixed, parse_likelihoods, place_mixed, saved_mixed, spared_words
 from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, staged, write
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.mixed_table import MixedTable
@@ -38,6 +38,7 @@ from lowdim.registry import FITTED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.storage.model_file import load
+from lowdim.table.column import in_ones, one_names, ones_of
 from lowdim.table.read import read_rows
 from lowdim.table.table import Table, column_units
 from lowdim.text.csv_table import csv_table
@@ -53,7 +54,7 @@ CLUSTERS_TRIED = (1, 10)  # numbers of clusters that are tried where none is nam
 class FittedMethod(NamedTuple):
     """A model of a table in units of its columns' spread, and where it puts the rows."""
 
-    table: Table
+    table: Table  # as the model takes it: one of numbers alone has categories in zeros and ones
     method: ModelEntry
     settings: Settings
     clusters: int
@@ -63,6 +64,7 @@ class FittedMethod(NamedTuple):
     found: str = ""  # what else the model found, in words
     why: str = ""  # how sure the number of clusters is
     mixed: MixedTable | None = None  # the columns as they were fitted, where they have likelihoods of their own
+    read: Table | None = None  # the table as it was read, where that is another
 
     def text(self) -> str:
         """What was fitted, in a few lines."""
@@ -181,7 +183,8 @@ def fit_method(
     (50, 1)
     """
     method = find_method(name, FITTED)
-    t = read(table, **read_for(method))
+    declared = parse_likelihoods((options or {}).get("likelihoods", {})) if method.kinds else ()
+    t = read(table, declared=declared, **read_for(method))
     if (label is not None and method.asks != "classes") or (views is not None and method.asks != "views"):
         word, able = ("label", "lda") if label is not None else ("views", "cca")
         raise error("LD210", option=word, value=label or views, allowed=f"None for {method.title}: it is for {able}")
@@ -190,6 +193,14 @@ def fit_method(
         return _fit_pairs(t, method, asked)
     if method.kinds:
         return _fit_kinds(t, method, asked, run)
+    fitted = _fit_measured(t.in_ones(), method, asked, label, views)
+    return fitted._replace(read=t)
+
+
+def _fit_measured(
+    t: Table, method: ModelEntry, asked: Asked, label: str | None, views: Mapping[str, Sequence[str]] | str | None
+) -> FittedMethod:
+    """A model of numbers, categories in zeros and ones."""
     _check_gaps(method, t.X, "lowdim fill FILE -o FILLED, then fit FILLED")
     if method.slow and t.n > method.most_rows:
         warn("LD492", model=method.title, n=f"{t.n:,}", why=method.slow, most=method.most_rows)
@@ -376,7 +387,7 @@ def save_fitted(
     t = fitted.table
     mapped, certificate = fitted.places.cluster is None, fitted.model.certificate_
     facts = {
-        **run_facts(t, fitted.settings, options or {}, command),
+        **run_facts(fitted.read or t, fitted.settings, options or {}, command),
         "kind": ONE_MODEL,
         "finished": True,
         "method": fitted.method.name,
@@ -403,8 +414,9 @@ def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ..
         found = place_mixed(run, new, **options)
         p = found.posterior
         return found.row_names, RowPlaces(p.mean, p.std, None, p.log_density), found.messages
-    rows = read_rows(new, run.names, **options)
-    X = ArraySource(rows.X / np.asarray(run.facts["unit"], dtype=np.float64), columns=run.names)
+    rows, ones = read_rows(new, run.names, run.code_labels, **options), ones_of(run.code_labels)
+    unit, names = np.asarray(run.facts["unit"], dtype=np.float64), one_names(run.names, run.code_labels, ones)
+    X = ArraySource(in_ones(rows.X, ones) / unit, columns=names)
     _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
     places = place_rows(load(run.model_file), method, X)
     return (

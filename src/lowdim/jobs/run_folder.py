@@ -91,6 +91,12 @@ class SavedRun:
         return tuple(self.facts["table"]["columns"])
 
     @property
+    def code_labels(self) -> tuple[tuple[str, ...], ...]:
+        """What the codes of each of them stand for; () where numbers are numbers."""
+        known = self.facts["table"].get("categories", {})
+        return tuple(tuple(known.get(name, ())) for name in self.names)
+
+    @property
     def aside(self) -> tuple[str, ...]:
         """The other columns of its table."""
         return tuple(self.facts["table"]["aside"])
@@ -416,6 +422,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
             "sha256": t.sha256,
             "rows": t.n,
             "columns": list(t.names),
+            "categories": {c.name: list(c.labels) for c in t.numbers if c.labels},
             "limits": limit_lists(t.scales),
             "labels": list(t.labels),
             "aside": list(t.aside),

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.jobs.analysis import Analysis
 from lowdim.judge.maps.table_map import NumberFills
-from lowdim.maths.linalg import Array
+from lowdim.maths.linalg import Mask
 from lowdim.table.table import Table
 from lowdim.text.csv_table import csv_table
 
@@ -46,28 +46,25 @@ def placed_table(rows: PlacedRows, *, density: bool = False) -> str:
 def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
     """New rows: one line a filled cell; its interval is calibrated, the standard deviation is the model's own."""
     parts = NumberFills(*(np.asarray(part) for part in (rows.filled, rows.sd, rows.lower, rows.upper)))
-    return gap_table(rows.row_names, names, rows.X, parts, rows.answers)
+    return gap_table(rows.row_names, names, rows.gap, parts, rows.answers)
 
 
 def gap_table(
-    row_names: tuple[str, ...], names: tuple[str, ...], X: Array, fills: NumberFills, answers: GapAnswers | None
+    row_names: tuple[str, ...], names: tuple[str, ...], gap: Mask, fills: NumberFills, answers: GapAnswers | None
 ) -> str:
-    """One line a gap of X: a number with its interval, a level with its probability too, a label with that alone."""
-    gap = np.isnan(X)
+    """One line a gap: a number with its interval, a level with its probability too, a label with that alone."""
     where = np.argwhere(gap).tolist()
     parts = (fills.filled, fills.lower, fills.upper, fills.sd)
     cells = np.column_stack([part[gap] for part in parts]).tolist()
     header, lines = ["row", "column", "fill", "lower", "upper", "sd"], zip(where, cells, strict=True)
     if answers is None:
         return csv_table(header, [[row_names[i], names[j], *line] for (i, j), line in lines])
-    a, ones = answers, {j for own in answers.numbers for j in own}
-    chance = dict(zip(zip(a.row, a.column, strict=True), a.probability, strict=True))
-    told: list[tuple[int, list[Any]]] = [
-        (i, [row_names[i], names[j], *line, chance.get((i, names[j]), "")]) for (i, j), line in lines if j not in ones
-    ]
-    words = zip(a.row, a.column, a.fill, a.probability, a.numbers, strict=True)
-    told += [(i, [row_names[i], name, fill, "", "", "", p]) for i, name, fill, p, own in words if own]
-    return csv_table([*header, "probability"], [line for _, line in sorted(told, key=lambda pair: pair[0])])
+    told = {(i, j): (fill, p) for i, j, fill, p in zip(*answers, strict=True)}
+    rows = list[list[Any]]()
+    for (i, j), line in lines:
+        fill, p = told.get((i, j), (None, ""))
+        rows.append([row_names[i], names[j], *([fill, "", "", ""] if isinstance(fill, str) else line), p])
+    return csv_table([*header, "probability"], rows)
 
 
 def position_table(

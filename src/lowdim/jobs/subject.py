@@ -80,8 +80,12 @@ class Subject:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns whose cells a row's card has: the table's numbers, or of a mixed map the file's columns."""
-        mixed = self.mixed if self.named is None else self.named.map
-        return self.table.names if mixed is None else mixed.columns
+        return self.table.names if self.named is None else self.named.map.names
+
+    @cached_property
+    def numbers(self) -> Table:
+        """The table as pictures and distances have it: labels in zeros and ones."""
+        return self.table.in_ones()
 
     @property
     def worded(self) -> bool:
@@ -147,7 +151,7 @@ class Subject:
     @cached_property
     def rows(self) -> MappedRows:
         """The rows and where they are, to be looked up by place."""
-        return MappedRows(self.table.X, self.places.z, self.table.row_names)
+        return MappedRows(self.numbers.X, self.places.z, self.table.row_names)
 
     def at(self, place: Sequence[float]) -> PlaceCard:
         """The row that lives at a place of the map (one number an axis): its cells with bands, and the nearest rows."""
@@ -160,15 +164,18 @@ class Subject:
         if self.analysis is not None:
             return self.analysis.map.at(z, self.rows)
         if self.named is not None:
-            return self.named.map.at(z, MappedRows(self.named.X, self.places.z, self.table.row_names))
+            rows = self.named.map.lines(self.named.X)
+            return self.named.map.at(z, MappedRows(rows, self.places.z, self.table.row_names))
         return explain_place(self.model, z, self.rows, self.table.names, self.table.scales, self.unit)
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:
         """What sets some rows (positions from 0) apart from all others."""
         if self.named is not None:
-            return set_apart(self.named.X, self.named.scale_names, self.places.z, rows)
+            map, logs = self.named.map, self.table.logs
+            names = [f"log of {name}" if name in logs else name for name in map.line_names]
+            return set_apart(map.lines(self.named.X), names, self.places.z, rows)
         scores = self.model.transform(self.source)
-        return set_apart(self.table.X, self.table.scale_names, scores, rows)
+        return set_apart(self.numbers.X, self.numbers.scale_names, scores, rows)
 
 
 def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike[str]) -> Subject:
@@ -206,8 +213,9 @@ def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
     if run.method is None:
         return subject(run.analysis)
     entry = METHODS[run.method]
-    check_map(entry, run.table, run.folder)
-    return Subject(run.table, load(run.model_file), entry, np.asarray(run.facts["unit"], dtype=np.float64), run=run)
+    table = run.table if entry.kinds else run.table.in_ones()
+    check_map(entry, table, run.folder)
+    return Subject(table, load(run.model_file), entry, np.asarray(run.facts["unit"], dtype=np.float64), run=run)
 
 
 def check_map(entry: ModelEntry, table: Table, path: Any) -> None:

@@ -1,15 +1,16 @@
-"""Axes of answers in words: "'y' on V5 and V4 against V8", where columns were taken as zeros and ones."""
+"""Axes of answers in words: "'y' on V5 and V4 against V8", of columns that hold one of two."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lowdim.judge.axes import AxisCard, Loading, sentence
+from lowdim.table.column import one_name
 from lowdim.table.table import Table
 
 
 def in_answers(card: AxisCard, table: Table) -> AxisCard:
-    """An axis whose sentence names the answers of its columns, and the columns as the file does.
+    """An axis whose sentence names the answers of columns that hold one of two, and the columns as the file does.
 
     >>> from lowdim.table.read import read
     >>> import pandas as pd
@@ -19,11 +20,10 @@ def in_answers(card: AxisCard, table: Table) -> AxisCard:
     >>> in_answers(AxisCard(1, 0.5, top, top, (), (), (), (), 0.9, 10, ""), table).sentence
     "Axis 1 is 'y' on V5 and V4 against V0 (50% of variation)."
     """
-    answers = {
-        c.name: (c.name_in_file, c.answers[1])
-        for c in table.columns
-        if c.role == "number" and c.encoded and all(c.answers)
-    }
+    answers: dict[str, tuple[str, str]] = {}
+    for c in table.numbers:
+        if len(c.labels) == 2:  # a mixed map names the answer of a loading, a Gaussian one the column alone
+            answers |= dict.fromkeys((c.name, one_name(c.name, c.labels[1])), (c.name, c.labels[1]))
     if not any(loading.column in answers for loading in card.top):
         return card
     lead = card.top[0].value > 0
@@ -32,12 +32,12 @@ def in_answers(card: AxisCard, table: Table) -> AxisCard:
     return card._replace(sentence=sentence(card.axis, told, card.share, card.interchangeable))
 
 
-def _alike(loadings: Sequence[Loading], answers: dict[str, tuple[str, str]]) -> bool:
+def _alike(loadings: Sequence[Loading], answers: Mapping[str, tuple[str, str]]) -> bool:
     """Whether all of them have the same answer, which then needs no second word."""
     return len({answers.get(c.column, ("", ""))[1] for c in loadings}) == 1
 
 
-def _told(loadings: Sequence[Loading], answers: dict[str, tuple[str, str]], first: bool) -> list[Loading]:
+def _told(loadings: Sequence[Loading], answers: Mapping[str, tuple[str, str]], first: bool) -> list[Loading]:
     """One side of an axis: the columns of each answer together, then the columns of numbers."""
     by_answer: dict[str, list[Loading]] = {}
     for c in loadings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.special import stdtr
 
 from lowdim.judge.rows.odd_rows import false_discovery
 from lowdim.maths.linalg import Array, Mask, moderate_scale
+from lowdim.table.column import in_ones, one_names, ones_of
 from lowdim.text.format import count
 from lowdim.text.messages import Message, message
 
@@ -49,11 +51,12 @@ class GapReport(NamedTuple):
         return (message("LD124", column=first.column, on=first.on, way=way, more=more, tested=tested),)
 
 
-def gap_report(X: Array, names: tuple[str, ...]) -> GapReport:
-    """Describe the gaps of a table of numbers.
+def gap_report(X: Array, names: tuple[str, ...], labels: Sequence[Sequence[str]] = ()) -> GapReport:
+    """Describe the gaps of a table; `labels` are those of its columns, () where numbers are numbers.
 
     For every column with gaps and every other column, Student's test compares the other column's values where
-    the first is missing and where it is seen; Benjamini and Hochberg's rule keeps false alarms at 1 %.
+    the first is missing and where it is seen, of several labels the share of each; Benjamini and Hochberg's rule keeps
+    false alarms at 1 %.
 
     >>> X = np.array([[1.0, np.nan], [2.0, 3.0], [4.0, 5.0]])
     >>> gap_report(X, ("a", "b")).sentence
@@ -61,11 +64,13 @@ def gap_report(X: Array, names: tuple[str, ...]) -> GapReport:
     """
     seen = ~np.isnan(X)
     gone = ~seen
-    pairs, p, difference = _tests(X, seen)
+    ones = ones_of(labels or ((),) * len(names))
+    others = one_names(names, labels, ones)
+    pairs, p, difference = _tests(~seen, in_ones(X, ones), np.array([j for j, _ in ones], dtype=np.intp))
     alarm = false_discovery(p, FALSE_DISCOVERY_RATE) if len(p) else np.zeros(0, dtype=bool)
     order = np.argsort(p, kind="stable")
     dependences = tuple(
-        GapDependence(names[pairs[k][0]], names[pairs[k][1]], float(difference[k]), float(p[k]))
+        GapDependence(names[pairs[k][0]], others[pairs[k][1]], float(difference[k]), float(p[k]))
         for k in order
         if alarm[k]
     )
@@ -82,24 +87,26 @@ def gap_report(X: Array, names: tuple[str, ...]) -> GapReport:
     )
 
 
-def _tests(X: Array, seen: Mask) -> tuple[list[tuple[int, int]], Array, Array]:
+def _tests(gone: Mask, X: Array, column: NDArray[np.intp]) -> tuple[list[tuple[int, int]], Array, Array]:
     """Student's t for every (column with gaps, other column), all at once by products of masks.
+
+    X are the columns with labels in zeros and ones, `column` which of them each belongs to.
 
     The spread is pooled: a handful of cells that happen to lie together must not look like certainty.
     """
-    with_gaps = np.flatnonzero(~seen.all(axis=0))
+    seen, with_gaps = ~np.isnan(X), np.flatnonzero(gone.any(axis=0))
     Y = np.where(seen.any(axis=0), X, 0.0)
     Y = Y * moderate_scale(np.nanmax(np.abs(Y), axis=0, initial=0.0))
     spread = np.nanstd(Y, axis=0)
     Z = np.where(seen, (Y - np.nanmean(Y, axis=0)) / np.where(spread > 0, spread, 1.0), 0.0)
     side = []
-    for rows in (~seen[:, with_gaps], seen[:, with_gaps]):
+    for rows in (gone[:, with_gaps], ~gone[:, with_gaps]):
         w = rows.astype(float)
         n, s, ss = w.T @ seen, w.T @ Z, w.T @ Z**2
         mean = s / np.maximum(n, 1.0)
         side.append((n, mean, np.maximum(ss - n * mean**2, 0.0) / np.maximum(n - 1.0, 1.0)))
     (n0, m0, v0), (n1, m1, v1) = side
-    other = with_gaps[:, None] != np.arange(X.shape[1])
+    other = with_gaps[:, None] != column
     use = (n0 >= LEAST_CELLS) & (n1 >= LEAST_CELLS) & (v0 + v1 > 0) & other
     dof = np.maximum(n0 + n1 - 2.0, 1.0)
     pooled = ((n0 - 1.0) * v0 + (n1 - 1.0) * v1) / dof

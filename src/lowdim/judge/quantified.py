@@ -1,4 +1,4 @@
-"""Labels as one number each: what a judge of dimensions counts where a label stands as several zeros and ones.
+"""Labels as one number each: what a judge of dimensions counts, and what a straight model sees of a category.
 
 The zeros and ones of one label tell each other, so that counted one by one they seem to share dimensions. Here a label
 is scored by the mean position of its rows along the first axis of all columns, the scores and the axis found in turn:
@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.judge.mixed_table import mixed_table
 from lowdim.judge.table_input import source_of
 from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.sources.arrays import ArraySource
+from lowdim.table.column import in_ones, ones_of
 from lowdim.table.table import Table
 
 TURNS = 30  # of scores and axis; the axis of a few columns stands still long before
@@ -22,7 +22,7 @@ STILL = 1e-6
 
 
 def quantified(table: Table) -> ArraySource:
-    """The table's numbers, the zeros and ones of a label with three values or more replaced by its scores.
+    """The table's columns, codes of a category with three labels or more replaced by their scores.
 
     >>> from lowdim.table.read import read
     >>> import pandas as pd
@@ -30,23 +30,17 @@ def quantified(table: Table) -> ArraySource:
     >>> quantified(read(frame, encode=["c"])).columns
     ('a', 'b', 'c')
     """
-    source = source_of(table)
-    if not any(c.encoded for c in table.columns):
-        return source
-    columns = [c for c in mixed_table(table).columns if c.numbers]
-    if all(len(c.numbers) == 1 for c in columns):
-        return source
-    numbers = [c.coded.values if c.words and len(c.numbers) > 1 else table.X[:, c.numbers[0]] for c in columns]
-    labels = [k for k, c in enumerate(columns) if len(c.numbers) > 1]
-    X = np.column_stack(numbers)
-    axis = _first_axis(table.X)
+    several = [j for j, labels in enumerate(table.code_labels) if len(labels) > 2]
+    if not several:
+        return source_of(table)
+    X, axis = table.X.copy(), _first_axis(in_ones(table.X, ones_of(table.code_labels)))
     for _ in range(TURNS):
-        for k in labels:
-            X[:, k] = _scores(columns[k].coded.values, axis)
+        for j in several:
+            X[:, j] = _scores(table.X[:, j], axis)
         before, axis = axis, _first_axis(X)
         if 1.0 - abs(float(before @ axis)) < STILL:
             break
-    return ArraySource(X, columns=tuple(c.name for c in columns))
+    return ArraySource(X, columns=table.names)
 
 
 def _first_axis(X: Array) -> Array:

@@ -28,6 +28,7 @@ from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block
+from lowdim.table.checks import HUGE_NUMBER
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table
 from lowdim.text.format import count, listing
@@ -105,6 +106,7 @@ def on_suitable_scales(table: Table, declared: Collection[str] = ()) -> Table:
 
 def log_trials(table: Table) -> list[LogTrial]:
     """What the logarithm of each candidate gains, beside the others that are taken."""
+    table = table.in_ones()
     X = table.X[evenly_spread(table.n, SCALE_ROWS)] if table.n > SCALE_ROWS else table.X
     offset, tried = _candidates(X, table)
     if not tried.any() or len(X) < LEAST_SCALE_ROWS or table.d < 2:
@@ -143,11 +145,12 @@ def _trials(
 
 def _candidates(X: Array, table: Table) -> tuple[Array, Mask]:
     """What would be added to each column, and which columns are positive and strongly skew, less so as logarithms."""
-    kinds = [c for c in table.columns if c.role == "number"]
     offset, tried = np.zeros(X.shape[1]), np.zeros(X.shape[1], dtype=bool)
-    for j, c in enumerate(kinds):
+    for j, c in enumerate(table.numbers):
         x = X[~np.isnan(X[:, j]), j]
-        if c.levels or len(x) < LEAST_SCALE_ROWS or x.min() < 0 or len(np.unique(x)) < LEAST_VALUES:
+        if c.levels or c.labels or len(x) < LEAST_SCALE_ROWS or x.min() < 0 or len(np.unique(x)) < LEAST_VALUES:
+            continue
+        if x.max() > HUGE_NUMBER:  # its moments are no numbers; reading has said so
             continue
         zeros = float((x == 0).mean())
         if zeros > MOST_ZEROS or (zeros and (table.X[:, j] < 0).any()):

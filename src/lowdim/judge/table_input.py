@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import wraps
 from os import PathLike
 from typing import Any
 
+from lowdim.judge.scales import on_suitable_scales
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.source import Source
 from lowdim.table.kinds.decide import pair_facts
 from lowdim.table.notes import CheckError
-from lowdim.table.read import read as read_table
+from lowdim.table.read import read as read_file
 from lowdim.table.table import Messages, Table
 from lowdim.text.messages import LowdimError, Message, error
 
 
-@wraps(read_table)
+@wraps(read_file)
 def read(table: Any, **options: Any) -> Table:
-    """`lowdim.read`: the reading of a table whose errors have fixes as a caller from Python writes them."""
+    """`lowdim.read`: the table that is analysed; errors have fixes as a caller from Python writes them."""
     try:
         return read_table(table, **options)
     except CheckError as problem:
@@ -27,6 +29,14 @@ def read(table: Any, **options: Any) -> Table:
         raise (type(problem)(_in_python(m, table, options)) if isinstance(m, Message) else problem) from None
 
 
+def read_table(table: Any, *, declared: Collection[str] = (), **options: Any) -> Table:
+    """A table, read and checked, its columns on scales that suit them: what every job begins with.
+
+    A Table is given back as it is. Columns `declared` to be something by themselves stay as they are.
+    """
+    return table if isinstance(table, Table) else on_suitable_scales(read_file(table, **options), declared)
+
+
 def _in_python(m: Message, table: Any, options: dict[str, Any]) -> Message:
     """A message whose fix is spelled for a caller from Python; options that were given stay as dots."""
     name = repr(str(table)) if isinstance(table, str | PathLike) else "table"
@@ -34,7 +44,7 @@ def _in_python(m: Message, table: Any, options: dict[str, Any]) -> Message:
 
 
 def source_of(table: Table) -> ArraySource:
-    """The numbers of a table with their columns' names; distances between rows are no such numbers."""
+    """The columns of a table with their names; distances between rows are no such columns."""
     if table.holds != "measurements":
         raise error("LD192", table.path, **pair_facts(table.name, table.path or "FILE", table.names, table.holds))
     return ArraySource(table.X, columns=table.names)
@@ -46,8 +56,6 @@ def numbers_of(table: Any, standardize: bool | None, **options: Any) -> tuple[So
     A path or a data frame is read as `lowdim.read` does, with these options; an array or a Source is taken as it is.
     """
     if isinstance(table, str | PathLike | Table) or (hasattr(type(table), "columns") and not isinstance(table, Source)):
-        from lowdim.judge.scales import on_suitable_scales
-
-        t = on_suitable_scales(read(table, **options))
+        t = read(table, **options)
         return source_of(t), t.scale == "unit" if standardize is None else standardize, t
     return as_source(table), standardize is None or standardize, None

@@ -163,7 +163,7 @@ def plot_model(
 
 def unit_of(analysis: Analysis) -> Array:
     """What one unit of each column is worth on the map of an analysis."""
-    return column_units(analysis.table.X, analysis.settings.scale)
+    return column_units(analysis.table.in_ones().X, analysis.settings.scale)
 
 
 def given_model(analysis: Analysis, model: Any) -> ModelOnTable:
@@ -176,6 +176,6 @@ def fit_spread_rows(analysis: Analysis, model: Any, make: Callable[[], Any], mos
     """The model that is given, or a new one of at most so many rows, each column in units of its spread."""
     if model is not None:
         return given_model(analysis, model)
-    table, unit = analysis.table, unit_of(analysis)
+    table, unit = analysis.table.in_ones(), unit_of(analysis)
     rows = spread_out(table.n, most)
     return ModelOnTable(make().fit(table.X[rows] / unit), table, unit, rows)

@@ -122,7 +122,7 @@ def column_groups(table: Table, color: Any, rows: NDArray[np.intp] | None = None
 
 
 def _usable(c: Column) -> bool:
-    return c.values.dtype.kind != "O" or any(v is not None for v in c.values)
+    return (c.values.dtype.kind != "O" and c.role != "label") or not c.gaps.all()
 
 
 def _unknown(table: Table, color: str) -> Exception:
@@ -140,12 +140,12 @@ def _values(c: Column) -> NDArray[Any]:
         days = c.values.astype("datetime64[s]").astype(float) / 86400.0
         return np.where(np.isnat(c.values), np.nan, 1970.0 + days / YEAR)
     ordered = c.role == "label" and c.kind not in ("", "code", "yes/no", "key")
-    if (c.role == "out" or ordered) and c.values.dtype.kind == "O":
+    if (c.role == "out" or ordered) and c.labels:
         try:
-            return np.array([np.nan if v is None else float(v) for v in c.values])
+            return np.array([np.nan if v is None else float(v) for v in c.words])
         except ValueError:
-            return c.values
-    return c.values
+            return c.words
+    return c.words if c.labels or c.role == "label" else c.values
 
 
 def draw_groups(ax: Axes, xy: Array, kinds: Groups, gap: Mask, rows: NDArray[np.intp]) -> None:

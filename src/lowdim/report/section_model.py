@@ -132,9 +132,9 @@ def ends_of(analysis: Analysis) -> Grid:
 
 def lost(analysis: Analysis, rows: bool) -> Section:
     """What the axes leave out of each column."""
-    X, names = analysis.table.X, analysis.table.names
-    mixed = analysis.mixed
-    rebuilt = np.asarray(analysis.model.reconstruct(X)) if mixed is None else mixed.rebuilt(X)
+    mixed, ones = analysis.mixed, analysis.table.in_ones()
+    X, names = ones.X, ones.names
+    rebuilt = np.asarray(analysis.model.reconstruct(X)) if mixed is None else mixed.rebuilt(analysis.table.X)
     spread = np.nanvar(X, axis=0)
     residual = np.nanmean((X - rebuilt) ** 2, axis=0)
     share = 1 - residual / np.where(spread > 0, spread, 1.0)

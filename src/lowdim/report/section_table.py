@@ -37,8 +37,16 @@ def table(analysis: Analysis, rows: bool) -> Section:
 
 
 def _column(c: Any, rows: bool) -> tuple[Any, ...]:
-    if c.role != "number":
-        return (c.name, c.role, None, None, None, *((None, None) if rows else ()))
+    if c.role != "number" or c.labels:
+        gaps = int(c.gaps.sum()) if c.role == "number" else None
+        return (
+            c.name,
+            c.role,
+            gaps if rows or gaps is None else few(gaps),
+            None,
+            None,
+            *((None, None) if rows else ()),
+        )
     x = c.values[~np.isnan(c.values)]
     x = np.exp(x) - c.offset if c.log else x  # in the table's own unit
     gaps = int(len(c.values) - len(x))

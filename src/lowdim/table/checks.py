@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
+from lowdim.table.column import MOST_LABELS, Column, mostly_answers
 from lowdim.table.kinds.functions import MOST_PARTNERS, CopyOf, Relation, alike_pairs, find_functions
 from lowdim.table.kinds.gap_codes import find_gap_codes
 from lowdim.table.kinds.products import find_products
@@ -18,7 +19,8 @@ from lowdim.table.kinds.stuck import stuck_stretches
 from lowdim.table.kinds.sums import find_sums
 from lowdim.table.notes import Notes
 from lowdim.table.options import ReadingOptions
-from lowdim.table.roles import MOST_LABELS, Column, Place, asked_role, mostly_answers
+from lowdim.table.roles import Place, asked_role
+from lowdim.text.escape import shown
 from lowdim.text.fix import Fix, Spelling, choices, propose
 from lowdim.text.format import count, figures, listing
 from lowdim.text.messages import error
@@ -50,8 +52,15 @@ class Numbers(NamedTuple):
     def names(self) -> list[str]:
         return [c.name for c in self.columns]
 
+    @property
+    def measured(self) -> Mask:
+        """Which columns hold numbers, and no codes of labels."""
+        return np.array([not c.labels for c in self.columns], dtype=bool)
+
     def keep(self, columns: Mask) -> Numbers:
         """Some columns only."""
+        if columns.all():
+            return self
         chosen = [c for c, kept in zip(self.columns, columns, strict=True) if kept]
         return self._replace(X=np.ascontiguousarray(self.X[:, columns]), columns=chosen)
 
@@ -101,7 +110,7 @@ def logs(work: Numbers, options: ReadingOptions, place: Place) -> Numbers:
     X = work.X.copy() if asked else work.X
     columns = list(work.columns)
     for j, column in enumerate(columns):
-        if column.name not in asked:
+        if column.name not in asked or column.labels:
             continue
         offset = asked[column.name]
         low = np.flatnonzero(X[:, j] + offset <= 0)
@@ -188,7 +197,7 @@ def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
     gone = [(c, low[j]) for j, c in enumerate(work.columns) if not varies[j]]
     if not gone:
         return work
-    words = [f"'{c.name}' (always {figures(value, 6)})" for c, value in gone]
+    words = [f"'{c.name}' (always {_told(c, value)})" for c, value in gone]
     listed = (
         listing(words) if len(words) > 5 else " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
     )
@@ -202,6 +211,11 @@ def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
     return work.keep(varies)
 
 
+def _told(c: Column, value: float) -> str:
+    """A cell of a column as a message has it."""
+    return shown(c.labels[int(value)]) if c.labels else figures(value, 6)
+
+
 def _span(X: Array) -> tuple[Array, Array]:
     """The least and largest number of each column, gaps aside."""
     return (np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf))
@@ -213,11 +227,12 @@ def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
     found = list[tuple[str, CopyOf]]()
     keep = np.ones(len(work.columns), dtype=bool)
     for j, column in enumerate(work.columns):
-        key = (work.X[:, j] + 0.0).tobytes()  # -0 is 0; all gaps are one NaN
+        key = _sameness(column, work.X[:, j])
         other = first.setdefault(key, j)
         if other != j and not options.keep_copies:
             keep[j] = False
-            found.append((column.name, CopyOf(work.names[other], Relation())))
+            relation = None if column.labels else Relation()
+            found.append((column.name, CopyOf(work.names[other], relation)))
             notes.add(
                 "LD141",
                 f"columns {column.position} and {work.columns[other].position}",
@@ -227,6 +242,17 @@ def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
     return work.keep(keep)._replace(copies=tuple(found)) if found else work
 
 
+def _sameness(c: Column, x: Array) -> bytes:
+    """What two columns have in common that say the same: numbers themselves, of labels which rows have the same one."""
+    if len(c.labels) > 2:
+        seen = ~np.isnan(x)
+        _, first, codes = np.unique(x[seen], return_index=True, return_inverse=True)
+        x = x.copy()
+        x[seen] = np.argsort(np.argsort(first))[codes]
+        return b"labels" + x.tobytes()
+    return (x + 0.0).tobytes()  # -0 is 0; all gaps are one NaN
+
+
 def sums(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
     """Columns that are functions, products, sums or means of others are left out; kept where the others are often
     missing, or asked for."""
@@ -234,7 +260,9 @@ def sums(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
         n, d = work.X.shape
         if d < 3 or options.keep_copies or n * d * d > PAIRS_WORK:
             return work
-        work = _without(work, made(work), options, notes)
+        at = np.flatnonzero(work.measured)
+        found = [m._replace(column=int(at[m.column])) for m in made(work.keep(work.measured))]
+        work = _without(work, found, options, notes)
     return work
 
 
@@ -264,7 +292,7 @@ def _as_sums(work: Numbers) -> list[_Made]:
 def _without(work: Numbers, made: list[_Made], options: ReadingOptions, notes: Notes) -> Numbers:
     """The columns without those that are made of others, each named with its identity."""
     logged = log_entries(options.log, work.names)
-    free = [not (c.encoded or c.name in logged or asked_role(c.name, options)) for c in work.columns]
+    free = [not (c.name in logged or asked_role(c.name, options)) for c in work.columns]
     keep, aside, copied = np.ones(len(work.columns), dtype=bool), list(work.aside), list(work.copies)
     for j, words, share, copy in made:
         facts = {"column": work.names[j], "identity": words}
@@ -284,7 +312,7 @@ def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, 
     if d >= 2:
         return
     aside = [c for c in others if c.role in ("label", "id", "time")]
-    labels = [c.name for c in aside if c.role == "label" and 2 <= len(set(c.values) - {None}) <= MOST_LABELS]
+    labels = [c.name for c in aside if c.role == "label" and 2 <= len(c.labels) <= MOST_LABELS]
     fix = Fix("add columns of numbers")
     if labels:
         fix = Fix("use labels as categories:  ", propose(encode=labels))
@@ -312,16 +340,17 @@ def _remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes)
         swapped = Fix("rows and columns swapped?  ", propose(transpose=True), "\n") if n < d else Fix()
         fix = Fix(*swapped.parts, "more rows, or fewer columns")
         notes.add("LD161.table", place.name, n=n, d=d, most=n - 1, fix=fix)
-    _disguised(work, place, notes)
+    numbers = work.keep(work.measured)
+    _disguised(numbers, place, notes)
     _gappy(work, place, notes)
     if options.scale != "none":
         _rare(work, notes)
-    _huge(work, place, notes)
-    _near_copies(work, options, notes)
-    _closed(work, notes)
+    _huge(numbers, place, notes)
+    _near_copies(numbers, options, notes)
+    _closed(numbers, notes)
     _repeats(work, place, notes)
-    _total_row(work, place, notes)
-    _stuck(work, place, notes)
+    _total_row(numbers, place, notes)
+    _stuck(numbers, place, notes)
     quartiles = _quantiles(work.X, (0.25, 0.5, 0.75)).T
     notes_of = [_note(c, work.X[:, j], quartiles[j], work.rows) for j, c in enumerate(work.columns)]
     return work._replace(columns=[c._replace(note=note) for c, note in zip(work.columns, notes_of, strict=True)])
@@ -347,18 +376,18 @@ def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
             column=c.name,
             share=f"{share[j]:.0%}",
             others=len(work.columns) - 1,
-            drop=[c.name_in_file],
+            drop=[c.name],
         )
 
 
 def _rare(work: Numbers, notes: Notes) -> None:
-    """Columns that scaling stretches; answers have a likelihood of their own where most columns are answers."""
+    """Columns that scaling stretches; labels have a likelihood of their own, levels where most columns are answers."""
     by_answers = mostly_answers(work.columns, len(work.X))
     for j, middle in enumerate(_quantiles(work.X, (0.5,))[0]):
         c, x = work.columns[j], work.X[:, j]
         x = x[~np.isnan(x)]
         share = float((x == middle).mean())  # a value that most rows have is the median
-        if ONE_VALUE_SHARE <= share < 1 and len(x) >= 20 and not (by_answers and c.is_answer):
+        if ONE_VALUE_SHARE <= share < 1 and len(x) >= 20 and not (c.labels or (by_answers and c.is_answer)):
             notes.add(
                 "LD132",
                 f"column {c.position}",
@@ -367,7 +396,7 @@ def _rare(work: Numbers, notes: Notes) -> None:
                 value=figures(middle, 6),
                 share=f"{np.floor(100 * share):.0f}%",
                 rows=count(int((x != middle).sum()), "row"),
-                drop=[c.name_in_file],
+                drop=[c.name],
             )
 
 
@@ -420,7 +449,7 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
             what=listed,
             r=r,
             times="twice" if len(names) == 2 else f"{len(names)} times",
-            drop=list(dict.fromkeys(work.columns[j].name_in_file for j in others)),
+            drop=[work.names[j] for j in others],
         )
 
 
@@ -449,7 +478,7 @@ def _correlation(x: Array, y: Array) -> float:
 
 def _closed(work: Numbers, notes: Notes) -> None:
     """Neighbouring columns that add up to 100 or 1 in every complete row."""
-    parts = [j for j, c in enumerate(work.columns) if not c.encoded and np.nanmin(work.X[:, j]) >= 0]
+    parts = [j for j in range(len(work.columns)) if np.nanmin(work.X[:, j]) >= 0]
     for run in _runs(parts):
         X = work.X[:, run]
         X = X[~np.isnan(X).any(axis=1)]
@@ -535,6 +564,8 @@ def _note(c: Column, x: Array, quartiles: Array, rows: NDArray[np.intp]) -> str:
     share = float(np.isnan(x).mean())
     if share >= GAPPY_SHARE:
         words.append("almost half missing" if share < 0.5 else "half missing or more")
+    if c.labels:
+        return "; ".join(words)
     q1, middle, q3 = quartiles
     spread = (q3 - q1) / 1.349  # the standard deviation of a Gaussian with these quartiles
     far = np.flatnonzero(np.abs(x - middle) > FAR_SPREADS * spread) if spread > 0 else np.array([], dtype=int)

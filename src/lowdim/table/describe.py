@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lowdim.table.column import Column
 from lowdim.table.notes import MESSAGE_HEADER
 from lowdim.table.options import flags_from_options
-from lowdim.table.roles import Column
 from lowdim.text import notebook
 from lowdim.text.escape import protect_terminal, shell_word
 from lowdim.text.format import count, figures, listing
@@ -76,33 +76,24 @@ def _columns(table: Table, everything: bool) -> str:
     return "\n".join(["", *lines, ""])
 
 
-def gaps_of(c: Column) -> int:
-    """How many cells of a column are gaps."""
-    if c.values.dtype.kind == "f":
-        return int(np.isnan(c.values).sum())
-    if c.values.dtype.kind == "M":
-        return int(np.isnat(c.values).sum())
-    return sum(v is None for v in c.values)
-
-
 def _gap_text(c: Column) -> str:
-    gaps, n = gaps_of(c), max(len(c.values), 1)
+    gaps, n = int(c.gaps.sum()), max(len(c.values), 1)
     return f"{gaps:>5,} ({gaps / n:>3.0%})" if gaps else "    -"
 
 
 def span(c: Column) -> str:
     """The range of a column: least and largest number, first and last date, or how many values it takes."""
-    if len(c.values) == gaps_of(c):
+    seen = c.values[~c.gaps]
+    if not len(seen):
         return ""
-    if c.values.dtype.kind == "f":
-        ends = [np.nanmin(c.values), np.nanmax(c.values)]
-        low, high = (_own_unit(c, v) for v in ends)
+    if seen.dtype.kind == "f" and not c.labels:
+        low, high = (_own_unit(c, v) for v in (seen.min(), seen.max()))
         return f"{figures(low, 4)} .. {figures(high, 4)}"
-    if c.values.dtype.kind == "M":
-        days = c.values[~np.isnat(c.values)].astype("datetime64[D]")
+    if seen.dtype.kind == "M":
+        days = seen.astype("datetime64[D]")
         return f"{days.min()} .. {days.max()}"
-    values = {v for v in c.values if v is not None}
-    return f"{len(values):,} value{'s' * (len(values) != 1)}"
+    values = len(c.labels) or len(set(seen))
+    return f"{values:,} value{'s' * (values != 1)}"
 
 
 def _own_unit(c: Column, value: float) -> float:
@@ -145,9 +136,8 @@ def _last(table: Table) -> str:
 def table_card(table: Table) -> str:
     """A static card for notebooks: no script, under 25 kB."""
     head = f"{table.name}: {table.n:,} rows x {table.d:,} columns, {count(int(np.isnan(table.X).sum()), 'gap')}"
-    rows = [
-        [str(part)[:60] for part in (c.name, c.role, gaps_of(c) or "", span(c), c.note)] for c in table.columns[:40]
-    ]
+    cells = ((c.name, c.role, int(c.gaps.sum()) or "", span(c), c.note) for c in table.columns[:40])
+    rows = [[str(part)[:60] for part in line] for line in cells]
     more = f"<p>and {len(table.columns) - 40} more columns</p>" if len(table.columns) > 40 else ""
     messages = notebook.table(MESSAGE_HEADER, table.messages[:20], lines=True)
     columns = notebook.table(("name", "role", "gaps", "range", "note"), rows)

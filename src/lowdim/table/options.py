@@ -70,7 +70,9 @@ class ReadingOptions(NamedTuple):
     encode: Annotated[
         tuple[str, ...],
         OptionFacts(
-            "Label columns to use as zeros and ones.", "names", instead="write the labels as zeros and ones first"
+            "Label columns that shape the axes, as categories.",
+            "names",
+            instead="write the labels as zeros and ones first",
         ),
     ] = ()
     log: Annotated[

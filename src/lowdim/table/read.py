@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from lowdim.storage.memory import free_memory
 from lowdim.table import cells as cell
 from lowdim.table import checks
 from lowdim.table.binary_file import base_name, from_memory, read_binary
+from lowdim.table.column import MOST_LABELS, Column
 from lowdim.table.detect import (
     GAP_CODES,
     LOOK_ROWS,
@@ -31,23 +31,14 @@ from lowdim.table.kinds.scales import log_entries, log_words
 from lowdim.table.notes import CheckError, Messages, Notes
 from lowdim.table.open_file import Raw, file_digest, find_file, too_large
 from lowdim.table.options import LISTS, ReadingOptions, check_options, split_names
-from lowdim.table.roles import (
-    MOST_LABELS,
-    Column,
-    Place,
-    asked_role,
-    assign_roles,
-    check_names,
-    note_labels,
-    unique_names,
-)
+from lowdim.table.roles import Place, asked_role, assign_roles, check_names, note_labels, unique_names
 from lowdim.table.table import Table
 from lowdim.table.text_file import read_text, separator_word
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, choices, propose
 from lowdim.text.format import count, listing
-from lowdim.text.labels import label_places
-from lowdim.text.messages import entry_of, error, message
+from lowdim.text.labels import label_places, unseen_labels
+from lowdim.text.messages import Message, entry_of, error, message
 
 USED = "number in the columns that are used"
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
@@ -85,8 +76,8 @@ def read(table: Any, **options: Any) -> Table:
     memory : int or str, default None
         Bytes that may be used, or a size such as "2GB"; by default 0.8 of what is free.
     columns, drop, use, label, encode, log : list of str, default ()
-        Columns to use alone, to leave out, to use as measurements whatever they look like, to keep as labels, to turn
-        into zeros and ones, to take the logarithm of.
+        Columns to use alone, to leave out, to use as measurements whatever they look like, to keep as labels, to let
+        shape the axes as categories, to take the logarithm of.
     id, time, weight : str, default None
         The column that names the rows, says when they were, or how often each counts.
     inf : {"error", "missing"}, default "error"
@@ -405,9 +396,8 @@ def _labelled(columns: list[Column], reading: ReadingOptions, work: checks.Numbe
     found: Mask = np.zeros(len(work.X), dtype=bool)
     measured = ~np.isnan(work.X).all(axis=1)
     for c in columns if reading.labelled_rows else ():
-        if c.role == "label" and not c.date and 2 <= len({*c.values} - {None}) <= MOST_LABELS:
-            known = {*c.values[measured]} - {None}
-            found |= np.array([v in known for v in c.values], dtype=bool)
+        if c.role == "label" and not c.date and 2 <= len(c.labels) <= MOST_LABELS:
+            found |= np.isin(c.values, np.unique(c.values[measured]))
     return found
 
 
@@ -443,13 +433,15 @@ class NewTableRows(NamedTuple):
     absent: tuple[str, ...]  # columns of the model that the table lacks
     unknown: tuple[str, ...]  # columns of numbers that the model does not know
     messages: Messages
+    strange: Mask  # cells of labels that the model does not know: to it they are gaps, and no gaps to fill
     index: Any = None  # of a frame
     guess: Guess = Guess("array")  # how the table was read
-    labels: Mapping[str, Sequence[str | None]] = MappingProxyType({})  # of the columns that were to be encoded
 
 
-def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewTableRows:
-    """Read new rows for an old model: its columns are numbers whatever they look like, and no row is left out.
+def read_rows(
+    table: Any, wanted: tuple[str, ...], labels: Sequence[Sequence[Any]] = (), **options: Any
+) -> NewTableRows:
+    """Read new rows for an old model: its columns are what they were, whatever they look like; no row is left out.
 
     Parameters
     ----------
@@ -457,6 +449,8 @@ def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewTableRo
         As for `read`; one row is enough.
     wanted : tuple of str
         The columns of the model. An array of as many columns is taken by position, all else by name.
+    labels : sequence of sequences of labels
+        What the codes of each of these columns stand for, () where they are numbers; of no column where not given.
     **options
         Those of `read`, as far as the table has the columns that they name; and `units`, the unit that the cells of a
         column had in the model's own table, {"crp": "mg/L"}: cells with it and without are numbers, however few.
@@ -470,22 +464,23 @@ def read_rows(table: Any, wanted: tuple[str, ...], **options: Any) -> NewTableRo
     >>> read_rows(np.array([[1.0, 2.0]]), ("c2", "c1", "c9")).X
     array([[ 2., 1., nan]])
     """
+    known = dict(zip(wanted, labels or ((),) * len(wanted), strict=True))
     if isinstance(table, Table):
-        here = [c for c in table.columns if c.values.dtype.kind == "f"]
-        return _placed(here, wanted, table.row_names, table.messages)._replace(index=table.index, guess=table.guess)
+        found = _placed(list(table.columns), known, table.row_names, table.messages)
+        return found._replace(index=table.index, guess=table.guess)
     reading = check_options(options)
     raw = load_raw(table, reading)
-    return new_rows_of(transpose_raw(raw) if reading.transpose else raw, wanted, reading)
+    return new_rows_of(transpose_raw(raw) if reading.transpose else raw, known, reading)
 
 
-def new_rows_of(raw: Raw, wanted: tuple[str, ...], reading: ReadingOptions) -> NewTableRows:
-    """The same of a table that is read already, or of some of its rows."""
+def new_rows_of(raw: Raw, known: Mapping[str, Sequence[Any]], reading: ReadingOptions) -> NewTableRows:
+    """The same of a table that is read already, or of some of its rows; `known` has the labels of each column."""
     notes = Notes(raw.name, raw.unit)
     notes.messages.extend(raw.notes)
-    if raw.names is None and not raw.path and reading.names is None and len(raw.cells) == len(wanted):
-        raw = raw._replace(names=list(wanted))  # an array has no names: its columns are the model's, in order
+    if raw.names is None and not raw.path and reading.names is None and len(raw.cells) == len(known):
+        raw = raw._replace(names=list(known))  # an array has no names: its columns are the model's, in order
     raw, names, blank = name_columns(raw, reading, notes)
-    encode, reading = reading.encode, _here(reading, names, wanted)
+    reading = _here(reading, names, known)
     parsed, _, _ = parse_columns(raw, names, reading, notes)
     place = Place(raw.name, raw.unit, raw.lines, reading.na)
     columns = assign_roles(parsed, blank, reading, place, notes)
@@ -497,41 +492,30 @@ def new_rows_of(raw: Raw, wanted: tuple[str, ...], reading: ReadingOptions) -> N
     named = next((c.values for c in columns if c.role == "id"), raw.index)
     plain = named is None or type(named).__name__ == "RangeIndex"
     rows = tuple(str(k + 1) if plain or named[k] is None else str(named[k]) for k in range(len(raw.lines)))
-    return _placed([*numbers, *_levels(columns, encode, wanted)], wanted, rows, messages)._replace(
-        index=raw.index, guess=raw.guess, labels={c.name: list(c.values) for c in columns if c.name in encode}
-    )
+    labels = [c for c in columns if c.role == "label"]
+    return _placed([*numbers, *labels], known, rows, messages)._replace(index=raw.index, guess=raw.guess)
 
 
-def _here(reading: ReadingOptions, names: list[str], wanted: tuple[str, ...]) -> ReadingOptions:
-    """The options of the first table as far as this one has the columns they name."""
-    known: dict[str, Any] = {option: tuple(n for n in getattr(reading, option) if n in names) for option in LISTS}
-    known["log"] = log_words({n: c for n, c in log_entries(reading.log, wanted).items() if n in names})
+def _here(reading: ReadingOptions, names: list[str], known: Mapping[str, Sequence[Any]]) -> ReadingOptions:
+    """The options of the first table as far as this one has the columns they name; labels are read as labels."""
+    here: dict[str, Any] = {option: tuple(n for n in getattr(reading, option) if n in names) for option in LISTS}
+    here["log"] = log_words({n: c for n, c in log_entries(reading.log, list(known)).items() if n in names})
     single = {
         role: getattr(reading, role) if getattr(reading, role) in names else None for role in ("id", "time", "weight")
     }
-    known["label"], known["encode"] = (*known["label"], *known["encode"]), ()
-    aside = {*known["label"], *known["drop"], *single.values()}
-    known["use"] = tuple(name for name in wanted if name in names and name not in aside)
-    return reading._replace(**{**known, **single, "columns": ()})
+    worded = tuple(name for name, labels in known.items() if labels and name in names)
+    here["label"], here["encode"] = (*here["label"], *here["encode"], *worded), ()
+    aside = {*here["label"], *here["drop"], *single.values()}
+    here["use"] = tuple(name for name in known if name in names and name not in aside)
+    return reading._replace(**{**here, **single, "columns": ()})
 
 
-def _levels(columns: list[Column], encode: tuple[str, ...], wanted: tuple[str, ...]) -> list[Column]:
-    """The model's columns of zeros and ones from the labels of these rows, whichever of them occur here."""
-    more = []
-    for c in columns:
-        begin = f"{c.name}="
-        names = [name for name in wanted if c.name in encode and name.startswith(begin)]
-        words = list(dict.fromkeys(v for v in c.values if v is not None)) if names else []
-        shown = [protect_terminal(f"{begin}{word}").removeprefix(begin) for word in words]
-        place = dict(zip(words, label_places(shown, [name.removeprefix(begin) for name in names]), strict=True))
-        for k, name in enumerate(names):
-            cells = [np.nan if v is None else float(place[v] == k) for v in c.values]
-            more.append(Column(name, "number", np.array(cells), c.position))
-    return more
-
-
-def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...], messages: Messages) -> NewTableRows:
-    here = {c.name: c for c in columns}
+def _placed(
+    columns: list[Column], known: Mapping[str, Sequence[Any]], rows: tuple[str, ...], messages: Messages
+) -> NewTableRows:
+    """Cells in the order of the model's columns, each a number or the code of the model's own label."""
+    wanted = tuple(known)
+    here = {c.name: c for c in columns if c.values.dtype.kind == "f" and (bool(known.get(c.name)) or not c.labels)}
     absent = tuple(name for name in wanted if name not in here)
     if len(absent) == len(wanted):
         raise error(
@@ -541,9 +525,26 @@ def _placed(columns: list[Column], wanted: tuple[str, ...], rows: tuple[str, ...
             model="the map",
             missing=f"; none of its columns is one of {listing(wanted, 10)}",
         )
-    X = np.full((len(rows), len(wanted)), np.nan)
-    for j, name in enumerate(wanted):
-        if name in here:
-            X[:, j] = here[name].values
+    X, strange = np.full((len(rows), len(wanted)), np.nan), np.zeros((len(rows), len(wanted)), dtype=bool)
+    said = list[Message]()
+    for j, (name, labels) in enumerate(known.items()):
+        if name not in here:
+            continue
+        X[:, j] = _known_codes(here[name], labels) if labels else here[name].values
+        strange[:, j] = np.isnan(X[:, j]) & ~here[name].gaps
+        if strange[:, j].any():
+            found: dict[str, list[str]] = {}
+            words = here[name].words
+            for i in np.flatnonzero(strange[:, j]).tolist():
+                found.setdefault(words[i], []).append(rows[i])
+            said.append(unseen_labels(name, found, labels))
     unknown = tuple(c.name for c in columns if c.role == "number" and c.name not in wanted)
-    return NewTableRows(X, rows, absent, unknown, messages)
+    return NewTableRows(X, rows, absent, unknown, Messages([*messages, *said]), strange)
+
+
+def _known_codes(c: Column, labels: Sequence[Any]) -> Array:
+    """A column of new rows by the codes of the model's labels; NaN where it has another."""
+    own = c.labels or tuple(sorted({v for v in c.words if v is not None}))
+    place = [np.nan if k is None else float(k) for k in label_places(own, labels)]
+    code = dict(zip(own, place, strict=True))
+    return np.array([code.get(v, np.nan) for v in c.words], dtype=np.float64)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.linalg import Array
 from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, date_order, dates, is_code, matches
+from lowdim.table.column import MOST_LABELS, Column, with_words
 from lowdim.table.detect import GAP_CODES
-from lowdim.table.kinds.functions import CopyOf
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.notes import Notes
 from lowdim.table.options import LISTS, ReadingOptions
@@ -25,47 +25,10 @@ from lowdim.text.messages import error
 
 NUMBER_SHARE = 0.5  # a column of which this share is numbers is meant as numbers
 RUNNING_ROWS = 5  # rows from which 1, 2, 3, ... is a running number and not a measurement
-MOST_LABELS = 50  # columns that one encoded column may become
 STRAY_SHARE, STRAY_WORDS, ROWS_A_STRAY = 0.01, 2, 20  # words up to which a column of numbers is one: 1 %, or 1 in 20
 MOST_CODES = 8  # codes that a fix lists
 LEAST_NUMBERS = 2  # columns of numbers that an analysis needs
-LEAST_ANSWERS = 0.5  # share of the columns that hold answers, from which the map is that of a mixed model
-LEAST_MIXED_ROWS = 30
 ID_NAME = re.compile(r"(.*[_. -])?(id|index|idx|row|rownames?|nr|no|number|obs|sample|unnamed: 0)|", re.I)
-
-
-class Column(NamedTuple):
-    """A column of a table: its role is number, label, id, time, weight or out."""
-
-    name: str
-    role: str
-    values: NDArray[Any]
-    position: int  # in the file, counted from 1
-    note: str = ""  # in words, for people
-    log: bool = False  # its values are logarithms of those in the file
-    encoded: bool = False  # zeros and ones made from a label
-    date: bool = False  # a label that is a date
-    kind: str = ""  # what it is: id, counter, year, ..., code, yes/no, ordinal, count; "" = a measurement, or text
-    levels: tuple[float, ...] = ()  # the values it can have, where it is an item of a few levels
-    offset: float = 0.0  # that was added before its logarithm was taken
-    answers: tuple[str, ...] = ()  # of zeros and ones made from a label: the label of 0 (or "") and that of 1
-    copy: CopyOf | None = None  # the column that it says the same as, for which it was left out
-
-    @property
-    def name_in_file(self) -> str:
-        """Its name without the answer that zeros and ones made from a label have behind it."""
-        return self.name.removesuffix(protect_terminal(f"={self.answers[1]}")) if self.answers else self.name
-
-    @property
-    def is_answer(self) -> bool:
-        """Whether a number is an answer: yes or no, a level, or one of zeros and ones made from a label."""
-        return self.encoded or (self.kind in ("yes/no", "ordinal") and bool(self.levels))
-
-
-def mostly_answers(numbers: Sequence[Column], n: int) -> bool:
-    """Whether so many of a file's columns that make the axes hold answers that the map is one of answers."""
-    every, answers = ({c.position for c in some} for some in (numbers, [c for c in numbers if c.is_answer]))
-    return n >= LEAST_MIXED_ROWS and len(every) > 2 and len(answers) >= LEAST_ANSWERS * len(every)
 
 
 class Place(NamedTuple):
@@ -147,9 +110,9 @@ def assign_roles(
     for c in columns:
         role = asked_role(c.name, options)
         column = _asked(c, role, place, notes) if role else guessed(c, c.position in blank, free, place, notes)
-        found.extend(column if isinstance(column, list) else [column])
+        found.append(column)
         if not role:
-            free.discard(found[-1].role)
+            free.discard(column.role)
     worded = [c for c in columns if asked_role(c.name, options) in ("", "number") and _is_nearly_number(c)]
     note_words(worded, sum(c.role == "number" for c in found), place, notes)
     return found
@@ -171,9 +134,9 @@ def asked_role(name: str, options: ReadingOptions) -> str:
     return ""
 
 
-def _asked(c: ColumnCells, role: str, place: Place, notes: Notes) -> Column | list[Column]:
+def _asked(c: ColumnCells, role: str, place: Place, notes: Notes) -> Column:
     if role == "encode":
-        return encoded(c, place)
+        return _category(c, place)
     if role == "number":
         _must_be_number(c, place, notes)
         return Column(c.name, "number", c.values, c.position)
@@ -191,7 +154,10 @@ def _asked(c: ColumnCells, role: str, place: Place, notes: Notes) -> Column | li
         return Column(c.name, role, c.values, c.position)
     if role == "time":
         return Column(c.name, role, time_values(c), c.position)
-    return Column(c.name, role, label_values(c, place.codes), c.position, "left out as asked" * (role == "out"))
+    words = label_values(c, place.codes)
+    if role == "id":
+        return Column(c.name, role, words, c.position)
+    return with_words(Column(c.name, role, words, c.position, "left out as asked" * (role == "out")), words)
 
 
 def guessed(c: ColumnCells, blank: bool, free: set[str], place: Place, notes: Notes) -> Column:
@@ -216,7 +182,7 @@ def guessed(c: ColumnCells, blank: bool, free: set[str], place: Place, notes: No
     values = label_values(c, place.codes)
     if len(values) >= 3 and None not in values and len(set(values)) == len(values):
         return _id(c, "is different in every row", free, "label", place, notes)
-    return Column(c.name, "label", values, c.position)
+    return with_words(Column(c.name, "label", values, c.position), values)
 
 
 def _id(c: ColumnCells, why: str, free: set[str], else_: str, place: Place, notes: Notes) -> Column:
@@ -279,7 +245,7 @@ def _dated(c: ColumnCells, when: NDArray[np.datetime64], free: bool, place: Plac
         return Column(c.name, "time", when, c.position)
     words = when.astype(str).astype(object)
     words[c.gap] = None
-    return Column(c.name, "label", words, c.position, "date", date=True)
+    return with_words(Column(c.name, "label", words, c.position, "date", date=True), words)
 
 
 def _running(c: ColumnCells, blank: bool) -> str:
@@ -315,48 +281,25 @@ def label_values(c: ColumnCells, codes: tuple[str, ...]) -> NDArray[Any]:
     return found
 
 
-def encoded(c: ColumnCells, place: Place) -> list[Column]:
-    """A label as columns of zeros and ones, one a value; two values need one column."""
-    values = label_values(c, place.codes)
-    levels = set(values) - {None}
-    if len(levels) > MOST_LABELS:
+def _category(c: ColumnCells, place: Place) -> Column:
+    """A label that shapes axes."""
+    words = label_values(c, place.codes)
+    column = as_category(with_words(Column(c.name, "label", words, c.position), words))
+    if len(column.labels) > MOST_LABELS:
         raise error(
             "LD115",
             f"{place.name}, column {c.position}",
             column=c.name,
-            count=len(levels),
+            count=len(column.labels),
             most=MOST_LABELS,
             label=[c.name],
         )
-    return encode_values(c.name, values, c.position)
+    return column
 
 
-def encode_values(name: str, values: NDArray[Any], position: int) -> list[Column]:
-    """Labels as columns of zeros and ones, each with the label that 1 stands for."""
-    levels = sorted({v for v in values if v is not None})
-    gap: Mask = np.array([v is None for v in values], dtype=bool)
-    two = len(levels) == 2
-    return [
-        Column(
-            protect_terminal(f"{name}={level}"),
-            "number",
-            np.where(gap, np.nan, (values == level) * 1.0),
-            position,
-            "encoded",
-            encoded=True,
-            kind="yes/no",
-            levels=(0.0, 1.0),
-            answers=(levels[0] if two else "", level),
-        )
-        for level in (levels[1:] if two else levels)
-    ]
-
-
-def number_labels(values: Array) -> NDArray[Any]:
-    """Numbers as labels: text, None where there is none."""
-    found = np.empty(len(values), dtype=object)
-    found[:] = [None if v != v else all_digits(v) for v in values.tolist()]
-    return found
+def as_category(c: Column) -> Column:
+    """A column of labels as one that shapes axes."""
+    return c._replace(role="number", note="category", kind="yes/no" if len(c.labels) == 2 else "")
 
 
 def _must_be_number(c: ColumnCells, place: Place, notes: Notes) -> None:
@@ -458,7 +401,7 @@ def note_labels(columns: Iterable[Column], options: ReadingOptions, notes: Notes
     if not labels:
         return
     names = [c.name for c in labels]
-    few = [c.name for c in labels if len(set(c.values)) <= MOST_LABELS]
+    few = [c.name for c in labels if len(c.labels) <= MOST_LABELS]
     encode = [("use as categories", propose(encode=few[:1]))] if few else []
     notes.add(
         "LD110",

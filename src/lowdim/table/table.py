@@ -1,8 +1,9 @@
-"""A person's table that was read: its numbers, its labels, and what was done to it."""
+"""A person's table that was read: its columns as one matrix, its labels, and what was done to it."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from typing import Any, Protocol
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, seen_spread
 from lowdim.table.checks import Numbers
+from lowdim.table.column import Column, in_ones, one_name, ones_of, words_of
 from lowdim.table.detect import Guess
 from lowdim.table.kinds.scales import ColumnScales, log_words, scales_of
 from lowdim.table.notes import Messages
 from lowdim.table.open_file import Raw
-from lowdim.table.roles import Column
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import count
 from lowdim.text.messages import Message
@@ -38,15 +39,17 @@ class Table:
     Attributes
     ----------
     X : array of shape (n, d)
-        The numbers, NaN at gaps.
+        The columns that are analysed: numbers on their scale, categories as codes of their labels, NaN at gaps.
     n, d : int
-        Rows and number columns that are analysed.
+        Rows and columns that are analysed.
     names : tuple of str
-        The number columns, in the order of X.
+        The columns of X, as the file names them.
+    numbers : tuple of Column
+        The same with all that is known of them.
     aside : tuple of str
         The names of all other columns.
     columns : tuple of Column
-        Every column with its name, role, values, position in the file, and a note.
+        Every column with its name, role, values, labels, position in the file, and a note.
     labels : dict of str to array
         The label columns by name; None where a label is missing.
     row_names : tuple of str
@@ -98,7 +101,7 @@ class Table:
         self.rows = work.rows  # positions of the kept rows in the file, from 0
         self.lines, self.unit = raw.lines[work.rows], raw.unit
         self.left_rows = np.setdiff1d(np.arange(len(raw.lines)), work.rows)  # of the file, without any number
-        self.left_labels = {c.name: c.values[self.left_rows] for c in columns if c.role == "label" or c.copy}
+        self.left_labels = {c.name: c.words[self.left_rows] for c in columns if c.role == "label" or c.copy}
         self.columns = _kept(columns, work)
         self.sha256 = raw.sha256 or _fingerprint(self.X, self.names)
         self.index = None if raw.index is None else raw.index[work.rows]  # of a frame
@@ -110,8 +113,18 @@ class Table:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the number columns, in the order of X."""
-        return tuple(c.name for c in self.columns if c.role == "number")
+        """The names of the columns of X."""
+        return tuple(c.name for c in self.numbers)
+
+    @property
+    def numbers(self) -> tuple[Column, ...]:
+        """The columns of X."""
+        return tuple(c for c in self.columns if c.role == "number")
+
+    @property
+    def code_labels(self) -> tuple[tuple[str, ...], ...]:
+        """What the codes of each column of X stand for; () where numbers are numbers."""
+        return tuple(c.labels for c in self.numbers)
 
     @property
     def aside(self) -> tuple[str, ...]:
@@ -121,18 +134,18 @@ class Table:
     @property
     def scales(self) -> ColumnScales:
         """The scale each number column is on, and the values it can have."""
-        return scales_of([c for c in self.columns if c.role == "number"], self.X)
+        return scales_of(self.numbers, self.X)
 
     @property
     def logs(self) -> dict[str, float]:
         """The columns that are logarithms, each with what was added to it before."""
-        return {c.name: c.offset for c in self.columns if c.role == "number" and c.log}
+        return {c.name: c.offset for c in self.numbers if c.log}
 
     @property
     def labels(self) -> dict[str, NDArray[Any]]:
         """The label columns by name, those of a few groups first; None where a label is missing."""
         found = [c for c in self.columns if c.role == "label"]
-        return {c.name: c.values for c in sorted(found, key=lambda c: not _groups_rows(c))}
+        return {c.name: c.words for c in sorted(found, key=lambda c: not _groups_rows(c))}
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
@@ -182,6 +195,22 @@ class Table:
         made.messages = Messages((*self.messages, said))
         return made
 
+    def in_ones(self) -> Table:
+        """The same table for a model of numbers alone, its categories as zeros and ones: a column for each label, of
+        two labels one for the second."""
+        if not any(self.code_labels):
+            return self
+        made, ones = copy(self), ones_of(self.code_labels)
+        made.X = in_ones(self.X, ones)
+        parts: dict[int, list[Column]] = {}
+        for (j, k), values in zip(ones, made.X.T, strict=True):
+            c = self.numbers[j]
+            if k is not None:
+                c = c._replace(name=one_name(c.name, c.labels[k]), labels=(), kind="yes/no", levels=(0.0, 1.0))
+            parts.setdefault(c.position, []).append(c._replace(values=values))
+        made.columns = tuple(one for c in self.columns for one in parts.get(c.position, [c]))
+        return made
+
     @property
     def scale_names(self) -> tuple[str, ...]:
         """The number columns as X has them: "log of gnp" where it holds logarithms."""
@@ -223,19 +252,19 @@ def _kept(columns: list[Column], work: Numbers) -> tuple[Column, ...]:
     result = []
     for c in columns:
         if c.role != "number":
-            result.append(c._replace(values=c.values[work.rows]))
+            result.append(c.at(work.rows))
         elif c.name in numbers:
             j, new = numbers[c.name]
             result.append(new._replace(values=work.X[:, j]))
         else:
             note, copy = dict(work.aside).get(c.name, "left out"), dict(work.copies).get(c.name)
-            result.append(c._replace(role="out", values=c.values[work.rows], note=note, copy=copy))
+            result.append(c.at(work.rows)._replace(role="out", note=note, copy=copy))
     return tuple(result)
 
 
 def _groups_rows(c: Column) -> bool:
     """Whether a label tells a few groups of rows apart: what a map is coloured by where nothing else is asked."""
-    return c.kind in ("", "code", "yes/no") and not c.date and 2 <= len({*c.values} - {None}) <= MOST_GROUPS
+    return c.kind in ("", "code", "yes/no") and not c.date and 2 <= len(c.labels) <= MOST_GROUPS
 
 
 def _fingerprint(X: Array, names: tuple[str, ...]) -> str:
@@ -252,8 +281,10 @@ class Origin(Protocol):
     def guess(self) -> Guess: ...
 
 
-def frame_like(values: Array, columns: tuple[str, ...], table: Origin) -> Any:
+def frame_like(values: Array, columns: tuple[str, ...], table: Origin, labels: Sequence[Sequence[Any]] = ()) -> Any:
     """Values with a row for each of the table's: a pandas frame with its index, a polars frame, or the array itself.
+
+    In a frame the codes of columns that have `labels` are these labels.
 
     >>> from lowdim.table.read import read
     >>> frame_like(np.ones((3, 1)), ("axis1",), read([[1, 2], [2, 4], [3, 5]])).shape
@@ -262,9 +293,18 @@ def frame_like(values: Array, columns: tuple[str, ...], table: Origin) -> Any:
     if table.index is not None:
         import pandas as pd
 
-        return pd.DataFrame(values, index=table.index, columns=list(columns))
+        frame = pd.DataFrame(values, index=table.index, columns=list(columns))
+        for j, own in enumerate(labels):
+            if own:
+                frame.isetitem(j, pd.Series(words_of(values[:, j], own), index=table.index, dtype=object))
+        return frame
     if table.guess.kind == "polars frame":
         import polars as pl
 
-        return pl.DataFrame(np.asarray(values), schema=list(columns), orient="row")
+        frame = pl.DataFrame(np.asarray(values), schema=list(columns), orient="row")
+        for j, own in enumerate(labels):
+            if own:
+                words = pl.Series(columns[j], words_of(values[:, j], own).tolist(), dtype=pl.String)
+                frame = frame.with_columns(words)
+        return frame
     return values

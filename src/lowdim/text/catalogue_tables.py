@@ -152,8 +152,8 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD115": Entry(
         TableError,
-        "Column '{column}' has {count} different labels; at most {most} can be encoded",
-        "each becomes a column of zeros and ones",
+        "Column '{column}' has {count} different labels; at most {most} can shape the axes",
+        "each label has weights of its own in the model",
         Fix("keep it as a label:  ", propose(label=None)),
     ),
     "LD116": Entry(
@@ -414,7 +414,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "nothing else in this table was measured",
         Fix("one of them is only a label:  ", propose(label=None)),
         "changed",
-        about="Columns of two answers in words were taken as zeros and ones",
+        about="Columns of two answers in words shape the axes",
     ),
     "LD189": Entry(
         TableWarning,
@@ -482,11 +482,11 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD198": Entry(
         TableWarning,
-        "{n} columns of labels are all there is and were taken as zeros and ones, one for each label: {names}",
+        "{n} columns of labels are all there is and shape the axes: {names}",
         "nothing in this table was measured; gaps are filled with labels",
         Fix("one of them only names groups:  ", propose(label=None)),
         "changed",
-        about="A table of labels only was taken as zeros and ones",
+        about="A table of labels only is analysed by its labels",
     ),
     "LD193": Entry(
         TableError,

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import lowdim as ld
-from lowdim.judge.mixed_table import why_aside
 
 
 def twice_told(n: int = 120) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -75,6 +74,6 @@ def test_every_column_that_takes_no_part_has_a_true_reason():
     frame["town"] = [f"t{k}" for k in rng.integers(0, 90, n)]
     frame["remark"] = [f"remark {k}" for k in range(n - 1)] + ["remark 1"]
     frame["mark"], frame["none"] = np.where(rng.random(n) < 0.2, "x", None), None
-    why = {c.name: why_aside(c) for c in ld.read(frame).columns if c.role != "number"}
+    why = {c.name: c.why_aside for c in ld.read(frame).columns if c.role != "number"}
     assert why["town"].endswith("values, more than 50") and why["remark"] == "299 values in 300 cells"
     assert why["mark"] == "has one label only" and why["none"] == "empty"

@@ -8,7 +8,7 @@ import pandas as pd
 from lowdim.judge.mixed.answer_map import table_map
 from lowdim.judge.mixed.mixed_map import fit_mixed_map
 from lowdim.judge.rows.place_card import MappedRows
-from lowdim.table.read import read
+from lowdim.judge.table_input import read
 
 
 def mixed_frame(n=200):
@@ -25,14 +25,14 @@ def mixed_frame(n=200):
 def place_of(frame, z):
     table = read(frame, encode=["town"])
     map = table_map(fit_mixed_map(table, 1, 0), table.names, table.scales)
-    return map, map.at(np.array([z]), MappedRows(table.X, map.transform(table.X), table.row_names))
+    return map, map.at(np.array([z]), MappedRows(map.lines(table.X), map.transform(table.X), table.row_names))
 
 
 def test_a_place_is_told_by_labels_levels_and_counts():
     frame = mixed_frame()
     map, card = place_of(frame, 1.5)
     by = {a.column: a for a in card.answers}
-    assert list(by) == list(map.columns) == list(frame)
+    assert list(by) == list(map.names) == list(frame)
     towns = [c for c in card.cells if c.column.startswith("town=")]
     assert len(towns) == 3 and f"town={by['town'].word}" == max(towns, key=lambda c: c.value).column
     assert 0.3 < by["town"].chance <= 1 and by["town"].band is None

@@ -7,8 +7,15 @@ from scipy.special import expit
 
 from lowdim import read
 from lowdim.jobs.analysis import odd_rows
-from lowdim.judge.mixed.mixed_cells import explain_mixed_row, fill_numbers, gap_answers, has_levels, tail_scores
-from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed, mixed_map
+from lowdim.judge.mixed.mixed_cells import (
+    explain_mixed_row,
+    fill_numbers,
+    gap_answers,
+    has_levels,
+    in_lines,
+    tail_scores,
+)
+from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
 from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
 from lowdim.text.messages import LowdimError
 
@@ -38,7 +45,7 @@ def made():
     frame, eta = frame.iloc[order].reset_index(drop=True), eta[order]
     frame.loc[7, [f"v{j}" for j in range(8)]] = [float(eta[7, j] < 0) for j in range(8)]  # the contrary of all
     table = read(frame.astype(float))
-    return table, mixed_map(fit_mixed_map(table, 2, 0), table.names)
+    return table, MixedMap(fit_mixed_map(table, 2, 0))
 
 
 def test_a_table_of_answers_is_mixed_and_of_numbers_is_not(made):
@@ -56,7 +63,7 @@ def test_rows_of_the_model_are_seldom_odd():
     below = odd = rows = 0
     for seed in range(3):
         table = read(survey(seed + 10)[0].astype(float))
-        found = judge_mixed_rows(mixed_map(fit_mixed_map(table, 2, 0), table.names), table.X)
+        found = judge_mixed_rows(MixedMap(fit_mixed_map(table, 2, 0)), table.X)
         below, odd, rows = below + found.below, odd + len(found.rows), rows + table.n
     assert odd <= 3 and below < 0.06 * rows
 
@@ -99,8 +106,8 @@ def test_hidden_cells_are_checked(made):
 def test_words_are_said_as_words():
     frame, _ = survey(3, n=120, words=True)
     table = read(frame[[f"v{j}" for j in range(8)]])
-    map = mixed_map(fit_mixed_map(table, 2, 0), table.names)
-    assert map.columns == tuple(f"v{j}" for j in range(8)) and table.names[0] == "v0=y"
+    map = MixedMap(fit_mixed_map(table, 2, 0))
+    assert map.names == table.names == tuple(f"v{j}" for j in range(8)) and map.line_names[0] == "v0=y"
     card = explain_mixed_row(map, table.X, 0, law=judge_mixed_rows(map, table.X).judged.law)
     assert {c.words()[0] for c in card.cells} <= {"y", "n", "gap"}
     assert all("%" in c.words()[1] for c in card.cells)
@@ -108,7 +115,7 @@ def test_words_are_said_as_words():
     assert edited.cells[1].value == 1.0
     answers = gap_answers(map, table.X)
     gaps = np.argwhere(np.isnan(table.X))
-    assert sorted(zip(answers.row, answers.column, strict=True)) == sorted((i, f"v{j}") for i, j in gaps.tolist())
+    assert sorted(zip(answers.row, answers.column, strict=True)) == sorted((i, j) for i, j in gaps.tolist())
     assert set(answers.fill) <= {"y", "n"} and min(answers.probability) >= 0.5
 
 
@@ -121,16 +128,20 @@ def test_several_labels_are_one_column():
     )
     frame.loc[3, "q1"] = None
     table = read(frame)
-    map = mixed_map(fit_mixed_map(table, 1, 0), table.names)
-    assert len(map.columns) == 5 and len(map.names) == 15 and is_mixed(table)
-    assert np.isnan(map.codes(table.X)).sum() == 1
-    rebuilt = map.rebuilt(table.X)
-    for own in map.numbers:
-        assert np.allclose(rebuilt[:, list(own)].sum(axis=1), 1.0)
-    filled = fill_numbers(map, table.X, np.full(15, 1.645))
-    assert filled.filled[3, list(map.numbers[1])].sum() == 1 and has_levels(map).all()
-    shares = map.model.probabilities(map.source(table.X))["q1"][3]
-    assert filled.sd[3, list(map.numbers[1])].max() == pytest.approx(np.sqrt(shares * (1 - shares)).max())
+    map = MixedMap(fit_mixed_map(table, 1, 0))
+    assert len(map.names) == table.d == 5 and len(map.line_names) == 15 and is_mixed(table)
+    assert np.isnan(table.X).sum() == 1
+    rebuilt = map.rebuilt(table.X).reshape(150, 5, 3)
+    assert np.allclose(rebuilt.sum(axis=2), 1.0)
+    half = np.full(5, 1.645)
+    filled = fill_numbers(map, table.X, half)
+    source = map.source(table.X)
+    shares = map.model.probabilities(source)
+    best = map.model.levels_[1][int(shares["q1"][3].argmax())]
+    assert map.labels[1][int(filled.filled[3, 1])] == best and has_levels(map).all()
+    lines = in_lines(map, filled, shares, half)
+    assert lines.filled[3, 3:6].sum() == 1
+    assert lines.sd[3, 3:6].max() == pytest.approx(np.sqrt(shares["q1"][3] * (1 - shares["q1"][3])).max())
 
 
 def test_intervals_of_levels_hold_the_levels_that_are_likely(made):
@@ -139,7 +150,7 @@ def test_intervals_of_levels_hold_the_levels_that_are_likely(made):
     X = table.X[:5].copy()
     X[:, 9] = np.nan
     filled = fill_numbers(map, X, np.full(14, 1.645))
-    share = map.model.probabilities(map.source(X))[map.columns[9]]
+    share = map.model.probabilities(map.source(X))[map.names[9]]
     upto, levels = np.cumsum(share, axis=1), np.asarray(map.model.levels_[9])
     for i in range(5):
         assert filled.lower[i, 9] == levels[np.searchsorted(upto[i], 0.05)]
@@ -164,7 +175,7 @@ def test_no_row_is_less_likely_than_its_very_answers():
     X[:80, :2] = np.nan  # rows that answer the last question alone
     frame = pd.DataFrame(X, columns=["smokes", "drinks", "rare"])
     table = read(frame)
-    map = mixed_map(fit_mixed_map(table, 1, 0), table.names)
+    map = MixedMap(fit_mixed_map(table, 1, 0))
     found = judge_mixed_rows(map, table.X)
     alone = np.isnan(table.X).sum(axis=1) == 2
     rare = alone & (table.X[:, list(table.names).index("rare")] == 1.0)

@@ -9,8 +9,6 @@ import pytest
 import lowdim as ld
 from lowdim.jobs.one_model import fit_method
 from lowdim.jobs.subject import Subject, subject
-from lowdim.judge.mixed.mixed_map import numbers_of_columns
-from lowdim.judge.mixed.named_map import number_names
 from lowdim.text.messages import OptionError
 from tests.conftest import need
 from tests.jobs.test_mixed_model import survey
@@ -28,10 +26,11 @@ def penguins():
     return ld.read(need("real_tables/penguins.csv"))
 
 
-def test_labels_are_numbers_of_the_map(found):
-    names = ("height", "income", "owner=yes", "town=Aachen", "town=Bonn", "town=Celle", "visits")
-    assert number_names(found.model) == names and found.named.X.shape == (found.table.n, 7)
-    assert numbers_of_columns(found.model, names) == ((0,), (1,), (2,), (3, 4, 5), (6,))
+def test_labels_are_columns_of_the_map_and_each_has_a_line(found):
+    map = found.named.map
+    assert map.names == ("height", "income", "owner", "town", "visits") and found.named.X.shape == (found.table.n, 5)
+    lines = ("height", "income", "owner=yes", "town=Aachen", "town=Bonn", "town=Celle", "visits")
+    assert map.line_names == lines and map.lines(found.named.X).shape == (found.table.n, 7)
     own, source = found.named.map.posterior(found.named.X), found.source
     assert own.mean == pytest.approx(found.model.posterior(source).mean, abs=1e-12)
 
@@ -73,9 +72,9 @@ def test_a_row_is_explained_by_its_labels_too(found):
 def test_axes_and_groups_count_labels(found):
     card = found.named.axes(0.9, 0)[0]
     told = {a.column: a.value for a in card.loadings}
-    assert set(told) == set(found.named.map.names) and told["owner=yes"] * told["town=Aachen"] < -0.25
+    assert set(told) == set(found.named.map.line_names) and told["owner=yes"] * told["town=Aachen"] < -0.25
     assert told["owner=yes"] * told["height"] > 0.25
-    rows = np.flatnonzero(found.named.X[:, 5] == 1.0)  # Celle
+    rows = np.flatnonzero(found.named.X[:, 3] == 2.0)  # Celle
     apart = {c.name: c for c in found.set_apart(rows).columns}
     assert apart["owner=yes"].differs and apart["owner=yes"].difference > 0 and "log of visits" in apart
 

@@ -14,8 +14,8 @@ from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.rows.null_law import row_p_values
 from lowdim.judge.rows.odd_rows import disagrees, judge_rows
 from lowdim.judge.rows.row_card import explain_row
+from lowdim.judge.table_input import read
 from lowdim.judge.verdicts import because
-from lowdim.table.read import read
 from lowdim.text.format import figures_by_sd, p_value
 from lowdim.text.kinds import OptionError
 

@@ -62,10 +62,11 @@ def test_one_fact_told_twice_in_words_and_numbers():
     assert notes == {"survived": "same as alive", "pclass": "same as class", "embark_town": "same as embarked"}
 
 
-def test_answers_in_words_are_taken_as_zeros_and_ones():
+def test_answers_in_words_shape_the_axes_by_their_codes():
     table = read(need("uci/house_votes_1984.csv"))
-    assert table.d == 16 and table.names[0] == "V1=y" and set(table.labels) == {"Class"}
-    assert table.columns[1].answers == ("n", "y") and "LD188" in table.messages.codes
+    assert table.d == 16 and table.names[0] == "V1" and set(table.labels) == {"Class"}
+    assert table.columns[1].labels == ("n", "y") and "LD188" in table.messages.codes
+    assert set(np.unique(table.X[~np.isnan(table.X)])) == {0.0, 1.0} and table.in_ones().names[0] == "V1=y"
 
 
 def test_use_brings_a_column_back():

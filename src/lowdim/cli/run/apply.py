@@ -137,6 +137,7 @@ def placed_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) -
     law = opened.law_of_new_rows
     if opened.facts.get("mixed"):
         map = table_map(opened.model, opened.names, opened.scales)
-        return place_answers(map, opened.names, new, out, law=law, **read_as(opened))
+        known = dict(zip(opened.names, opened.code_labels, strict=True))
+        return place_answers(map, known, new, out, law=law, **read_as(opened))
     source = new_rows(new, opened.model, opened.names)
     return place_stream(opened.model, source, out, law=law, run=run_of(options))

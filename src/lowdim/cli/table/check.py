@@ -20,16 +20,15 @@ from lowdim.cli.say import Done, complain, message_log, print_json, say
 @asking()
 def check_command(file: str, options: dict[str, Any], as_json: bool, everything: bool) -> None:
     """Is the table usable, and what would be changed? No model is fitted."""
-    from lowdim.judge.scales import on_suitable_scales
-    from lowdim.table.describe import check_page, gaps_of, span
-    from lowdim.table.read import read
+    from lowdim.judge.table_input import read_table
+    from lowdim.table.describe import check_page, span
 
     strict = options.pop("strict", False)
-    table = on_suitable_scales(read(file, **options))
+    table = read_table(file, **options)
     if as_json:
         message_log().messages += table.messages
         columns = [
-            {"name": c.name, "role": c.role, "gaps": gaps_of(c), "range": span(c), "note": c.note}
+            {"name": c.name, "role": c.role, "gaps": int(c.gaps.sum()), "range": span(c), "note": c.note}
             for c in table.columns
         ]
         print_json(name=table.name, rows=table.n, columns=columns, read_as=str(table.guess))

@@ -155,7 +155,7 @@ def fill_gaps(to: Output, settings: Settings, intervals: bool, multiple: int) ->
 
     table, level, seed = to.table, settings.level, settings.seed
     fills = fill(table, level=level, random_state=seed, budget=settings.budget)
-    show_messages(gap_report(table.X, table.names).notes())
+    show_messages(gap_report(table.X, table.names, table.code_labels).notes())
     wrote = write_fills(to, fills, intervals, multiple, seed)
     fills_from = fills.own_model(map_dims(table, to.file)) if fills.filled_numbers else ""
     facts = {
@@ -230,8 +230,7 @@ def write_same(to: Output, intervals: bool, multiple: int) -> list[Path]:
 
 def write_fills(to: Output, fills: Fills, intervals: bool, multiple: int, seed: int) -> list[Path]:
     """The filled table and what goes with it, each of the same shape as FILE but for the probabilities of labels."""
-    numbers = [c for c in to.table.columns if c.role == "number"]
-    where = [(k, c) for k, c in enumerate(numbers) if fills.is_filled[:, k].any() and not c.encoded]
+    where = [(k, c) for k, c in enumerate(to.table.numbers) if fills.is_filled[:, k].any() and not c.labels]
     written = {c.position: as_written(to, c) for _, c in where}
 
     def cells(values: Any, labels: Texts, end: int = 0) -> Texts:
@@ -324,8 +323,7 @@ def put_probabilities(to: Output, fills: Fills) -> Path:
 
 def levels_with_gaps(to: Output, fills: Fills) -> list[tuple[int, Column]]:
     """The columns of numbers that have levels and had gaps, with their positions among the numbers."""
-    numbers = (c for c in to.table.columns if c.role == "number")
-    return [(j, c) for j, c in enumerate(numbers) if c.levels and not c.encoded and fills.is_filled[:, j].any()]
+    return [(j, c) for j, c in enumerate(to.table.numbers) if c.levels and fills.is_filled[:, j].any()]
 
 
 def put(to: Output, word: str, sheet: Sheet, new: Texts) -> Path:
@@ -367,13 +365,11 @@ def fill_lines(to: Output, fills: Fills) -> list[str]:
 
 def left_words(table: Table) -> list[str]:
     """What OUT still has as gaps, or only a part of."""
-    from lowdim.judge.mixed_table import why_aside
-    from lowdim.table.describe import gaps_of
     from lowdim.text.format import count, listing
 
     filled = filled_aside(table)
-    left = (c for c in table.columns if gaps_of(c) and c.role != "number" and c.name not in filled)
-    still = [f"{c.name} ({gaps_of(c):,}; {why_aside(c)})" for c in left]
+    left = (c for c in table.columns if c.gaps.any() and c.role != "number" and c.name not in filled)
+    still = [f"{c.name} ({int(c.gaps.sum()):,}; {c.why_aside})" for c in left]
     lines = [f"Left as they are: gaps in {listing(still, NAMED_LEFT)}."] if still else []
     lines += no_number_words(table)
     if len(table.left_rows):

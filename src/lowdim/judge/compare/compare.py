@@ -25,7 +25,7 @@ from lowdim.judge.hidden_cells import deal
 from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, overlap, rank_agreement, steadiness
 from lowdim.judge.maps.quality import floors, shares_true, typical
 from lowdim.judge.maps.read_map import read_map
-from lowdim.judge.mixed_table import number_kind
+from lowdim.judge.mixed_table import likelihood
 from lowdim.judge.table_input import read
 from lowdim.maths.factor import most_factors
 from lowdim.maths.linalg import Array, evenly_spread
@@ -195,7 +195,7 @@ def compare(
     >>> [row.method for row in comparison.rows]
     ['pca', 'ppca', 'random']
     """
-    chosen, table = names_of(methods), read(table)
+    chosen, table = names_of(methods), read(table).in_ones()
     seed, often = seed_of(random_state), repeats(seeds, budget, table)
     if table.weight is not None:
         warn("LD231")
@@ -258,7 +258,7 @@ class OwnScale(NamedTuple):
 def own_scale(table: Table, scale: str) -> OwnScale:
     """The scale of the rows that are fitted; every column of numbers by itself, as every other method sees them."""
     X = table.X[evenly_spread(len(table.X), FITTED_ROWS)]
-    kinds = tuple(number_kind(c) for c in table.columns if c.role == "number")
+    kinds = tuple(likelihood(c) for c in table.numbers)
     return OwnScale(np.nanmean(X, axis=0), column_units(X, scale), kinds, table.names)
 
 

@@ -91,9 +91,7 @@ class Fills(NamedTuple):
     engine: str = STRAIGHT  # what filled the gaps, by name
     engine_words: str = STRAIGHT_WORDS
     contest: tuple[EngineTrial, ...] = ()  # how each engine did on the hidden cells; none where only one was asked for
-    labels: tuple[
-        LabelFill, ...
-    ] = ()  # columns of words with gaps, also those that stand in `filled` as zeros and ones
+    labels: tuple[LabelFill, ...] = ()  # columns of words with gaps, also those that stand in `filled` as codes
     came: Any = None  # the frame that was filled
     copies: tuple[NumberCopy, ...] = ()  # columns that were left out as functions of others
 
@@ -124,32 +122,35 @@ class Fills(NamedTuple):
                 for ends, rounding in ((lower, "up"), (upper, "down"))
             )
             lower, upper = np.minimum(lower, self.filled), np.maximum(upper, self.filled)
-        for word in self.labels:  # its zeros and ones: the values that together are likely enough
-            p = word.one_shares
-            lower[word.cells], upper[word.cells], spread[word.cells] = p >= level, p > 1.0 - level, word.one_sd
+        for word in self.labels:
+            if word.number is not None:
+                cells, p = (word.rows, word.number), word.middle
+                two = len(word.labels) == 2  # codes that together are likely enough; of more labels the likeliest alone
+                lower[cells], upper[cells] = (p >= level, p > 1.0 - level) if two else (p, p)
+                spread[cells] = word.spread
         return self._replace(
             lower=lower, upper=upper, sd=spread, columns=columns, level=level, held=self._of_numbers(columns)
         )
 
     def _of_numbers(self, columns: tuple[ColumnFill, ...]) -> int:
         """Hidden cells of columns that are no labels, held by their intervals."""
-        return sum(c.held for j, c in enumerate(columns) if j not in self._ones)
+        return sum(c.held for j, c in enumerate(columns) if j not in self._codes)
 
     @property
-    def _ones(self) -> set[int]:
-        """Columns of zeros and ones that stand for labels."""
-        return {j for c in self.labels for j in c.numbers}
+    def _codes(self) -> set[int]:
+        """Columns that are codes of labels."""
+        return {c.number for c in self.labels if c.number is not None}
 
     @property
     def number_gaps(self) -> Mask:
-        """Where numbers were filled, n x d: gaps that are no zeros and ones of a label."""
+        """Where numbers were filled, n x d: gaps that are no labels."""
         gaps = self.is_filled.copy()
-        gaps[:, sorted(self._ones)] = False
+        gaps[:, sorted(self._codes)] = False
         return gaps
 
     def level_shares(self, j: int) -> Array:
         """How likely each level of a column of levels is in each of its gaps, gaps x levels; none for other columns."""
-        levels = () if self.scales is None or j in self._ones else self.scales.levels[j]
+        levels = () if self.scales is None or j in self._codes else self.scales.levels[j]
         gap = self.is_filled[:, j]
         return shares_of_levels(self.modelled[gap, j], self.sd[gap, j], levels)
 
@@ -187,7 +188,8 @@ class Fills(NamedTuple):
         for copy in self.copies:
             names[copy.told, copy.of] = f"{COPY} {copy.column}"
         for c in self.labels:
-            names[c.cells] = c.engine
+            if c.number is not None:
+                names[c.rows, c.number] = c.engine
         return names
 
     @property
@@ -205,7 +207,7 @@ class Fills(NamedTuple):
         if self.table is None:
             return self.filled
         if self.came is None:
-            return frame_like(self.filled, self.table.names, self.table)
+            return frame_like(self.filled, self.table.names, self.table, self.table.code_labels)
         return filled_frame(self.came, self.table, self.filled, self.labels, self.copies)
 
     def frames(self, m: int = 20, *, random_state: Any = 0) -> list[Any]:
@@ -280,7 +282,7 @@ class Fills(NamedTuple):
 
     def _number_lines(self, map_dims: int | None, logged: Collection[str]) -> list[str]:
         dims = f"from {count(self.n_components, 'dimension')}"
-        numbers = tuple(c for j, c in enumerate(self.columns) if j not in self._ones)
+        numbers = tuple(c for j, c in enumerate(self.columns) if j not in self._codes)
         lines = [
             f"{count(self.filled_numbers, 'gap')} filled "
             f"{dims if self.engine == STRAIGHT else 'by ' + self.engine_words}.",
@@ -325,7 +327,7 @@ class Fills(NamedTuple):
 
     def _repr_html_(self) -> str:
         """What each column's fills are worth, as a small static table."""
-        numbers = (c for j, c in enumerate(self.columns) if c.gaps and j not in self._ones)
+        numbers = (c for j, c in enumerate(self.columns) if c.gaps and j not in self._codes)
         some = sorted(numbers, key=lambda c: -c.skill)
         listed = (
             (c.column, f"{c.gaps:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", f"{c.outside:,}", c.advice)
@@ -348,8 +350,8 @@ class Fills(NamedTuple):
             tables = (self.scales.possible(self.scales.outward(table)) for table in tables)
         drawn = np.stack([np.where(self.is_filled, table, self.filled) for table in tables])
         for c in self.labels:
-            for number in range(m) if c.numbers else ():
-                drawn[number][c.cells] = c.as_ones(c.drawn(seed, number)[: len(c.rows)])
+            for number in range(m) if c.number is not None else ():
+                drawn[number][c.rows, c.number] = c.drawn(seed, number)[: len(c.rows)]
         return drawn
 
 
@@ -401,9 +403,8 @@ def filled_frame(
     """The rows of a frame that were read, every column in its place; only gaps are not as they were."""
     names = [str(name) for name in came.columns]
     by_column: dict[str, tuple[Array, Labels]] = {}
-    numbers = [c for c in table.columns if c.role == "number"]
-    for j, c in enumerate(numbers):
-        if not c.encoded:
+    for j, c in enumerate(table.numbers):
+        if not c.labels:
             by_column[names[c.position - 1]] = (filled[:, j], ())
     out = {c.position: c.values for c in table.columns}
     for copy in copies:

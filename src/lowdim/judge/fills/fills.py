@@ -45,6 +45,7 @@ from lowdim.judge.fills.trials import (
 )
 from lowdim.judge.mixed.copied_labels import certain_labels
 from lowdim.judge.mixed_table import mixed_table
+from lowdim.judge.quantified import quantified
 from lowdim.judge.rows.odd_rows import check_level
 from lowdim.judge.table_input import numbers_of
 from lowdim.maths.linalg import Array, Mask, evenly_spread
@@ -147,11 +148,11 @@ def fill(
     mask = np.ones(values.shape, dtype=bool) if seen is None else seen
     check_fillable(mask, source.columns)
     told = None if read_table is None else told_by_copies(read_table)
-    X, unit = _in_units(np.where(mask, values, np.nan if told is None else told.X))
+    X, unit = _in_units(np.where(mask, values, np.nan) if told is None else quantified(told).values)
     asked = model is not None or n_components is not None
     came = table if read_table is not None and not isinstance(table, str | PathLike | Table) else None
     labels, spent = _words(told, words, random_state, seconds, came)
-    only_words = {j for c in labels for j in c.numbers} >= set(np.flatnonzero(np.isnan(X).any(axis=0)).tolist())
+    only_words = {c.number for c in labels} >= set(np.flatnonzero(np.isnan(X).any(axis=0)).tolist())
     rivals = engines == "all" and standardize and not asked and not only_words
     beside = beside_numbers(told) if rivals else None
     if read_table is not None and words == "all":
@@ -201,7 +202,7 @@ def _filled(
         0.0,
         fit.n_components,
         0,
-        int((~np.isin(found.column, [j for c in labels for j in c.numbers])).sum()),
+        int((~np.isin(found.column, [c.number for c in labels if c.number is not None])).sum()),
         skill(found, X),
         lambda seed, number: np.where(known, X, fit.drawn(rows, seed, number)) / unit,
         HiddenErrors(found.z, found.column, found.fold),
@@ -218,12 +219,13 @@ def _filled(
 
 
 def possible_fills(filled: Array, mask: Mask, scales: ColumnScales | None, labels: tuple[LabelFill, ...]) -> Array:
-    """Fills in the table's units, as values that their columns can have; zeros and ones by the most likely label."""
+    """Fills in the table's units, as values that their columns can have; codes by the most likely label."""
     if scales is not None:
         filled = scales.outward(filled)
         filled = np.where(mask, filled, scales.possible(filled))
     for c in labels:
-        filled[c.cells] = c.as_ones(c.best)
+        if c.number is not None:
+            filled[c.rows, c.number] = c.best
     return filled
 
 
@@ -231,23 +233,24 @@ def _words(table: Table | None, words: str, seed: int, budget: float, came: Any)
     """The gaps of columns of words filled, of all or of those that were taken as measured; and the seconds of that."""
     if table is None or table.holds != "measurements":
         return (), 0.0
-    if words == "measured" and not any(c.encoded for c in table.columns):
+    if words == "measured" and not any(table.code_labels):
         return (), 0.0
     mixed = mixed_table(table)
     quick, orders = words == "measured", declared_orders(came)
     found, seconds = fill_labels(mixed, random_state=seed, budget=budget, quick=quick, orders=orders)
     if words == "all":
         return found, seconds
-    on_map = (c for c in found if c.numbers and len(c.rows))  # where rows without a number are not
+    on_map = (c for c in found if c.number is not None and len(c.rows))  # where rows without a number are not
     none, no_shares = np.zeros(0, dtype=np.intp), np.zeros((0, 0))
     return tuple(c._replace(left=none, left_shares=no_shares) for c in on_map), seconds
 
 
 def _with_labels(mean: Array, sd: Array, labels: tuple[LabelFill, ...]) -> tuple[Array, Array]:
-    """Zeros and ones that stand for labels: their fills are the probabilities of these labels."""
+    """Codes of labels: of two the probability of the second, of more the likeliest."""
     mean, sd = np.array(mean), np.array(sd)
     for c in labels:
-        mean[c.cells], sd[c.cells] = c.one_shares, c.one_sd
+        if c.number is not None:
+            mean[c.rows, c.number], sd[c.rows, c.number] = c.middle, c.spread
     return mean, sd
 
 

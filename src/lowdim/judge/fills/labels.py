@@ -64,7 +64,7 @@ class LabelFill(NamedTuple):
     shares: Array  # gaps x labels: the probability of each
     engine: str
     drawn: Any  # a LabelDraw for its rows and those left out; none while it is stored
-    numbers: tuple[int, ...] = ()  # the columns of zeros and ones that stand for it in the table's numbers
+    number: int | None = None  # the column of the table's X that it is; None where it was set aside
     tried: int = 0  # cells hidden on purpose
     right: int = 0  # of them, where the most likely label was the true one
     usual: int = 0  # of them, where the most frequent label was
@@ -83,28 +83,16 @@ class LabelFill(NamedTuple):
         return len(self.rows) + len(self.left)
 
     @property
-    def ones(self) -> tuple[int, ...]:
-        """The label that is one in each of `numbers`."""
-        return (1,) if len(self.numbers) == 1 and len(self.labels) == 2 else tuple(range(len(self.numbers)))
+    def middle(self) -> Array:
+        """What stands for the fill of each gap among numbers: of two labels the probability of the second, of more the
+        code of the likeliest."""
+        return self.shares[:, 1] if len(self.labels) == 2 else self.best.astype(np.float64)
 
     @property
-    def cells(self) -> tuple[NDArray[np.intp], ...]:
-        """Where its zeros and ones stand in the table's numbers, gaps x columns."""
-        return np.ix_(self.rows, np.array(self.numbers, dtype=np.intp))
-
-    @property
-    def one_shares(self) -> Array:
-        """The probability that each of them is one, gaps x columns."""
-        return np.asarray(self.shares[:, list(self.ones)])
-
-    @property
-    def one_sd(self) -> Array:
-        """Their standard deviations."""
-        return np.sqrt(self.one_shares * (1.0 - self.one_shares))
-
-    def as_ones(self, labels: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """A label for each gap, by its number, as zeros and ones, gaps x columns."""
-        return np.asarray(labels[:, None] == self.ones)
+    def spread(self) -> Array:
+        """Its standard deviation; none of more labels, which have no order."""
+        p = self.middle
+        return np.sqrt(p * (1.0 - p)) if len(self.labels) == 2 else np.zeros(len(p))
 
     @property
     def best(self) -> NDArray[np.intp]:
@@ -355,7 +343,7 @@ def _filled(mixed: MixedTable, ground: LabelGround, j: int, found: LabelTrials, 
         shares, engine = model.shares[j][every], model.engine(j, every)
         draw = partial(_drawn_labels, model.drawn, every, j)
     known = (column.name, column.position, column.coded.labels, rows, shares[: len(rows)])
-    fill = LabelFill(*known, engine, draw, column.numbers, left=left, left_shares=shares[len(rows) :])
+    fill = LabelFill(*known, engine, draw, column.number, left=left, left_shares=shares[len(rows) :])
     return _worth(fill, found, own, versus) if own.any() else fill
 
 

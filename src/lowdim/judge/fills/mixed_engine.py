@@ -13,7 +13,7 @@ import numpy as np
 
 from lowdim.judge.fills.engines import LEAST_ROWS, Engine, Rung
 from lowdim.judge.fills.models import FillModel, FittedFill, draw_seed
-from lowdim.judge.mixed_table import mixed_table, number_kind
+from lowdim.judge.mixed_table import likelihood, mixed_table
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.table.table import Table
@@ -71,8 +71,8 @@ def beside_numbers(table: Table | None) -> BesideNumbers | None:
     """What there is to know beside the numbers of a table; None where all are real and there are no labels."""
     if table is None or table.holds != "measurements":
         return None
-    kinds = tuple(number_kind(c) for c in table.columns if c.role == "number")
-    labels = [c for c in mixed_table(table).columns if not c.numbers]
+    kinds = tuple("real" if len(c.labels) > 2 else likelihood(c) for c in table.numbers)  # scores, by then
+    labels = [c for c in mixed_table(table).columns if c.number is None]
     if not labels and set(kinds) == {"real"}:
         return None
     codes = np.column_stack([np.zeros((table.n, 0)), *(c.coded.values for c in labels)])

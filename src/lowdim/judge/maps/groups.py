@@ -21,6 +21,7 @@ from scipy.special import chdtri
 
 from lowdim.maths.kmeans import Labels, nearest_centers, plus_plus
 from lowdim.maths.linalg import Array
+from lowdim.table.column import in_ones, one_names, ones_of
 
 if TYPE_CHECKING:
     from lowdim.judge.held_out import HeldOut
@@ -93,7 +94,9 @@ def row_groups(found: TableMap, table: Table, places: Array, held: HeldOut, seed
     everyone[rows] = label
     largest = np.argsort(-np.bincount(everyone), kind="stable")
     everyone = np.argsort(largest)[everyone]
-    return RowGroups(everyone, _telling(X[rows], table.names, everyone[rows]))
+    ones = ones_of(table.code_labels)
+    names = one_names(table.names, table.code_labels, ones)
+    return RowGroups(everyone, _telling(in_ones(X[rows], ones), names, everyone[rows]))
 
 
 def _telling(X: Array, names: tuple[str, ...], label: NDArray[np.int64]) -> tuple[str, ...]:

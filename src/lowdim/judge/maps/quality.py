@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.maps.neighbours import NEAR, NeighbourShares, distances, kept, order, rank_agreement, ranks
+from lowdim.judge.table_input import read
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.registry import METHODS
 from lowdim.sources.arrays import as_matrix, as_source, in_columns
 from lowdim.sources.source import Source
 from lowdim.sources.views import gather
-from lowdim.table.read import read
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import count
 from lowdim.text.messages import error, warn
@@ -168,6 +168,7 @@ def cells_of(table: Any, labels: Any = None) -> tuple[Array, NDArray[Any] | None
     """The numbers that distances are taken of, NaN at gaps, and the labels as an array."""
     table = read(table) if isinstance(table, str | PathLike) else table
     if isinstance(table, Table):
+        table = table.in_ones()
         X = table.X / column_units(table.X, table.scale)
         if isinstance(labels, str):
             if labels not in table.labels:

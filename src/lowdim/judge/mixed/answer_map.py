@@ -28,10 +28,9 @@ from lowdim.judge.mixed.mixed_cells import (
     fill_numbers,
     gap_answers,
     has_levels,
-    surprises_of_numbers,
     tail_scores,
 )
-from lowdim.judge.mixed.mixed_map import MixedMap, logs_of, numbers_of_columns, rows_fitted
+from lowdim.judge.mixed.mixed_map import MixedMap, rows_fitted
 from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
 from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
 from lowdim.judge.rows.odd_rows import OddRows
@@ -43,7 +42,7 @@ from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.table.kinds.scales import ColumnScales
+from lowdim.table.kinds.scales import ColumnScales, logs_of
 from lowdim.table.table import Table
 
 
@@ -93,8 +92,8 @@ class AnswerMap(MixedMap):
         return ResampledAnswers(self, table, found)
 
     def surprises(self, X: Array) -> Array:
-        """How far each number is from what the others of its row say, as a normal score; 0 at gaps."""
-        return surprises_of_numbers(self, X)
+        """How far each cell is from what the others of its row say, as a normal score; 0 at gaps."""
+        return self.given_others(X).surprise
 
     def widths(self, X: Array) -> Array:
         """How wide an interval must be to hold each cell, in standard deviations; 0 at gaps alone."""
@@ -102,7 +101,7 @@ class AnswerMap(MixedMap):
 
     @property
     def loadings(self) -> Array:
-        """The correlation of each number's latent response with each axis."""
+        """The correlation of each line's latent response with each axis."""
         return loadings_of(self)
 
     @property
@@ -143,8 +142,8 @@ class AnswerMap(MixedMap):
 
     def larger(self, X: Array) -> Array:
         """How much larger than a complete row's the ellipse of a row with these gaps usually is."""
-        seen = ~np.isnan(self.codes(X))
-        whole = np.ones((1, len(self.columns)), dtype=bool)
+        seen = ~np.isnan(X)
+        whole = np.ones((1, len(self.names)), dtype=bool)
         return np.asarray(ellipse_size(self.usual_rows(seen)) / ellipse_size(self.usual_rows(whole)))
 
     @property
@@ -152,9 +151,9 @@ class AnswerMap(MixedMap):
         """The means of real columns as the table is told; NaN where a column has levels or counts."""
         out = np.full(len(self.names), np.nan)
         for name, mean in zip(self.model.component_names_, self.model.intercepts_, strict=True):
-            k = self.columns.index(name) if name in self.columns else -1
+            k = self.names.index(name) if name in self.names else -1
             if k >= 0 and self.model.likelihoods_[k] == "real":
-                out[self.numbers[k][0]] = mean
+                out[k] = mean
         return out if self.scales is None else self.scales.outward(out)
 
 
@@ -183,7 +182,7 @@ class ResampledAnswers(NamedTuple):
 def table_map(
     model: LinearGaussian | MixedFactorAnalysis, names: tuple[str, ...], scales: ColumnScales | None = None
 ) -> TableMap:
-    """The map of a table whose numbers have these names, by the model of it."""
+    """The map of a table whose columns have these names, by the model of it."""
     if isinstance(model, MixedFactorAnalysis):
-        return AnswerMap(model, names, numbers_of_columns(model, names), logs_of(scales))
+        return AnswerMap(model, logs_of(scales))
     return GaussianMap(model, names, scales)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.fills.labels import COPY, LabelFill
-from lowdim.judge.mixed_table import MixedColumn, label_column, mixed_table
+from lowdim.judge.mixed_table import MixedColumn, mixed_column, mixed_table
 from lowdim.maths.linalg import Array
+from lowdim.table.column import Column
 from lowdim.table.kinds.copies import CopiedColumn, copied_columns, told_by_copies
-from lowdim.table.roles import Column
 from lowdim.table.table import Table
 from lowdim.text.format import listing
 
@@ -60,14 +60,13 @@ def word_columns(table: Table) -> dict[int, MixedColumn]:
     """The columns whose gaps are filled with labels, as codes, by their position in the file."""
     found = {c.position: c for c in mixed_table(table).columns if c.words}
     copies = [pair.column for pair in copied_columns(table) if pair.kept.position in found]
-    return found | {c.position: label_column(c, table) for c in (*copies, *only_labels(table))}
+    return found | {c.position: mixed_column(c, table) for c in (*copies, *only_labels(table))}
 
 
 def only_labels(table: Table) -> list[Column]:
     """Columns that most rows have, all with one label."""
     labels = [c for c in table.columns if c.role == "label" and not c.date]
-    seen = [[str(v) for v in c.values if v is not None] for c in labels]
-    return [c for c, own in zip(labels, seen, strict=True) if len(set(own)) == 1 and len(own) >= MOSTLY_SEEN * table.n]
+    return [c for c in labels if len(c.labels) == 1 and (~c.gaps).sum() >= MOSTLY_SEEN * table.n]
 
 
 def _told_column(column: MixedColumn, fill: LabelFill | None) -> ToldColumn:
@@ -90,7 +89,7 @@ def _kept(told: ToldColumn, own: MixedColumn, pairs: list[CopiedColumn]) -> Labe
 
 def _copy(told: ToldColumn, kept: MixedColumn, pair: CopiedColumn, table: Table) -> LabelFill:
     """The fills of a copy by the column that was kept."""
-    own = label_column(pair.column, table)
+    own = mixed_column(pair.column, table)
     goes = {str(label): own.coded.labels.index(name) for name, label in pair.pairs.items()}
     codes = np.array([goes[label] for label in kept.coded.labels], dtype=np.intp)
     plain = LabelFill(own.name, own.position, own.coded.labels, *_NONE)
@@ -117,7 +116,7 @@ def _fill(told: ToldColumn, own: MixedColumn, codes: NDArray[np.intp], fill: Lab
 
 
 def _only_label(c: Column, table: Table) -> LabelFill:
-    own = label_column(c, table)
+    own = mixed_column(c, table)
     some = np.array([[v is not None for v in words] for words in table.left_labels.values()]).any(axis=0)
     left = np.flatnonzero(np.isnan(own.left) & some)  # a row without any answer is no row to fill
     shares, left_shares = np.ones((len(own.gaps), 1)), np.ones((len(left), 1))

@@ -27,7 +27,7 @@ TRIED_ROWS = 5  # rows without which the map is looked at
 class MixedRefits(NamedTuple):
     """A mixed map resampled."""
 
-    W: Array  # B x numbers x q, leanings
+    W: Array  # B x lines x q, leanings
     moved: tuple[MovedParams, ...]
     pulls: RowPulls
 
@@ -56,21 +56,21 @@ def correlations(lean: Array) -> Array:
 
 
 def loadings_of(map: MixedMap) -> Array:
-    """The loading of each of the table's numbers on each axis."""
-    return _in_order(map, correlations(leanings(map.model)))
+    """The loading of each line of the map on each axis."""
+    return _every_line(map, correlations(leanings(map.model)))
 
 
-def _in_order(map: MixedMap, lines: Array) -> Array:
-    """One line a number, from the model's order to the table's."""
-    out = np.zeros_like(lines)
-    out[[j for own in map.numbers for j in own]] = lines
+def _every_line(map: MixedMap, lines: Array) -> Array:
+    """Of a label that no row of the fit has, nothing leans."""
+    out = np.zeros((len(map.ones), lines.shape[1]))
+    out[map.fitted] = lines
     return out
 
 
 def shares_of(map: MixedMap) -> tuple[float, ...]:
     """Each axis' share of the variation of the latent responses."""
-    squares = loadings_of(map) ** 2
-    return tuple(np.mean([squares[list(own)].mean(axis=0) for own in map.numbers], axis=0).tolist())
+    squares, column = loadings_of(map) ** 2, np.array([k for k, _ in map.ones])
+    return tuple(np.mean([squares[column == k].mean(axis=0) for k in range(len(map.names))], axis=0).tolist())
 
 
 def mixed_axes(
@@ -83,8 +83,8 @@ def mixed_axes(
     groups = () if q < 2 or told_apart else tied_axes(lean, refits.W)
     drawn = correlations(np.array([matched(lean, W, groups) for W in refits.W])) if q else refits.W
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    bands = loadings_of(map), _in_order(map, low), _in_order(map, high)
-    return axis_cards(bands, map.names, shares_of(map), groups, scores, labels, level, len(refits.W))
+    bands = loadings_of(map), _every_line(map, low), _every_line(map, high)
+    return axis_cards(bands, map.line_names, shares_of(map), groups, scores, labels, level, len(refits.W))
 
 
 def mixed_stability(map: MixedMap, X: Array, refits: MixedRefits, row_names: tuple[str, ...]) -> Stability:

@@ -1,4 +1,4 @@
-"""Single cells of a mixed map: one row in full, the fills of new rows, every cell's surprise as the table has it."""
+"""Single cells of a mixed map: one row in full, the fills of new rows, every cell's surprise."""
 
 from __future__ import annotations
 
@@ -27,25 +27,11 @@ from lowdim.text.messages import error
 LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
 
 
-def surprises_of_numbers(map: MixedMap, X: Array) -> Array:
-    """How far each of the table's numbers is from what the others of its row say, as a normal score; 0 at gaps."""
-    return _as_numbers(map, X, map.given_others(X).surprise)
-
-
 def tail_scores(map: MixedMap, X: Array) -> Array:
     """How wide an interval must be to hold each cell, in standard deviations; 0 at gaps alone."""
     told = map.given_others(X)
     score = np.maximum(-ndtri(np.minimum(told.tail, 0.5)), LEAST_SCORE)
-    return _as_numbers(map, X, np.where(told.seen, score, 0.0))
-
-
-def _as_numbers(map: MixedMap, X: Array, cells: Array) -> Array:
-    """What is known of each cell, at the number that holds it: of a label's zeros and ones, at the one."""
-    out = np.zeros(X.shape)
-    for k, own in enumerate(map.numbers):
-        for j in own:
-            out[:, j] = cells[:, k] if len(own) == 1 else np.where(X[:, j] > 0.5, cells[:, k], 0.0)
-    return out
+    return np.where(told.seen, score, 0.0)
 
 
 # fills ------------------------------------------------------------------------------------------------------
@@ -53,51 +39,44 @@ class GapAnswers(NamedTuple):
     """The gaps of columns of words and of levels: where they are, their fills, and how likely these are."""
 
     row: list[int]  # from 0
-    column: list[str]  # as the file names it
-    fill: list[str | float]
+    column: list[int]
+    fill: list[str | float]  # a label as it is called
     probability: list[float]
-    numbers: list[tuple[int, ...]]  # the table's numbers it is; none of words are filled by themselves
 
 
 def gap_answers(map: MixedMap, X: Array) -> GapAnswers:
     """The most likely answer of every gap that has answers, of ordinal columns the median."""
-    codes, shares, out = map.codes(X), map.model.probabilities(map.source(X)), GapAnswers([], [], [], [], [])
-    for k, name in enumerate(map.columns):
-        rows = np.flatnonzero(np.isnan(codes[:, k]) & np.isnan(X[:, map.numbers[k][0]]))
+    shares, out = map.model.probabilities(map.source(X)), GapAnswers([], [], [], [])
+    for k, name in enumerate(map.names):
+        rows = np.flatnonzero(np.isnan(X[:, k]))
         if name not in shares or not len(rows):
             continue
-        levels, share, labels = _numbers_of_levels(map, k), shares[name][rows], map.model.labels_[k]
+        levels, share, labels = _numbers_of_levels(map, k), shares[name][rows], map.labels[k]
         best = _levels_that_hold(levels, share, 0.0, map.model.likelihoods_[k])[0]
         for i, value, own in zip(rows.tolist(), best.tolist(), share, strict=True):
             out.row.append(i)
-            out.column.append(name)
+            out.column.append(k)
             out.fill.append(str(labels[int(value)]) if labels else value)
             out.probability.append(float(own[levels == value][0]))
-            out.numbers.append(map.numbers[k] if labels else ())
     return out
 
 
 def has_levels(map: MixedMap) -> Array:
-    """1 for each of the table's numbers that has levels, or is a zero or a one of a label."""
-    out = np.zeros(len(map.names))
-    for own, levels in zip(map.numbers, map.model.levels_, strict=True):
-        out[list(own)] = len(levels) > 0
-    return out
+    """1 for each column that has levels or labels, 0 for others."""
+    return np.array([float(len(levels) > 0) for levels in map.model.levels_])
 
 
 def fill_numbers(map: MixedMap, X: Array, half: Array) -> NumberFills:
     """The gaps of rows by a mixed map: of levels the likeliest (ordinal ones: the median), with the levels that hold.
 
-    `half` is half the width of an interval for each of the table's numbers, in standard deviations of a normal one; an
-    interval of levels leaves out as much on each side.
+    `half` is half the width of an interval for each column, in standard deviations of a normal one; an interval of
+    levels leaves out as much on each side. Of several labels, which have no order, it is the likeliest alone.
     """
     source = map.source(X)
     cells, shares = map.model.expected_cells(source), map.model.probabilities(source)
-    whole = told_numbers(map, cells, shares, half)
-    filled = np.asarray(map.model.impute(source))
-    for k, own in enumerate(map.numbers):
-        if not map.model.levels_[k]:
-            whole.filled[:, own[0]] = filled[:, k]
+    whole = told_columns(map, cells, shares, half)
+    real = has_levels(map) == 0.0
+    whole.filled[:, real] = np.asarray(map.model.impute(source))[:, real]
     seen = ~np.isnan(X)
     filled, low, high = (np.where(seen, X, part) for part in (whole.filled, whole.lower, whole.upper))
     return _as_told(map, NumberFills(filled, np.where(seen, 0.0, whole.sd), low, high))
@@ -111,25 +90,40 @@ def _as_told(map: MixedMap, fills: NumberFills) -> NumberFills:
     return NumberFills(filled, map.scales.spread(fills.filled, fills.sd), low, high)
 
 
-def told_numbers(map: MixedMap, cells: Cells, shares: Mapping[str, Array], half: Array) -> NumberFills:
-    """What cells are expected to be and the probabilities of levels, in the table's numbers, with intervals."""
-    out = NumberFills(*(np.zeros((len(cells.mean), len(map.names))) for _ in range(4)))
+def told_columns(map: MixedMap, cells: Cells, shares: Mapping[str, Array], half: Array) -> NumberFills:
+    """What cells are expected to be and the probabilities of levels, in the map's columns, with intervals."""
+    out = NumberFills(*(np.zeros(cells.mean.shape) for _ in range(4)))
     spread = np.sqrt(cells.var + cells.noise)
-    for k, (name, own) in enumerate(zip(map.columns, map.numbers, strict=True)):
+    for k, name in enumerate(map.names):
+        kind = map.model.likelihoods_[k]
         if name not in shares:
-            low, high = (cells.mean[:, k] + side * half[own[0]] * spread[:, k] for side in (-1.0, 1.0))
-            low = np.maximum(low, 0.0) if map.model.likelihoods_[k] in ("count", "positive") else low
-            parts = [(cells.mean[:, k], spread[:, k], low, high)]
-        elif len(own) == 1:
-            levels = _numbers_of_levels(map, k)
-            parts = [_levels_that_hold(levels, shares[name], half[own[0]], map.model.likelihoods_[k])]
+            low, high = (cells.mean[:, k] + side * half[k] * spread[:, k] for side in (-1.0, 1.0))
+            low = np.maximum(low, 0.0) if kind in ("count", "positive") else low
+            parts = cells.mean[:, k], spread[:, k], low, high
+        elif len(map.labels[k]) > 2:
+            best = _numbers_of_levels(map, k)[shares[name].argmax(axis=1)]
+            parts = best, np.zeros(len(best)), best, best
         else:
-            order = [list(map.model.levels_[k]).index(label) for label in map.model.labels_[k]]
-            parts = _ones_that_hold(shares[name][:, order], half[own[0]])
-        for j, values in zip(own, parts, strict=True):
-            for part, new in zip(out, values, strict=True):
-                part[:, j] = new
+            parts = _levels_that_hold(_numbers_of_levels(map, k), shares[name], half[k], kind)
+        for part, new in zip(out, parts, strict=True):
+            part[:, k] = new
     return out if map.scales is None else _reached(out, map.scales)
+
+
+def in_lines(map: MixedMap, columns: NumberFills, shares: Mapping[str, Array], half: Array) -> NumberFills:
+    """What is told of columns as the map's lines have it: of several labels whether each is the likeliest, and which
+    may be."""
+    out = NumberFills(*(part[:, [k for k, _ in map.ones]] for part in columns))
+    for line, (k, code) in enumerate(map.ones):
+        if code is None or len(map.labels[k]) <= 2:
+            continue
+        p = map.share(shares[map.names[k]], k, code)
+        tail = float(ndtr(-half[k]))
+        out.filled[:, line] = columns.filled[:, k] == code
+        out.sd[:, line] = np.sqrt(p * (1.0 - p))
+        out.lower[:, line] = p > 1.0 - tail
+        out.upper[:, line] = p >= tail
+    return out
 
 
 def _reached(fills: NumberFills, scales: ColumnScales) -> NumberFills:
@@ -139,38 +133,45 @@ def _reached(fills: NumberFills, scales: ColumnScales) -> NumberFills:
 
 
 def explain_mixed_place(map: MixedMap, place: Array, rows: MappedRows) -> PlaceCard:
-    """What lives at a place of a mixed map: the likeliest answers with those that hold 90 %, and the rows about it."""
+    """What lives at a place of a mixed map: the likeliest answers with those that hold 90 %, and the rows about it.
+
+    `rows` are looked up by the map's lines.
+    """
     cells, shares = cells_at(map.model, place[None])
     half = np.full(len(map.names), normal_half_width(0.9))
-    told, mean = told_numbers(map, cells, shares, half), map.as_numbers(cells.mean, shares)[0]
-    off, told = (mean - rows.middle) / rows.spread, _as_told(map, told)
+    told = in_lines(map, _as_told(map, told_columns(map, cells, shares, half)), shares, half)
+    mean = map.line_means(cells.mean, shares)[0]
+    off = (mean - rows.middle) / rows.spread
     numbers = np.column_stack([*(part[0] for part in (told.filled, told.lower, told.upper)), off, told.sd[0]]).tolist()
-    each = tuple(PlaceCell(n, *line) for n, line in zip(map.names, numbers, strict=True))
+    each = tuple(PlaceCell(n, *line) for n, line in zip(map.line_names, numbers, strict=True))
     return place_card(place, each, mean, rows)._replace(answers=_place_answers(map, each, shares, rows.X))
 
 
 def _place_answers(
-    map: MixedMap, cells: Sequence[PlaceCell], shares: Mapping[str, Array], X: Array
+    map: MixedMap, cells: Sequence[PlaceCell], shares: Mapping[str, Array], lines: Array
 ) -> tuple[PlaceAnswer, ...]:
     """Every column of the map once: answers by their words with their probabilities, numbers with a band."""
-    found, codes = [], map.codes(X)
-    for k, (name, own) in enumerate(zip(map.columns, map.numbers, strict=True)):
-        cell, kind = max((cells[j] for j in own), key=lambda c: abs(c.off)), map.model.likelihoods_[k]
+    found = []
+    for k, name in enumerate(map.names):
+        own = [line for line, (column, _) in enumerate(map.ones) if column == k]
+        cell, kind = max((cells[line] for line in own), key=lambda c: abs(c.off)), map.model.likelihoods_[k]
         word, chance, usual = "", None, None
         if name in shares:
-            share, answers, seen = shares[name][0], answers_of(map)[k], codes[~np.isnan(codes[:, k]), k]
-            best = float(_numbers_of_levels(map, k)[share.argmax()])
-            word, chance, usual = answers.word(best), float(share.max()), float((seen == best).mean())
+            share, levels = shares[name][0], _numbers_of_levels(map, k)
+            best = float(levels[share.argmax()])
+            word, chance = answers_of(map)[k].word(best), float(share.max())
+            seen = lines[~np.isnan(lines[:, own[0]])][:, own]
+            usual = float((seen[:, int(best)] if len(own) > 1 else seen[:, 0] == best).mean())
         low, high = (cell.low, cell.high) if kind != "count" else (np.floor(cell.low), np.ceil(cell.high))
         most = 12 if kind in ("ordinal", "count") else 3
-        band = None if map.model.labels_[k] else (figures(float(low), most), figures(float(high), most))
+        band = None if map.labels[k] else (figures(float(low), most), figures(float(high), most))
         found.append(PlaceAnswer(name, word, chance, usual, band, cell))
     return tuple(found)
 
 
 def _numbers_of_levels(map: MixedMap, k: int) -> Array:
     """The values of a column of levels as the table has them, in the order of their probabilities."""
-    labels = list(map.model.labels_[k])
+    labels = map.labels[k]
     return np.array([labels.index(v) if labels else v for v in map.model.levels_[k]], dtype=np.float64)
 
 
@@ -184,14 +185,6 @@ def _levels_that_hold(levels: Array, share: Array, half: float, kind: str) -> tu
     low, middle, high = (levels[(upto < q - 1e-12).sum(axis=1)] for q in (tail, 0.5, 1.0 - tail))
     best = middle if kind == "ordinal" else levels[share[:, order].argmax(axis=1)]
     return best, sd, low, high
-
-
-def _ones_that_hold(share: Array, half: float) -> list[tuple[Array, Array, Array, Array]]:
-    best, tail = share.argmax(axis=1), float(ndtr(-half))
-    return [
-        ((best == t) + 0.0, np.sqrt(p * (1.0 - p)), (p > 1.0 - tail) + 0.0, (p >= tail) + 0.0)
-        for t, p in enumerate(share.T)
-    ]
 
 
 # one row ----------------------------------------------------------------------------------------------------
@@ -213,7 +206,7 @@ def explain_mixed_row(
     check_level(odd_level, "odd_level")
     if not 0 <= row < len(X):
         raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {len(X) - 1}")
-    x = touched_numbers(map, X[row : row + 1], hidden, edited or {})
+    x = touched_row(map, X[row : row + 1], hidden, edited or {})
     told = map.given_others(x)
     far = mixed_distances(told, law)
     seen, dof = int(far.seen[0]), int(far.rank[0])
@@ -229,25 +222,24 @@ def explain_mixed_row(
     )
 
 
-def touched_numbers(map: MixedMap, x: Array, hidden: Sequence[str], edited: Mapping[str, Any]) -> Array:
-    """The one row with some columns hidden and others changed, in the table's numbers."""
+def touched_row(map: MixedMap, x: Array, hidden: Sequence[str], edited: Mapping[str, Any]) -> Array:
+    """The one row with some columns hidden and others changed."""
     x = x.copy()
-    unknown = [name for name in (*hidden, *edited) if name not in map.columns]
+    unknown = [name for name in (*hidden, *edited) if name not in map.names]
     if unknown:
-        raise error("LD210", option="column", value=unknown[0], allowed=f"one of {listing(map.columns, 12)}")
+        raise error("LD210", option="column", value=unknown[0], allowed=f"one of {listing(map.names, 12)}")
     for name, value in edited.items():
-        k = map.columns.index(name)
-        labels, levels = map.model.labels_[k], map.model.levels_[k]
+        k = map.names.index(name)
+        labels, levels = map.labels[k], map.model.levels_[k]
         code = _code(value, labels)
-        if code is not None and map.column_scales is not None and not labels:
-            code = _inward(map.column_scales, k, code)
+        if code is not None and map.scales is not None and not labels:
+            code = _inward(map.scales, k, code)
         if code is None or (levels and (labels[int(code)] if labels else code) not in levels):
             allowed = f"one of {listing([str(v) for v in sorted(levels, key=str)], 12)}" if levels else "a number"
             raise error("LD210", option=name, value=value, allowed=allowed)
-        own = list(map.numbers[k])
-        x[0, own] = code if len(own) == 1 else np.arange(len(own)) == code
+        x[0, k] = code
     for name in hidden:
-        x[0, list(map.numbers[map.columns.index(name)])] = np.nan
+        x[0, map.names.index(name)] = np.nan
     return x
 
 
@@ -270,14 +262,14 @@ def _inward(scales: ColumnScales, k: int, number: float) -> float | None:
 
 
 def _row_cells(map: MixedMap, x: Array, told: GivenOthers) -> tuple[RowCell, ...]:
-    values, cells = map.codes(x)[0], []
-    for k, (name, answers) in enumerate(zip(map.columns, answers_of(map), strict=True)):
+    values, cells = x[0], []
+    for k, (name, answers) in enumerate(zip(map.names, answers_of(map), strict=True)):
         seen = bool(told.seen[0, k])
         expected, sd, likeliest, chance = (
             float(part[0, k]) for part in (told.mean, told.sd, told.likeliest, told.likeliest_share)
         )
         words = _words(answers, values[k], likeliest, chance, seen)
-        own, expected, sd, limit = in_own_units(map.column_scales, k, float(np.nan_to_num(values[k])), expected, sd)
+        own, expected, sd, limit = in_own_units(map.scales, k, float(np.nan_to_num(values[k])), expected, sd)
         value, far = (own, float(told.surprise[0, k])) if seen else (None, None)
         cells.append(RowCell(name, value, expected, sd, far, limit, words))
     return tuple(cells)
@@ -295,10 +287,10 @@ def _ordinary(map: MixedMap, x: Array, rate: float, law: RowLaw) -> tuple[tuple[
         told = map.given_others(x)
         p = float(one_p(map, x, told, law)[0])
         if p >= rate or not told.seen.any():
-            return tuple(map.columns[k] for k in hidden), p
+            return tuple(map.names[k] for k in hidden), p
         more = 1 if len(hidden) < ONE_BY_ONE else max(len(hidden) // 3, 1)
         size = np.where(told.seen[0], np.abs(told.surprise[0]) + 1e-9 * told.excess[0], -np.inf)
         worst = [int(k) for k in np.argsort(-size, kind="stable")[:more] if told.seen[0, k]]
         hidden += worst
         x = x.copy()
-        x[0, [j for k in worst for j in map.numbers[k]]] = np.nan
+        x[0, worst] = np.nan

@@ -1,11 +1,12 @@
-"""The map of a table whose columns are mostly answers: a mixed model, and which of the table's numbers its columns are.
+"""The map of a table by a mixed model, whose columns are those of the table: numbers, and labels as codes.
 
-A table that was read is numbers: answers and levels as they are coded, labels of several as zeros and ones for each.
-The mixed model takes every column once. Here numbers become its columns, and what it says of them numbers again.
+Where a picture wants one number each, a column of several labels has a line for each of them: the probability of that
+label, or in a row a zero or a one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,15 +14,14 @@ from typing import Any
 import numpy as np
 
 from lowdim.judge.mixed.given_others import GivenOthers, UsualRows, cells_at, given_others, usual_posterior, usual_rows
-from lowdim.judge.mixed_table import MixedTable, codes_of_ones, mixed_table
+from lowdim.judge.mixed_table import likelihood
 from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.models.base.results import Posterior
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.labelled_frames import CodedColumn, CodedSource
+from lowdim.table.column import in_ones, mostly_answers, one_names, ones_of
 from lowdim.table.kinds.scales import ColumnScales
-from lowdim.table.roles import mostly_answers
 from lowdim.table.table import Table
-from lowdim.text.escape import protect_terminal
 
 MOST_MAP_SITES = 600  # levels and columns together, beyond which a fit takes too long
 MAP_CELLS = 500_000  # rows times sites that a fit sees; further rows are placed on its map
@@ -29,9 +29,11 @@ LEAST_FITTED = 1000
 MAP_TOL, MAP_PASSES = 1e-3, 100  # nats a row: far below what a map can show
 
 
-def is_mixed(table: Table) -> bool:
-    """Whether so many of the columns that make the axes hold answers (yes/no, levels, labels) that each column gets its
-    own likelihood. Counts are no answers: a negative binomial fills them no better than a Gaussian does.
+def is_mixed(table: Table, q: int = 2, unit: bool = True) -> bool:
+    """Whether each column gets its own likelihood: where a category makes axes, or so many of the columns that do hold
+    answers (yes/no, levels). Counts are no answers: a negative binomial fills them no better than a Gaussian does.
+
+    A map without an axis (`q`), or one whose columns keep their own units (`unit`), is Gaussian where it can be.
 
     >>> from lowdim.table.read import read
     >>> rng = np.random.default_rng(0)
@@ -41,56 +43,85 @@ def is_mixed(table: Table) -> bool:
     >>> is_mixed(read(pd.DataFrame(X, columns=names))), is_mixed(read(pd.DataFrame((X > 0) + 0, columns=names)))
     (False, True)
     """
-    numbers = [c for c in table.columns if c.role == "number"]
-    if table.holds != "measurements" or not mostly_answers(numbers, table.n):
+    if table.holds != "measurements":
         return False
-    return _sites(measured(table).columns) <= MOST_MAP_SITES
+    labels = table.code_labels
+    if any(len(own) > 2 for own in labels):  # their codes are no numbers
+        return True
+    answers = any(labels) or mostly_answers(table.numbers, table.n)
+    return q > 0 and unit and answers and _sites(table) <= MOST_MAP_SITES
 
 
-def measured(table: Table) -> MixedTable:
-    """The columns that make the axes, each once, with its likelihood."""
-    found = mixed_table(table, spared=tuple(table.labels))
-    return MixedTable(tuple(c for c in found.columns if c.numbers))
-
-
-def _sites(columns: Any) -> int:
-    return sum(max(len(c.coded.labels), len(np.unique(c.coded.values)) if c.kind == "ordinal" else 1) for c in columns)
+def _sites(table: Table) -> int:
+    """Levels and columns together."""
+    return sum(max(len(c.labels), len(np.unique(c.values)) if likelihood(c) == "ordinal" else 1) for c in table.numbers)
 
 
 @dataclass(frozen=True, eq=False)
 class MixedMap:
-    """A mixed model of a table, and the table's numbers that each of its columns is."""
+    """A mixed model of a table; X are rows of its columns, labels as codes."""
 
     model: MixedFactorAnalysis
-    names: tuple[str, ...]  # of the table's numbers
-    numbers: tuple[tuple[int, ...], ...]  # of each column of the model: where they stand
-    scales: ColumnScales | None = None  # of the numbers, where some are logarithms
+    scales: ColumnScales | None = None  # of the columns, where some are logarithms
 
     @property
-    def column_scales(self) -> ColumnScales | None:
-        """The same of the columns of the model."""
-        return None if self.scales is None else self.scales.of([own[0] for own in self.numbers])
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the model, as the file names them."""
+    def names(self) -> tuple[str, ...]:
+        """The columns, as the file names them."""
         return tuple(str(name) for name in self.model.feature_names_in_)
 
     @property
-    def of_number(self) -> dict[int, int]:
-        """The column of the model that each of the table's numbers belongs to."""
-        return {j: k for k, own in enumerate(self.numbers) for j in own}
+    def labels(self) -> tuple[tuple[Any, ...], ...]:
+        """What the codes of each column stand for; () where numbers are numbers."""
+        return self.model.labels_
 
-    def codes(self, X: Array) -> Array:
-        """Rows of the table's numbers as those of the model's columns."""
-        own = (X[:, js[0]] if len(js) == 1 else codes_of_ones(X[:, list(js)])[0] for js in self.numbers)
-        return np.column_stack([np.zeros((len(X), 0)), *own])
+    # lines ----------------------------------------------------------------------------------------------
+    @cached_property
+    def ones(self) -> list[tuple[int, int | None]]:
+        """The column of each line, and the label whose probability it is; None where numbers are numbers."""
+        return ones_of(self.labels)
 
+    @cached_property
+    def fitted(self) -> list[int]:
+        """The lines that the model has leanings of: not those of labels that no row of its fit has."""
+        found = list[int]()
+        for k, (kind, levels) in enumerate(zip(self.model.likelihoods_, self.model.levels_, strict=True)):
+            own = [line for line, (column, _) in enumerate(self.ones) if column == k]
+            if len(own) > 1:
+                codes = sorted(self.labels[k].index(level) for level in levels)
+                own = [own[code] for code in (codes[1:] if kind == "marker" and len(codes) == 2 else codes)]
+            found += own
+        return found
+
+    @property
+    def line_names(self) -> tuple[str, ...]:
+        """What the lines are called."""
+        return one_names(self.names, self.labels, self.ones)
+
+    def lines(self, X: Array) -> Array:
+        """Rows as the lines have them."""
+        return in_ones(X, self.ones)
+
+    def line_means(self, mean: Array, shares: Mapping[str, Array]) -> Array:
+        """Means of the columns and probabilities of their levels, as the lines have them."""
+        out = np.zeros((len(mean), len(self.ones)))
+        for line, (k, code) in enumerate(self.ones):
+            if code is None or len(self.labels[k]) == 2:
+                out[:, line] = mean[:, k]
+            else:
+                out[:, line] = self.share(shares[self.names[k]], k, code)
+        return out
+
+    def share(self, shares: Array, k: int, code: int) -> Array:
+        """The probability of one label of column k; 0 where no row of the fit has it."""
+        levels = list(self.model.levels_[k])
+        label = self.labels[k][code]
+        return np.asarray(shares[:, levels.index(label)]) if label in levels else np.zeros(len(shares))
+
+    # rows -----------------------------------------------------------------------------------------------
     def source(self, X: Array) -> CodedSource:
-        """The same as the model takes them, with their labels."""
-        labels = self.model.labels_
-        coded = [CodedColumn(codes, own) for codes, own in zip(self.codes(X).T, labels, strict=True)]
-        return CodedSource(coded, self.columns)
+        """Rows as the model takes them, with their labels."""
+        coded = [CodedColumn(codes, own) for codes, own in zip(X.T, self.labels, strict=True)]
+        return CodedSource(coded, self.names)
 
     def posterior(self, X: Array) -> Posterior:
         """Where each row lies, and how surely."""
@@ -101,9 +132,9 @@ class MixedMap:
         return self.posterior(X).mean
 
     def inverse_transform(self, Z: Array) -> Array:
-        """The mean of every number at some places; of zeros and ones the probability of a one."""
+        """The mean of every line at some places."""
         cells, shares = cells_at(self.model, np.asarray(Z, dtype=np.float64))
-        return self.as_numbers(cells.mean, shares)
+        return self.line_means(cells.mean, shares)
 
     def given_others(self, X: Array) -> GivenOthers:
         """Every cell beside what the others of its row say."""
@@ -118,51 +149,16 @@ class MixedMap:
         return usual_posterior(self.model, self._usual, seen)
 
     def rebuilt(self, X: Array) -> Array:
-        """The mean of every number given all cells of its row; of zeros and ones the probability of a one."""
-        source, several = self.source(X), self._several
+        """The mean of every line given all cells of its row."""
+        source = self.source(X)
+        several = tuple(name for name, own in zip(self.names, self.labels, strict=True) if len(own) > 2)
         shares = self.model.probabilities(source, columns=several) if several else {}
-        return self.as_numbers(self.model.expected_cells(source).mean, shares)
-
-    @property
-    def _several(self) -> tuple[str, ...]:
-        """The columns of several labels."""
-        return tuple(name for name, own in zip(self.columns, self.numbers, strict=True) if len(own) > 1)
-
-    def as_numbers(self, mean: Array, shares: dict[str, Array]) -> Array:
-        """Means of the model's columns and probabilities of several labels as numbers of the table."""
-        out = np.empty((len(mean), len(self.names)))
-        for k, (name, own) in enumerate(zip(self.columns, self.numbers, strict=True)):
-            if len(own) == 1:
-                out[:, own[0]] = mean[:, k]
-                continue
-            order = {label: t for t, label in enumerate(self.model.levels_[k])}
-            for label, j in zip(self.model.labels_[k], own, strict=True):
-                out[:, j] = shares[name][:, order[label]] if label in order else 0.0
-        return out
-
-
-def mixed_map(model: MixedFactorAnalysis, names: tuple[str, ...], scales: ColumnScales | None = None) -> MixedMap:
-    """A mixed model and the numbers of its table."""
-    return MixedMap(model, names, numbers_of_columns(model, names), logs_of(scales))
-
-
-def logs_of(scales: ColumnScales | None) -> ColumnScales | None:
-    """The scales where some column is a logarithm; levels end by themselves."""
-    return scales if scales is not None and scales.log.any() else None
-
-
-def numbers_of_columns(model: MixedFactorAnalysis, names: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    """The table's numbers that each column is: those called by its name, or by it and a label of it."""
-    place, numbers = {name: j for j, name in enumerate(names)}, list[tuple[int, ...]]()
-    for name, labels in zip(model.feature_names_in_.tolist(), model.labels_, strict=True):
-        parts = [protect_terminal(f"{name}={label}") for label in labels] if labels else [name]
-        numbers.append(tuple(place[part] for part in parts if part in place))
-    return tuple(numbers)
+        return self.line_means(self.model.expected_cells(source).mean, shares)
 
 
 def rows_fitted(table: Table) -> int:
     """How many rows of a table its mixed map is fitted to; all but those of a long one."""
-    return min(table.n, max(int(MAP_CELLS / max(_sites(measured(table).columns), 1)), LEAST_FITTED))
+    return min(table.n, max(int(MAP_CELLS / max(_sites(table), 1)), LEAST_FITTED))
 
 
 def fit_mixed_map(table: Table, q: int, seed: int, rotation: str | None = None) -> MixedFactorAnalysis:
@@ -170,10 +166,15 @@ def fit_mixed_map(table: Table, q: int, seed: int, rotation: str | None = None) 
 
     Of a long table it is fitted to rows that are spread over all of it.
     """
-    mixed = measured(table)
     at = evenly_spread(table.n, rows_fitted(table))
-    coded = [c.coded._replace(values=c.coded.values[at]) for c in mixed.columns]
+    coded = [CodedColumn(c.values[at], c.labels) for c in table.numbers]
+    model = MixedFactorAnalysis(
+        q,
+        likelihoods=tuple(likelihood(c) for c in table.numbers),
+        tol=MAP_TOL,
+        max_iter=MAP_PASSES,
+        random_state=seed,
+        rotation=rotation,
+    )
     weight = None if table.weight is None else table.weight[at]
-    options: dict[str, Any] = {"tol": MAP_TOL, "max_iter": MAP_PASSES, "random_state": seed, "rotation": rotation}
-    model = MixedFactorAnalysis(q, likelihoods=mixed.kinds, **options)
-    return model.fit(CodedSource(coded, mixed.names), sample_weight=weight)
+    return model.fit(CodedSource(coded, table.names), sample_weight=weight)

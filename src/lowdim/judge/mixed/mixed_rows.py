@@ -124,24 +124,23 @@ def judge_mixed_rows(
     cell_p = np.zeros(0) if law.cells is None else np.minimum(least.min(axis=1), 1.0)
     D2_p = rows_p(map, X, far, law)
     left, p_hidden = _without_worst(map, X, far.D2, worst, row_p_values(D2_p, cell_p, far.seen), law)
-    values = map.codes(X)
     rows = RowDistances(
         *far[:3],
         far.rank,
         far.seen,
         worst,
         told.surprise[at],
-        np.nan_to_num(values[at]) - told.mean[at],
+        np.nan_to_num(X[at]) - told.mean[at],
         told.sd[at],
-        np.nan_to_num(values[at]),
+        np.nan_to_num(X[at]),
         cell_p,
         p_hidden,
     )
     usual = law.middle, law.spread
     answers = JudgedAnswers(answers_of(map), left, told.likeliest[at], told.likeliest_share[at], usual)
-    judged = JudgedRows(rows, map.columns, np.ones(len(map.columns)), row_names, map.column_scales, law, answers)
+    judged = JudgedRows(rows, map.names, np.ones(len(map.names)), row_names, map.scales, law, answers)
     D2, T2, Q = laws(rows, law)
-    return _with_groups(picked(D2._replace(p=D2_p), T2, Q, judged, odd_level), X)
+    return _with_groups(picked(D2._replace(p=D2_p), T2, Q, judged, odd_level), map.lines(X))
 
 
 def rows_p(map: MixedMap, X: Array, far: MixedDistances, law: RowLaw) -> Array:
@@ -204,8 +203,7 @@ def _without_worst(
     left, p, rows = D2.copy(), p.copy(), np.flatnonzero(p < LOOKED_AGAIN)
     if len(rows):
         hidden = X[rows].copy()
-        for i, k in enumerate(worst[rows]):
-            hidden[i, list(map.numbers[k])] = np.nan
+        hidden[np.arange(len(rows)), worst[rows]] = np.nan
         told = map.given_others(hidden)
         left[rows], p[rows] = mixed_distances(told, law).D2, one_p(map, hidden, told, law)
     return left, p

@@ -164,7 +164,9 @@ def loadings_of(analysis: Analysis, *, most: int = MOST_NAMED_COLUMNS) -> Plot:
     cards = analysis.axes
     widths = np.array([[x.high - x.low for x in card.loadings] for card in cards]).T
     shares = np.array([card.share for card in cards])
-    return loadings(np.asarray(analysis.loadings), analysis.table.names, widths=widths, shares=shares, most=most)
+    return loadings(
+        np.asarray(analysis.loadings), analysis.table.in_ones().names, widths=widths, shares=shares, most=most
+    )
 
 
 @draw.styled

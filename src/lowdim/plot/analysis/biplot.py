@@ -69,7 +69,7 @@ def biplot_of(
     Plot
     """
     draw.need_axes(analysis.dims, 2, "biplot")
-    scores, names = analysis.posterior.mean, analysis.table.names
+    scores, names = analysis.posterior.mean, analysis.table.in_ones().names
     n = len(scores)
     model = analysis.model if analysis.mixed is None else SimpleNamespace(components_=np.asarray(analysis.loadings).T)
     if sample is None or sample >= n:

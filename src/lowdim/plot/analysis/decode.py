@@ -74,7 +74,8 @@ def reconstruct_of(analysis: Analysis, row: int = 0, *, shape: Shape = None, con
     draw.need_axes(q, 1, "reconstruct")
     qs = sorted({k for k in (1, 2, 5, q) if k <= q})
     how: dict[str, Any] = {"shape": shape, "connections": connections, "every_name": everyone(table)}
-    return reconstruct(analysis.mixed or analysis.model, table.X, row, qs, table.scale_names, **how)
+    ones, z = table.in_ones(), None if analysis.mixed is None else analysis.mixed.transform(table.X[[row]])[0]
+    return reconstruct(analysis.mixed or analysis.model, ones.X, row, qs, ones.scale_names, z=z, **how)
 
 
 @draw.styled
@@ -88,8 +89,9 @@ def reconstruct(
     shape: Shape = None,
     connections: Connections = None,
     every_name: Sequence[str] | None = None,
+    z: Array | None = None,
 ) -> Plot:
-    """One row, rebuilt from its first q axes for each q, and what is left over.
+    """One row, rebuilt from its first q axes for each q, and what is left over; `z` is its place, where it is known.
 
     x_q = mean + sum_{k <= q} z_k w_k with the model's own z and w (later coordinates are set to 0); the error
     is the root mean square over the row's seen cells, in units of each column's spread (NaN where none is seen).
@@ -102,7 +104,7 @@ def reconstruct(
     X = np.asarray(X, dtype=np.float64)
     form = form_of_rows(shape, names, X, connections, every_name)
     x = X[row]
-    z = model.transform(X[row : row + 1])[0]
+    z = model.transform(X[row : row + 1])[0] if z is None else z
     steps = np.array([q for q in qs if q <= len(z)], dtype=int)
     built = np.asarray(model.inverse_transform(np.where(np.arange(len(z)) < steps[:, None], z, 0.0)))
     unit, mean = _spread(X)

@@ -143,6 +143,7 @@ def dist_panels_of(table: Table, *, kept: Sequence[int] = PANELS, order: str = "
     if np.isnan(table.X).any():
         fix = "fill the gaps first: lowdim fill FILE -o FILLED"
         raise error("LD163", job="dist_panels", why="a distance over all columns needs every cell", fix=fix)
+    table = table.in_ones()
     return dist_panels(table.X / column_units(table.X, table.scale), kept, order=order)
 
 

@@ -15,6 +15,7 @@ from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import about, legend_above, name_ticks, spread_out, write
 from lowdim.plot.registry import COLUMN, InReport, plot
+from lowdim.table.column import in_ones, one_names, ones_of
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -49,13 +50,18 @@ def fills_of(analysis: Analysis, column: object = None) -> Plot:
     f, t = analysis.fills, analysis.table
     if not f.is_filled.any():
         raise error("LD216", name="fills", why="there are no gaps")
-    cells, likely = [np.array(part) for part in (f.filled, f.lower, f.upper)], np.zeros(len(t.names), dtype=bool)
-    for c in f.labels:
-        likely[list(c.numbers)] = True
-        for part in cells:
-            part[c.cells] = c.one_shares
+    ones = ones_of(t.code_labels)
+    names, gaps = one_names(t.names, t.code_labels, ones), f.is_filled[:, [j for j, _ in ones]]
+    cells = [np.array(in_ones(part, ones)) for part in (f.filled, f.lower, f.upper)]
+    likely = np.zeros(len(ones), dtype=bool)
+    filled = {c.number: c for c in f.labels}
+    for line, (j, k) in enumerate(ones):
+        if k is not None and j in filled:
+            likely[line] = True
+            for part in cells:
+                part[filled[j].rows, line] = filled[j].shares[:, k]
     X, low, high = cells
-    return fills(X, f.is_filled, low, high, t.names, column, level=f.level, row_names=t.row_names, likely=likely)
+    return fills(X, gaps, low, high, names, column, level=f.level, row_names=t.row_names, likely=likely)
 
 
 @draw.styled

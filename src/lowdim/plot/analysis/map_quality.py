@@ -69,7 +69,7 @@ def shepard_of(analysis: Analysis, Z: Any = None) -> Plot:
 
 def cells_and_map(analysis: Analysis, name: str, Z: Any = None) -> tuple[Array, Any]:
     """The table in units of its columns, and a map of it."""
-    return analysis.table.X / unit_of(analysis), scaled_scores(analysis, name) if Z is None else Z
+    return analysis.table.in_ones().X / unit_of(analysis), scaled_scores(analysis, name) if Z is None else Z
 
 
 def scaled_scores(analysis: Analysis, name: str) -> Array:

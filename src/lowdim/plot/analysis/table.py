@@ -64,6 +64,7 @@ def columns_of(table: Table, *, most: int = MOST_STRIPS) -> Plot:
     -------
     Plot
     """
+    table = table.in_ones()
     return columns(table.X, table.scale_names, most=most)
 
 
@@ -200,6 +201,7 @@ def spreads(table: Table) -> Plot:
     -------
     Plot
     """
+    table = table.in_ones()
     X, names = table.X, table.names
     shown = min(len(names), MOST_STRIPS)
     centre, sd = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
@@ -420,7 +422,9 @@ def gap_pairs_of(table: Table, *, most: int = MOST_PAIRED_COLUMNS) -> Plot:
     """
     from lowdim.judge.gaps import gap_report
 
-    return gap_pairs(~np.isnan(table.X), table.names, report=gap_report(table.X, table.names), most=most)
+    return gap_pairs(
+        ~np.isnan(table.X), table.names, report=gap_report(table.X, table.names, table.code_labels), most=most
+    )
 
 
 @draw.styled

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.mixed.given_others import cells_at
-from lowdim.judge.mixed.mixed_cells import told_numbers
-from lowdim.judge.mixed.mixed_map import MixedMap, mixed_map
+from lowdim.judge.mixed.mixed_cells import in_lines, told_columns
+from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import chosen, kind_name
@@ -32,7 +31,6 @@ from lowdim.plot.pictures import (
     picture_height,
 )
 from lowdim.plot.registry import AXIS, InReport, PlotOption, plot
-from lowdim.text.escape import protect_terminal
 from lowdim.text.format import listing
 from lowdim.text.messages import error
 
@@ -123,8 +121,8 @@ def traverse_of(
     how: dict[str, Any] = {"shape": shape, "connections": connections, "every_name": everyone(subject.table)}
     if "likelihoods_" not in vars(subject.model):
         return traverse(subject.model, axis, subject.table.names, steps, X=subject.X, unit=subject.unit, **how)
-    map = own_map(subject.model)
-    return _drawn(lambda along: _by_answers(map, axis, along), axis, map.names, steps, **how)
+    map = MixedMap(subject.model)
+    return _drawn(lambda along: _by_answers(map, axis, along), axis, map.line_names, steps, **how)
 
 
 @draw.styled
@@ -361,18 +359,10 @@ def _by_answers(map: MixedMap, axis: int, along: Array) -> Walk:
     z = np.zeros((len(along), q))
     z[:, axis] = along
     cells, shares = cells_at(map.model, z)
-    told = told_numbers(map, cells, shares, np.full(len(map.names), NORMAL_90))
+    wide = np.full(len(map.names), NORMAL_90)
+    told = in_lines(map, told_columns(map, cells, shares, wide), shares, wide)
     half = NORMAL_90 * told.sd  # an answer's interval is one level or more: its spread says how it moves
-    return Walk(z, along, map.as_numbers(cells.mean, shares), half, BAND_OF_CELLS, (told.lower, told.upper))
-
-
-def own_map(model: MixedFactorAnalysis) -> MixedMap:
-    """A mixed model as a map of its own columns: one number each, of several labels one a label."""
-    names = list[str]()
-    for name, labels in zip(model.feature_names_in_.tolist(), model.labels_, strict=True):
-        words = [protect_terminal(f"{name}={label}") for label in labels]
-        names += words[1:] if len(words) == 2 else words or [name]
-    return mixed_map(model, tuple(names))
+    return Walk(z, along, map.line_means(cells.mean, shares), half, BAND_OF_CELLS, (told.lower, told.upper))
 
 
 def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
+from lowdim.table.column import codes_of
 
 if TYPE_CHECKING:
-    from lowdim.table.roles import Column
+    from lowdim.table.column import Column
     from lowdim.table.table import Table
 
 
@@ -24,18 +25,18 @@ class CopiedColumn(NamedTuple):
     @property
     def pairs(self) -> dict[str, Any]:
         """The label of the kept column that goes with each label of the copy."""
-        both = zip(self.column.values, self.kept.values, strict=True)
-        return {str(own): kept for own, kept in both if own is not None and kept is not None}
+        both = zip(self.column.words, self.kept.words, strict=True)
+        return {own: kept for own, kept in both if own is not None and kept is not None}
 
     @property
     def told(self) -> NDArray[np.intp]:
         """Rows in which the kept column is a gap and the copy is not."""
-        return np.flatnonzero(_gaps(self.kept.values) & ~_gaps(self.column.values))
+        return np.flatnonzero(self.kept.gaps & ~self.column.gaps)
 
     @property
     def gaps(self) -> NDArray[np.intp]:
         """Rows in which the copy is a gap."""
-        return np.flatnonzero(_gaps(self.column.values))
+        return np.flatnonzero(self.column.gaps)
 
 
 def copied_columns(table: Table) -> list[CopiedColumn]:
@@ -66,7 +67,9 @@ def told_by_copies(table: Table) -> Table:
         own, kept = pair.column, columns[pair.kept.name]
         if kept.role == "label":
             full.left_labels[kept.name] = _labels(table.left_labels[kept.name], table.left_labels[own.name], pair.pairs)
-            columns[kept.name] = kept._replace(values=_labels(kept.values, own.values, pair.pairs))
+        if kept.labels:
+            told = codes_of(_labels(kept.words, own.words, pair.pairs), kept.labels)
+            columns[kept.name] = kept._replace(values=told)
         else:
             columns[kept.name] = kept._replace(values=_numbers(kept, own))
     full.columns = tuple(columns[c.name] for c in table.columns)
@@ -76,7 +79,7 @@ def told_by_copies(table: Table) -> Table:
 
 def _labels(kept: NDArray[Any], own: NDArray[Any], pairs: dict[str, Any]) -> NDArray[Any]:
     cells = zip(kept.tolist(), own.tolist(), strict=True)
-    told = [pairs.get(str(b)) if a is None and b is not None else a for a, b in cells]
+    told = [pairs.get(b) if a is None and b is not None else a for a, b in cells]
     return np.array([*told, None], dtype=object)[:-1]
 
 
@@ -90,7 +93,3 @@ def _numbers(kept: Column, own: Column) -> Array:
             told = np.log(told + kept.offset) if kept.log else told
         values[gap] = np.where(np.isfinite(told), told, np.nan)
     return values
-
-
-def _gaps(values: NDArray[Any]) -> NDArray[np.bool_]:
-    return np.isnan(values) if values.dtype.kind == "f" else np.array([v is None for v in values], dtype=bool)

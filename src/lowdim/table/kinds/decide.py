@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lowdim.maths.linalg import Array
+from lowdim.table.column import Column, with_words
 from lowdim.table.kinds.functions import CopyOf
 from lowdim.table.kinds.scales import log_entries
 from lowdim.table.kinds.single import KEY_SHARE, Kind, impossible_years
@@ -15,7 +16,7 @@ from lowdim.table.kinds.together import LEAST_ITEMS, kinds_of, same_facts
 from lowdim.table.kinds.whole_table import is_correlations, is_distances, is_panel, rating_columns
 from lowdim.table.notes import Notes
 from lowdim.table.options import ReadingOptions
-from lowdim.table.roles import Column, Place, asked_role, encode_values, number_labels
+from lowdim.table.roles import Place, as_category, asked_role
 from lowdim.text.escape import shell_word
 from lowdim.text.fix import Fix, Part, Spelling, choices, propose
 from lowdim.text.format import all_digits, listing
@@ -47,7 +48,7 @@ SHOWN_LEVELS = 4  # levels a note writes out
 def give_roles(columns: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> list[Column]:
     """The columns with the roles a person would give them; each change is noted with the flag that undoes it."""
     _refuse_ratings(columns, options, place)
-    numbers = [c for c in columns if c.role == "number" and not c.encoded]
+    numbers = [c for c in columns if c.role == "number" and not c.labels]
     logged = log_entries(options.log, [c.name for c in numbers])
     fixed = [c.name for c in numbers if c.name in logged or asked_role(c.name, options)]
     found = kinds_of({c.name: np.where(np.isfinite(c.values), c.values, np.nan) for c in numbers}, fixed)
@@ -134,8 +135,10 @@ def _aside(c: Column, kind: Kind, timed: bool) -> Column:
         role = "label"
     if kind.word == "area" and len(np.unique(c.values)) >= KEY_SHARE * len(c.values):
         role = "id"
-    values = c.values if role == "time" else number_labels(c.values)
-    return c._replace(role=role, values=values, note=_word(kind), kind=kind.word)
+    aside = c._replace(role=role, note=_word(kind), kind=kind.word)
+    if role == "time":
+        return aside
+    return aside._replace(values=c.words) if role == "id" else with_words(aside, c.words)
 
 
 def _word(kind: Kind) -> str:
@@ -223,8 +226,7 @@ def _note_doubtful(doubtful: dict[str, Kind], notes: Notes) -> None:
 def _note_items(items: list[Column], notes: Notes) -> None:
     by_range: dict[tuple[float, float], list[str]] = {}
     for c in items:
-        if not c.encoded:
-            by_range.setdefault((c.levels[0], c.levels[-1]), []).append(c.name)
+        by_range.setdefault((c.levels[0], c.levels[-1]), []).append(c.name)
     if not by_range:
         return
     every = [name for names in by_range.values() for name in names]
@@ -246,48 +248,43 @@ def _note_panel(columns: list[Column], notes: Notes) -> None:
     times = [c for c in columns if c.role == "time" or c.date or c.kind in ("year", "time")]
     for unit in units:
         for time in times:
-            if is_panel(unit.values, time.values):
-                many = len({*map(str, unit.values)})
+            if is_panel(unit.words, time.words):
+                many = len({*map(str, unit.words)})
                 notes.add("LD126", unit=unit.name, time=time.name, many=f"{many:,}", n=f"{len(unit.values):,}")
                 return
 
 
 # words --------------------------------------------------------------------------------------------------
 def _answers(columns: list[Column], options: ReadingOptions, notes: Notes) -> list[Column]:
-    """Labels that all hold the same two answers, where nothing else was measured, are taken as zeros and ones."""
+    """Labels that all hold the same two answers, where nothing else was measured, shape the axes."""
     if sum(c.role == "number" for c in columns) >= 2:
         return columns
     by_answers: dict[tuple[str, ...], list[Column]] = {}
     for c in columns:
-        if c.role == "label" and not c.date and not asked_role(c.name, options):
-            levels = tuple(sorted({str(v) for v in c.values if v is not None}))
-            if len(levels) == 2:
-                by_answers.setdefault(levels, []).append(c)
+        if c.role == "label" and len(c.labels) == 2 and not c.date and not asked_role(c.name, options):
+            by_answers.setdefault(c.labels, []).append(c)
     most = max(by_answers.items(), key=lambda pair: len(pair[1]), default=((), []))
     if len(most[1]) < LEAST_ITEMS:
         return _categories(columns, options, notes)
     (no, yes), names = most[0], [c.name for c in most[1]]
     notes.add("LD188", n=len(names), no=no, yes=yes, names=listing(names, NAMED_ASIDE), label=names[-1:])
-    chosen = {id(c) for c in most[1]}
-    return [made for c in columns for made in (encode_values(c.name, c.values, c.position) if id(c) in chosen else [c])]
+    return [as_category(c) if c.name in names else c for c in columns]
 
 
 def _categories(columns: list[Column], options: ReadingOptions, notes: Notes) -> list[Column]:
-    """Labels of a few values each, where there is nothing else: all of them are taken as zeros and ones."""
+    """Labels of a few values each, where there is nothing else: all of them shape the axes."""
     free = [c for c in columns if c.role == "label" and not (c.date or asked_role(c.name, options))]
-    levels = {c.name: len({v for v in c.values if v is not None}) for c in free}
-    chosen = [c for c in free if not c.kind and 2 <= levels[c.name] <= MANY_LEVELS]
+    chosen = [c for c in free if not c.kind and 2 <= len(c.labels) <= MANY_LEVELS]
     if len(chosen) < LEAST_CATEGORIES or len(chosen) < len(free):
         return columns
     names = [c.name for c in chosen]
     notes.add("LD198", n=len(names), names=listing(names, NAMED_ASIDE), label=names[-1:])
-    own = {id(c) for c in chosen}
-    return [made for c in columns for made in (encode_values(c.name, c.values, c.position) if id(c) in own else [c])]
+    return [as_category(c) if c.name in names else c for c in columns]
 
 
 def _same_facts(columns: list[Column], options: ReadingOptions, notes: Notes) -> dict[str, str]:
     """Of two labels that say the same, the one in numbers or the later, which is left out, with the other."""
-    open_ones = {c.name: c.values for c in columns if c.role == "label" and not asked_role(c.name, options)}
+    open_ones = {c.name: c.words for c in columns if c.role == "label" and not asked_role(c.name, options)}
     same = same_facts(open_ones) if not options.keep_copies else {}
     for name, other in same.items():
         notes.add("LD143", column=name, other=other, label=[name])
@@ -297,7 +294,7 @@ def _same_facts(columns: list[Column], options: ReadingOptions, notes: Notes) ->
 def _refuse_ratings(columns: list[Column], options: ReadingOptions, place: Place) -> None:
     if any(asked_role(c.name, options) for c in columns):
         return
-    found = rating_columns([c.name for c in columns], [c.values for c in columns])
+    found = rating_columns([c.name for c in columns], [c.words if c.labels else c.values for c in columns])
     if found is not None:
         user, item, rating = found
         call = f"ld.MatrixFactorization(5, columns={found!r}).fit({place.name!r})"

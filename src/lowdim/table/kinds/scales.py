@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lowdim.table.roles import Column
+    from lowdim.table.column import Column
 
 ROUNDINGS = {"down": np.floor, "up": np.ceil}
 ZERO_SHARE = 1e-9  # of what was added: a number below it was zero
@@ -136,6 +136,11 @@ def log_scales(
     return ColumnScales(log, offset, ((),) * d, np.zeros(d, dtype=bool), least, most)
 
 
+def logs_of(scales: ColumnScales | None) -> ColumnScales | None:
+    """The scales where some column is a logarithm, as a mixed model wants them: its levels end by themselves."""
+    return scales if scales is not None and scales.log.any() else None
+
+
 def log_entries(asked: Sequence[str], names: Sequence[str]) -> dict[str, float]:
     """Columns to take the logarithm of, each with what is added to it before.
 
@@ -171,13 +176,17 @@ def scales_of(columns: Sequence[Column], X: Array) -> ColumnScales:
     log = np.array([c.log for c in columns], dtype=bool)
     offset = np.array([c.offset for c in columns])
     counts = np.array([c.kind == "count" for c in columns], dtype=bool)
-    d, levels = len(columns), tuple(c.levels for c in columns)
+    d, levels = len(columns), tuple(c.levels or tuple(map(float, range(len(c.labels)))) for c in columns)
     free = ColumnScales(log, offset, levels, counts, np.full(d, -np.inf))
     low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
     low, high = _own_figures(free.outward(np.stack([low, high])), log)
     least, most = _limits(low, high, (~np.isnan(X)).sum(axis=0), log)
     ceiling = np.array([_ceiling(c.name, float(top)) for c, top in zip(columns, high, strict=True)])
-    return free._replace(least=least, most=np.where(low >= 0, np.minimum(most, ceiling), most))
+    most = np.where(low >= 0, np.minimum(most, ceiling), most)
+    for j, c in enumerate(columns):
+        if c.labels:
+            least[j], most[j] = 0.0, len(c.labels) - 1.0
+    return free._replace(least=least, most=most)
 
 
 def _own_figures(ends: Array, log: Mask) -> Array:
