@@ -29,7 +29,6 @@ TYPED = {
     "load": "lowdim apply",
     "load_run": "lowdim runs",
     "odd_rows": "lowdim odd",
-    "quantize_image": "lowdim image",
     "read": "lowdim check",
     "robust_fit": "lowdim report",
     "rotate": "lowdim report --rotate",

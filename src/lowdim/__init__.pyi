@@ -44,7 +44,6 @@ from lowdim.models.mixtures.presets import GaussianMixture as GaussianMixture
 from lowdim.models.mixtures.presets import Mixture as Mixture
 from lowdim.models.mixtures.presets import MixtureOfFA as MixtureOfFA
 from lowdim.models.mixtures.presets import MixtureOfPPCA as MixtureOfPPCA
-from lowdim.models.mixtures.quantize_image import quantize_image as quantize_image
 from lowdim.models.nonlinear.autoencoder import Autoencoder as Autoencoder
 from lowdim.models.nonlinear.density_network import DensityNetwork as DensityNetwork
 from lowdim.models.nonlinear.gtm import GTM as GTM
@@ -131,7 +130,6 @@ __all__ = [
     "messages",
     "odd_rows",
     "procrustes",
-    "quantize_image",
     "read",
     "robust_fit",
     "robust_map",

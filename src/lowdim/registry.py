@@ -352,7 +352,7 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "fill": "judge.fills.fills", "fit_method": "jobs.one_model", "forecast": "jobs.forecast",
     "judge_map": "judge.maps.quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
     "odd_rows": "jobs.analysis",
-    "procrustes": "models.rotations", "quantize_image": "models.mixtures.quantize_image", "read": "judge.table_input",
+    "procrustes": "models.rotations", "read": "judge.table_input",
     "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "models.rotations",
     "stream": "sources.files.open", "subject": "jobs.subject",
     "to_similarities": "models.spectral.pair_table", "to_squared_distances": "models.spectral.pair_table",

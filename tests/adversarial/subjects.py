@@ -310,7 +310,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "odd_rows": lambda X: lowdim.odd_rows(X, dims=1),
     "procrustes": lambda X: lowdim.procrustes(X, X),
     "procrustes to places": lambda X: lowdim.procrustes(X, places_for(X)),
-    "quantize_image": lambda X: lowdim.quantize_image(X, 2, max_iter=5),
     "read": lambda X: of_table(lowdim.read(X)),
     "robust_fit": lambda X: lowdim.robust_fit(X, 1),
     "robust_map": lambda X: lowdim.robust_map(X, 1, max_iter=10),
@@ -319,12 +318,11 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "subject": lambda X: of_table(lowdim.subject(lowdim.fit_method(X, "pca", dims=1)).table),
     "total_least_squares": lambda X: lowdim.total_least_squares(X, np.arange(len(labels(X)), dtype=float)),
 }
-# What has an answer for these although most have none: pictures have three dimensions, one axis is a map, and a
+# What has an answer for these although most have none: one axis is a map, and a
 # person's table may hold texts, durations and columns without numbers.
 ONE_AXIS = {"1-d", "a pandas series", "a polars series"}
 SENSIBLE = {
     "places for VarianceSelector": {"gaps only", "a column of gaps", "all masked", "a single seen cell"},
-    "quantize_image": {"3-d"},
     "embedding_score": ONE_AXIS,
     "embedding_score of a map": ONE_AXIS,
     "judge_map of a map": ONE_AXIS,

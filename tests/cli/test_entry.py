@@ -8,9 +8,7 @@ import json
 import shutil
 import sys
 
-import numpy as np
 import pytest
-from matplotlib.image import imsave
 
 from lowdim.cli.entry import main, run
 from lowdim.cli.group import modules
@@ -199,7 +197,6 @@ CALLS = {
     "methods": [],
     "demo": ["gaussian"],
     "help": ["LD104"],
-    "image": ["photo.png", "--colors", "2"],
     "ratings": ["ratings.csv", "--dims", "1"],
 }
 RATINGS = "user,item,rating\n" + "".join(
@@ -214,7 +211,6 @@ def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing,
     monkeypatch.setattr("lowdim.cli.run.explore.wait", lambda: None)  # for Ctrl-C
     shutil.copy(made / "small.csv", lowdim.folder)
     shutil.copytree(made / "small.run", lowdim.folder / "small.run")
-    imsave(lowdim.folder / "photo.png", np.arange(48.0).reshape(6, 8))
     (lowdim.folder / "ratings.csv").write_text(RATINGS)
     slow = ["--budget", "1s"] if verb in ("report", "dims", "fit", "plot", "compare") else []
     said = lowdim(verb, *CALLS[verb], *slow, "--json", "--quiet")

@@ -10,12 +10,11 @@ number of its cluster. With K colours an image of N pixels needs :math:`N \lceil
 
 import matplotlib.pyplot as plt
 import numpy as np
+from lessons.quantize_image import quantize_image
 from sklearn.datasets import load_sample_image
 
-import lowdim as ld
-
 photo = load_sample_image("china.jpg")[:400:2, 90:522:2]
-few = {K: ld.quantize_image(photo, K) for K in (2, 3, 10)}
+few = {K: quantize_image(photo, K) for K in (2, 3, 10)}
 
 figure, axes = plt.subplots(1, 4, figsize=(11, 2.8), layout="constrained")
 pictures = (*(q.image for q in few.values()), photo)

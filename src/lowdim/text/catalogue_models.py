@@ -270,12 +270,6 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "clusters around rows need one number >= 0 for every pair of rows",
         "pass a square matrix, or a metric that gives finite numbers >= 0",
     ),
-    "LD264": Entry(
-        TableError,
-        "This array is not an image: {problem}",
-        "",
-        "pass H x W (grey) or H x W x channels numbers: uint8, uint16 or float, none of them NaN",
-    ),
     # ratings
     "LD270": Entry(
         TableError,

@@ -50,13 +50,6 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD009": Entry(TableError, "'{name}' cannot be read as {encoding}", "{why}", "{fix}", exit_code=3),
     "LD010": Entry(TableError, "'{name}' has no sheet '{sheet}'", "", "{fix}", exit_code=3),
-    "LD011": Entry(
-        TableError,
-        "'{name}' is not a picture that can be read: {problem}",
-        "its pixels are what is counted",
-        "save it as PNG",
-        exit_code=3,
-    ),
     "LD015": Entry(
         TableError,
         "'{name}' cannot be read as {kind}: {problem}",

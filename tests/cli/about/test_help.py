@@ -6,9 +6,7 @@ import json
 import re
 import shlex
 
-import numpy as np
 import pytest
-from matplotlib.image import imsave
 
 from lowdim.cli.about.help import FAMILIES
 from lowdim.cli.group import commands, every_command, load_command, modules
@@ -79,13 +77,12 @@ def test_every_option_that_a_message_names_exists(lowdim):
 
 @pytest.fixture(scope="module")
 def example_folder(tmp_path_factory):
-    """What the examples speak of: table.csv, table.run, new.csv, a list of ratings and a picture."""
+    """What the examples speak of: table.csv, table.run, new.csv and a list of ratings."""
     folder = tmp_path_factory.mktemp("examples")
     write_csv(folder / "table.csv", small_table())
     write_csv(folder / "new.csv", small_table(seed=9)[:3])
     marks = [f"{u},{i},{1 + u * i % 5}" for u in range(8) for i in range(6) if (u + i) % 4]
     (folder / "ratings.csv").write_text("\n".join(["user,item,rating", *marks]) + "\n")
-    imsave(folder / "photo.png", np.arange(48.0).reshape(6, 8))
     assert in_process("fit", "table.csv", "--budget", "1s", cwd=folder).code == 0
     return folder
 
