@@ -17,7 +17,8 @@ from lowdim.jobs.analysis import analyse
 from lowdim.jobs.apply import place
 from lowdim.jobs.forecast import forecast
 from lowdim.jobs.large import P_BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
-from lowdim.judge.rows.odd_rows import false_discovery, judge_rows
+from lowdim.judge.rows.odd_rows import judge_rows
+from lowdim.judge.rows.reference_law import false_discovery
 from lowdim.judge.table_input import read
 from lowdim.text.kinds import BudgetError, TableWarning
 from lowdim.text.messages import LowdimError

@@ -17,7 +17,7 @@ from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.fills.calibration import shares_of_levels
 from lowdim.judge.mixed.given_others import cells_at
 from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
-from lowdim.judge.rows.null_law import facts_of_law
+from lowdim.judge.rows.reference_law import facts_of_law
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.text.messages import LowdimError

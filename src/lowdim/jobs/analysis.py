@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.maps.table_map import ResampledMap, TableMap
     from lowdim.judge.mixed.mixed_map import MixedMap
-    from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
+    from lowdim.judge.rows.reference_law import RowLaw
     from lowdim.judge.rows.row_card import RowCard
     from lowdim.judge.stability import Stability
     from lowdim.judge.verdicts import TrustCheck
@@ -331,7 +331,7 @@ class Analysis:
     @part
     def law_of_new_rows(self) -> RowLaw:
         """Which rows and cells are ordinary, for rows that come later: the table's own law."""
-        from lowdim.judge.rows.bulk import law_of_later_rows
+        from lowdim.judge.rows.reference_law import law_of_later_rows
 
         return law_of_later_rows(self.odd.judged.law)
 
@@ -595,7 +595,7 @@ def odd_rows(
     >>> [(r.row, r.column) for r in odd_rows(X, dims=1).rows]
     [(7, 'c3')]
     """
-    from lowdim.judge.rows.odd_rows import check_level
+    from lowdim.text.messages import check_level
 
     check_level(odd_level, "odd_level")
     settings = Settings(dims, scale or "", seed=random_state, robust=robust)

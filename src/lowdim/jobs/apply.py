@@ -11,8 +11,8 @@ from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.mixed.answer_map import table_map
 from lowdim.judge.mixed.mixed_cells import GapAnswers
-from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import OddRows
+from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.verdicts import because
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width

@@ -26,15 +26,8 @@ from lowdim.judge.fills.models import TRIAL_TOL
 from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import TableMap
-from lowdim.judge.rows.bulk import model_law
-from lowdim.judge.rows.null_law import RowLaw, row_p_values
-from lowdim.judge.rows.odd_rows import (
-    OddRow,
-    check_level,
-    judge_block,
-    laws,
-    odd_row,
-)
+from lowdim.judge.rows.odd_rows import OddRow, judge_block, laws, odd_row
+from lowdim.judge.rows.reference_law import RowLaw, model_law, row_p_values
 from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
 from lowdim.maths.linalg import Array, evenly_spread
@@ -56,7 +49,7 @@ from lowdim.table.roles import Place
 from lowdim.table.table import Table
 from lowdim.text.format import count, parse_duration
 from lowdim.text.kinds import BudgetError, OptionError
-from lowdim.text.messages import LowdimError, error
+from lowdim.text.messages import LowdimError, check_level, error
 
 DRAWN_ROWS = 5_000  # rows from which a number of dimensions, intervals and pictures come
 ASSUMED_DIMS = 10  # dimensions a forecast counts with where nobody says how many

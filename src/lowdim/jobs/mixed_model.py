@@ -13,7 +13,7 @@ from lowdim.jobs.run_folder import SavedRun, facts_of_apply, stored_calibration
 from lowdim.jobs.run_tables import gap_table
 from lowdim.judge.mixed.named_map import named_map, scales_beside
 from lowdim.judge.mixed_table import MixedTable, mixed_table, with_kinds
-from lowdim.judge.rows.bulk import law_of_later_rows
+from lowdim.judge.rows.reference_law import law_of_later_rows
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.storage.model_file import load
 from lowdim.table.table import Table

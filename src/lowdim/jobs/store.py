@@ -45,7 +45,7 @@ STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "ApartRows": "judge.rows.apart",
     "AxisCard": "judge.axes",
     "CellAnswers": "judge.rows.answers",
-    "CellLaws": "judge.rows.null_law",
+    "CellLaws": "judge.rows.reference_law",
     "ColumnFill": "judge.fills.calibration",
     "ColumnScales": "table.kinds.scales",
     "DimensionRow": "judge.dimensions.jury",
@@ -67,7 +67,7 @@ STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "RawFills": "judge.fills.fills",
     "RowDistances": "judge.rows.odd_rows",
     "RowGroups": "judge.maps.groups",
-    "RowLaw": "judge.rows.null_law",
+    "RowLaw": "judge.rows.reference_law",
 }
 
 

@@ -19,10 +19,9 @@ from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.mixed.named_map import NamedMap, named_map
-from lowdim.judge.rows.bulk import model_law
 from lowdim.judge.rows.contrast import GroupCard, set_apart
-from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
+from lowdim.judge.rows.reference_law import RowLaw, model_law
 from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
 from lowdim.maths.linalg import Array
 from lowdim.models.base.latent import LatentModel

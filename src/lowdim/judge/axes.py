@@ -21,11 +21,12 @@ from scipy.special import fdtrc
 
 from lowdim.judge.framed_gaussian import framed_gaussian
 from lowdim.judge.rows.apart import ApartRows, rows_apart
-from lowdim.judge.rows.odd_rows import check_level, false_discovery
+from lowdim.judge.rows.reference_law import false_discovery
 from lowdim.judge.stability import Refits, refits
 from lowdim.maths.linalg import Array, align
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.text.format import count, listing
+from lowdim.text.messages import check_level
 from lowdim.text.table import text_table
 
 MOST_NAMED = 4  # columns an axis is named after, at the most

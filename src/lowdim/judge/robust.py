@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.framed_gaussian import framed_gaussian
+from lowdim.judge.cells import given_others
+from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
-from lowdim.judge.rows.null_law import tempered_levels
 from lowdim.judge.rows.outlyingness import (
     MAD_TO_SD,
     far_rows,
@@ -32,15 +32,14 @@ from lowdim.judge.rows.outlyingness import (
     robust_units,
     similar_groups,
 )
-from lowdim.judge.rows.surprise import surprises
-from lowdim.maths.gaussian import posterior
+from lowdim.judge.rows.reference_law import tempered_levels
 from lowdim.maths.linalg import Array, Mask, evenly_spread, moderate_scale
 from lowdim.maths.seeds import ROBUST_FIT
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.linear.robust_ppca import RobustPPCA
 from lowdim.sources.arrays import ArraySource, as_source
-from lowdim.sources.views import gather
+from lowdim.sources.views import Frame, gather
 from lowdim.text.format import count
 from lowdim.text.messages import error
 from lowdim.text.quiet import no_warnings
@@ -107,14 +106,6 @@ class RobustFit(NamedTuple):
             together, far = len(self.far_groups[0]), int(self.far_rows.sum())
             text += f"; {'all' if together == far else together} of these rows lie together"
         return text + "."
-
-
-class GaussianCells(NamedTuple):
-    """x = mu + W z + e in robust units: what predicts cells from the rest of their row."""
-
-    W: Array
-    mu: Array
-    psi: Array
 
 
 class Choice(NamedTuple):
@@ -286,11 +277,12 @@ class _RobustTable(NamedTuple):
         x = np.where(shown, self.x[which], np.nan)[there]
         return as_source(x, weight=None if self.weight is None else self.weight[which][there])
 
-    def cells(self, model: LinearGaussian) -> GaussianCells:
+    def cells(self, model: LinearGaussian) -> FramedGaussian:
         """A fitted model in robust units."""
         g = framed_gaussian(model)
+        frame = Frame(self.centre, 1.0 / self.spread, np.ones_like(self.spread))
         scale, mu = g.frame.scale * self.spread, (g.frame.outward(g.mu) - self.centre) / self.spread
-        return GaussianCells(g.W / scale[:, None], mu, g.psi / scale**2)
+        return g._replace(W=g.W / scale[:, None], mu=mu, psi=g.psi / scale**2, frame=frame)
 
     # screening ---------------------------------------------------------------------------------------
     def screened(self) -> Screen:
@@ -343,7 +335,7 @@ class _RobustTable(NamedTuple):
         for name, rows in fits.items():
             model = self.cells(self.model(name, rows, SCREEN_TOL))
             keep = held(z, seen, model, screen.scale) if name == "screened" else seen
-            error = np.minimum(np.abs(predicted(z, seen, keep, model)[0]), ERROR_CAP)
+            error = np.minimum(np.abs(given_others(model, z, seen, keep).shift), ERROR_CAP)
             out[name] = (error * asked).sum(axis=1) / np.maximum(asked.sum(axis=1), 1)
         return out
 
@@ -387,25 +379,14 @@ def drawn_order(n: int, seed: int) -> NDArray[np.intp]:
 
 
 # cells beside the rest of their row, in robust units ------------------------------------------------------
-def predicted(z: Array, seen: Mask, keep: Mask, g: GaussianCells) -> tuple[Array, Array, Array]:
-    """Error and standard deviation of every seen cell as the other kept cells predict it, and D2 of the kept ones."""
-    latent = posterior(np.where(keep, z, 0.0), keep, g.W, g.mu, g.psi)
-    shift, sd = surprises(latent, keep, g.W, g.psi)
-    outside = z - g.mu - latent.mean @ g.W.T
-    error = np.where(keep, shift, np.where(seen, outside, 0.0))
-    D2 = (latent.residual**2) @ (1.0 / g.psi) + (latent.mean**2).sum(axis=1)
-    return error, sd, D2
-
-
-def surprise_scale(z: Array, seen: Mask, keep: Mask, g: GaussianCells) -> Array:
+def surprise_scale(z: Array, seen: Mask, keep: Mask, g: FramedGaussian) -> Array:
     """The spread of each column's surprises, by their median: 1 where the model is right about the column's noise."""
-    error, sd, _ = predicted(z, seen, keep, g)
-    size = np.abs(error) / sd
+    size = np.abs(given_others(g, z, seen, keep).surprise)
     middle = [float(np.median(s[m])) if m.any() else 1.0 for s, m in zip(size.T, seen.T, strict=True)]
     return np.maximum(MAD_TO_SD * np.array(middle), 1e-9)
 
 
-def held(z: Array, seen: Mask, g: GaussianCells, scale: Array) -> Mask:
+def held(z: Array, seen: Mask, g: FramedGaussian, scale: Array) -> Mask:
     """The cells that are kept: the most surprising of a row is held out, and so on, until none is beyond the cut.
 
     At most a share of a row is held out; what no longer surprises the kept cells at the end is taken back.
@@ -413,21 +394,21 @@ def held(z: Array, seen: Mask, g: GaussianCells, scale: Array) -> Mask:
     keep, most = seen.copy(), np.floor(HELD_SHARE * seen.sum(axis=1))
     rows = np.arange(len(z))
     while len(rows):
-        error, sd, _ = predicted(z[rows], seen[rows], keep[rows], g)
-        size = np.where(keep[rows], np.abs(error) / (sd * scale), 0.0)
+        cells = given_others(g, z[rows], seen[rows], keep[rows])
+        size = np.where(keep[rows], np.abs(cells.shift) / (cells.sd * scale), 0.0)
         live = (size.max(axis=1, initial=0.0) > CUT) & ((seen[rows] & ~keep[rows]).sum(axis=1) < most[rows])
         rows = rows[live]
         keep[rows, size[live].argmax(axis=1)] = False
     rows = np.flatnonzero((seen & ~keep).any(axis=1))
     if len(rows):
-        error, sd, _ = predicted(z[rows], seen[rows], keep[rows], g)
-        keep[rows] |= seen[rows] & (np.abs(error) / (sd * scale) < CUT)
+        cells = given_others(g, z[rows], seen[rows], keep[rows])
+        keep[rows] |= seen[rows] & (np.abs(cells.shift) / (cells.sd * scale) < CUT)
     return keep
 
 
-def far_by_distance(z: Array, keep: Mask, far: Mask, g: GaussianCells) -> Mask:
+def far_by_distance(z: Array, keep: Mask, far: Mask, g: FramedGaussian) -> Mask:
     """Rows whose distance is out of line with that of the rows that were not far (cube root of D2, median, MAD)."""
-    D2 = predicted(z, keep, keep, g)[2]
+    D2 = given_others(g, z, keep, keep).D2
     y = np.cbrt(D2 / np.maximum(keep.sum(axis=1), 1))
     inner = y[~far & keep.any(axis=1)]
     if not len(inner):

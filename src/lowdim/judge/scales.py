@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
+from lowdim.judge.cells import given_others
 from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
-from lowdim.judge.rows.surprise import surprises
-from lowdim.maths.gaussian import posterior
 from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
@@ -186,7 +185,7 @@ def _hidden_cells(X: Array, fold: NDArray[np.intp]) -> HiddenCells:
 
 def _given_others(g: FramedGaussian, raw: Block) -> HiddenCells:
     block = g.inward(raw)
-    shift, sd = surprises(posterior(block.x, block.mask, g.W, g.mu, g.psi), block.mask, g.W, g.psi)
+    shift, sd = given_others(g, block.x, block.mask)[:2]
     z = np.minimum(np.abs(shift / sd), MOST_SPREADS)
     density: Array = -0.5 * z**2 - np.log(sd) + np.log(g.frame.scale)
     cells = HiddenCells(density, g.frame.outward(block.x - shift))

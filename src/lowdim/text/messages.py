@@ -143,3 +143,9 @@ def __getattr__(name: str) -> Any:
     from lowdim.text import kinds
 
     return getattr(kinds, name)
+
+
+def check_level(level: float, option: str = "level") -> None:
+    """A level is a share between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise error("LD210", option=option, value=level, allowed="a number between 0 and 1, such as 0.95")

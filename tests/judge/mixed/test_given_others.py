@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from lowdim import MixedFactorAnalysis
+from lowdim.judge.cells import distances
+from lowdim.judge.cells import given_others as cells_given_others
 from lowdim.judge.framed_gaussian import FramedGaussian
 from lowdim.judge.mixed.given_others import cells_at, given_others, usual_posterior, usual_rows
-from lowdim.judge.rows.surprise import distances
 from lowdim.maths.gaussian import posterior
 from lowdim.maths.linalg import unpack
 from tests.models.mixed.simulated import mixed_table
@@ -70,7 +71,7 @@ def test_real_columns_are_those_of_a_gaussian():
     p, told = mixed.params_, given_others(mixed, X)
     g = FramedGaussian(p.W, p.mu, p.psi, p.low, p.excess, mixed.frame_, None)
     block = g.inward(mixed.arrange(X).block(0))
-    _, T2, _, rank, _ = distances(block, g.W, g.mu, g.psi)
+    T2, _, rank = distances(g, cells_given_others(g, block.x, block.mask).latent, block.mask)
     i, j = np.nonzero(block.mask)
     # what hiding one cell at a time says
     for a, b in list(zip(i, j, strict=True))[::40]:

@@ -11,8 +11,8 @@ from scipy import stats
 from lowdim import PPCA
 from lowdim.jobs.analysis import odd_rows
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.rows.null_law import row_p_values
 from lowdim.judge.rows.odd_rows import disagrees, judge_rows
+from lowdim.judge.rows.reference_law import row_p_values
 from lowdim.judge.rows.row_card import explain_row
 from lowdim.judge.table_input import read
 from lowdim.judge.verdicts import because

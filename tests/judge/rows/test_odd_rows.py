@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from lowdim import PCA, PPCA, FactorAnalysis
-from lowdim.judge.rows.odd_rows import false_discovery, judge_rows
+from lowdim.judge.rows.odd_rows import judge_rows
+from lowdim.judge.rows.reference_law import false_discovery
 from lowdim.judge.rows.row_card import explain_row
 from lowdim.models.linear.linear_gaussian import LinearGaussianParams
 from lowdim.sources.views import Frame

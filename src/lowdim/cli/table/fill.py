@@ -109,9 +109,8 @@ def fill_command(
     OUT has every column of FILE in its place, and every cell that was seen as it stood. With --stream it has the
     columns of numbers, as .parquet, .csv, .npy or .zarr.
     """
-    from lowdim.judge.rows.odd_rows import check_level
     from lowdim.table.write_back import original
-    from lowdim.text.messages import error
+    from lowdim.text.messages import check_level, error
 
     if options.get("stream"):
         if multiple:
@@ -426,8 +425,8 @@ def fill_file(
 ) -> None:
     """Fill a file by a model of all its rows."""
     from lowdim.jobs.large import fill_stream
-    from lowdim.judge.rows.odd_rows import check_level
     from lowdim.sources.sinks import as_sink
+    from lowdim.text.messages import check_level
 
     level, seed = settings.level, settings.seed
     check_level(level)

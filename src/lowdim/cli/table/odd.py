@@ -77,7 +77,7 @@ def rows_of(
     target: str, options: dict[str, Any], dims: int | str, seed: int, level: float
 ) -> tuple[OddRows, tuple[str, ...]]:
     """The odd rows of the analysis of a run or of a table; and the names of all rows."""
-    from lowdim.judge.rows.odd_rows import check_level
+    from lowdim.text.messages import check_level
 
     check_level(level)
     if is_run(target):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, ndtr
 
-from lowdim.judge.rows.surprise import all_surprises
+from lowdim.judge.cells import all_surprises
 from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.linear.linear_gaussian import LinearGaussian

@@ -20,7 +20,6 @@ from lowdim.judge.fills.calibration import (
 from lowdim.judge.fills.contest import STRAIGHT, STRAIGHT_WORDS, EngineTrial, contest_lines
 from lowdim.judge.fills.labels import COPY, LabelFill, label_lines, label_sentence
 from lowdim.judge.mixed.copied_labels import word_columns
-from lowdim.judge.rows.odd_rows import check_level
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.options import seed_of
@@ -31,6 +30,7 @@ from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table, frame_like
 from lowdim.text.escape import join_names
 from lowdim.text.format import count, figures
+from lowdim.text.messages import check_level
 from lowdim.text.notebook import card
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn

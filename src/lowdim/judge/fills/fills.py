@@ -46,7 +46,6 @@ from lowdim.judge.fills.trials import (
 from lowdim.judge.mixed.copied_labels import certain_labels
 from lowdim.judge.mixed_table import mixed_table
 from lowdim.judge.quantified import quantified
-from lowdim.judge.rows.odd_rows import check_level
 from lowdim.judge.table_input import numbers_of
 from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -56,7 +55,7 @@ from lowdim.table.kinds.copies import told_by_copies
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table
 from lowdim.text.format import parse_duration
-from lowdim.text.messages import error
+from lowdim.text.messages import check_level, error
 
 SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
 WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to try every dimension costs more

@@ -9,16 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.axes import AxisCard, axes
+from lowdim.judge.cells import all_surprises
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.maps.table_map import NumberFills, ellipse_size
 from lowdim.judge.robust import without_held
-from lowdim.judge.rows.bulk import model_law
-from lowdim.judge.rows.null_law import RowLaw
 from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
+from lowdim.judge.rows.reference_law import RowLaw, model_law
 from lowdim.judge.rows.row_card import RowCard, explain_row
-from lowdim.judge.rows.surprise import all_surprises
 from lowdim.judge.stability import Refits, Stability, refits, stability
 from lowdim.maths.linalg import Array
 from lowdim.models.base.results import Posterior

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.mixed.mixed_cells import GapAnswers
     from lowdim.judge.mixed.mixed_map import MixedMap
-    from lowdim.judge.rows.null_law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.rows.place_card import MappedRows, PlaceCard
+    from lowdim.judge.rows.reference_law import RowLaw
     from lowdim.judge.rows.row_card import RowCard
     from lowdim.judge.stability import Stability
     from lowdim.models.base.results import Posterior

@@ -32,9 +32,9 @@ from lowdim.judge.mixed.mixed_cells import (
 )
 from lowdim.judge.mixed.mixed_map import MixedMap, rows_fitted
 from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
-from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
 from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard
+from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, RowLaw
 from lowdim.judge.rows.row_card import RowCard
 from lowdim.judge.stability import Stability
 from lowdim.maths.linalg import Array

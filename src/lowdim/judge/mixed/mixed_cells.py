@@ -13,16 +13,16 @@ from lowdim.judge.mixed.given_others import GivenOthers, cells_at
 from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.mixed.mixed_rows import answers_of, mixed_distances, one_p, rows_p
 from lowdim.judge.rows.answers import CellAnswers
-from lowdim.judge.rows.null_law import RowLaw
-from lowdim.judge.rows.odd_rows import check_level, in_own_units, row_name
+from lowdim.judge.rows.odd_rows import in_own_units, row_name
 from lowdim.judge.rows.place_card import MappedRows, PlaceAnswer, PlaceCard, PlaceCell, place_card
+from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.rows.row_card import ONE_BY_ONE, RowCard, RowCell, as_touched, row_sentence
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Cells
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.text.format import figures, listing
-from lowdim.text.messages import error
+from lowdim.text.messages import check_level, error
 
 LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
 

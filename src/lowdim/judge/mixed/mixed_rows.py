@@ -8,7 +8,7 @@ Of a row, with position m and G the information of its seen cells, each counted 
 where S sums -2 log p(cell | the others of its row) less its expectation over the cell's values, in units of the spread
 that this has: a row whose answers are unlikely given each other. E S and sd S are those of the bulk of the rows.
 D2 = T2 + Q. For real columns they behave as those of a Gaussian map, chi-square with q, #seen - q and #seen degrees of
-freedom; what is ordinary is said by the bulk of the rows, as there (`null_law.py`).
+freedom; what is ordinary is said by the bulk of the rows, as there (`reference_law.py`).
 
 A cell's p is the probability of all values that are no likelier, given the others. Where more cells of a column have
 small p than should (an overconfident model), they are raised to the power that puts their lower quantile where it
@@ -23,21 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from lowdim.judge.cells import informed_shift
 from lowdim.judge.mixed.given_others import GivenOthers
 from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.rows.answers import CellAnswers, JudgedAnswers
-from lowdim.judge.rows.null_law import (
-    GAUSSIAN_DOF,
-    GAUSSIAN_LAW,
-    LEAST_ROWS_OF_LAW,
-    UPPER_ROWS,
-    UPPER_SHARE,
-    CellLaws,
-    RowLaw,
-    most_dof,
-    row_p_values,
-    t_law,
-)
 from lowdim.judge.rows.odd_rows import (
     LEAST_IN_GROUP,
     LOOKED_AGAIN,
@@ -49,8 +38,19 @@ from lowdim.judge.rows.odd_rows import (
     picked,
 )
 from lowdim.judge.rows.outlyingness import robust_units, similar_groups
-from lowdim.judge.rows.surprise import RANK_SHARE
-from lowdim.maths.linalg import Array, Mask, unpack
+from lowdim.judge.rows.reference_law import (
+    GAUSSIAN_DOF,
+    GAUSSIAN_LAW,
+    LEAST_ROWS_OF_LAW,
+    UPPER_ROWS,
+    UPPER_SHARE,
+    CellLaws,
+    RowLaw,
+    most_dof,
+    row_p_values,
+    t_law,
+)
+from lowdim.maths.linalg import Array, Mask
 
 LEAST_SPREAD, MOST_SPREAD = 0.1, 30.0  # of a row's standardised surprise
 
@@ -68,12 +68,8 @@ class MixedDistances(NamedTuple):
 def mixed_distances(told: GivenOthers, law: RowLaw) -> MixedDistances:
     """T2, Q and D2 of every row, by what its cells say of each other; the law says what that usually is."""
     z, seen = told.position, told.seen.sum(axis=1)
-    values, U = np.linalg.eigh(unpack(told.information.T, z.shape[1]))
-    held = values > RANK_SHARE * values.max(axis=1, initial=0.0, keepdims=True)
-    inverse = np.where(held, 1.0 / np.where(held, values, 1.0), 0.0)
-    across = np.matmul(np.swapaxes(U, 1, 2), z[:, :, None])[:, :, 0]
-    T2 = (z * z).sum(axis=1) + (inverse * across**2).sum(axis=1)
-    rank = np.minimum(held.sum(axis=1), seen)
+    more, rank = informed_shift(told.information.T, z)
+    T2, rank = (z * z).sum(axis=1) + (z * more).sum(axis=1), np.minimum(rank, seen)
     k = seen - rank
     Q = np.where(k > 0, np.maximum(k + np.sqrt(2.0 * k) * (told.off - law.middle) / law.spread, 0.0), 0.0)
     return MixedDistances(T2 + Q, T2, Q, rank, seen)

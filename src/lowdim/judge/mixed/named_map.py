@@ -15,7 +15,7 @@ from lowdim.judge.mixed.answer_map import AnswerMap
 from lowdim.judge.mixed.mixed_axes import mixed_axes, mixed_refits
 from lowdim.judge.mixed.mixed_rows import law_of_map
 from lowdim.judge.mixed_table import MixedTable
-from lowdim.judge.rows.null_law import RowLaw
+from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.table.kinds.scales import ColumnScales, limit_lists, log_scales, logs_of

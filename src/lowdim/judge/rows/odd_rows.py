@@ -7,13 +7,12 @@ Of a row's seen cells o, with C = W W' + Psi, r = x_o - mu_o, and posterior mean
     Q  = D2 - T2 ~ chi2(#seen - q)            the part off the map
 
 A row with no more seen cells than dimensions lies on the map wherever it is: T2 has #seen degrees of
-freedom and Q does not exist. With P = C_oo^-1, s_j = (P r)_j / sqrt(P_jj) is how far cell j is from what
-the *other* cells of its row say, in standard deviations, and hiding cell j lowers D2 by exactly s_j^2.
+freedom and Q does not exist. Cells are looked at beside what the others of their row say (`judge/cells.py`).
 
 These laws are those of a Gaussian table with known parameters. From 20 rows on, the bulk of the rows says what is
-ordinary instead (`null_law.py`): F laws of the distances, a t law for each column's surprises, levels by their shares.
-A row is odd if its distance is, or one of its cells given the others. Where not even a heavy-tailed law fits the bulk,
-none is called odd, and the farthest are listed as unjudged.
+ordinary instead (`reference_law.py`): F laws of the distances, a t law for each column's surprises, levels by their
+shares. A row is odd if its distance is, or one of its cells given the others. Where not even a heavy-tailed law fits
+the bulk, none is called odd, and the farthest are listed as unjudged.
 
 Reference: [Lawrence2012] for the posterior; Benjamini and Hochberg, Controlling the false discovery rate,
 Journal of the Royal Statistical Society B 57 (1995).
@@ -28,18 +27,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
+from lowdim.judge.cells import distances, given_others
 from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.rows.answers import JudgedAnswers
-from lowdim.judge.rows.bulk import beside_kept, law_of_table, p_of_rows
-from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw, cell_p_values, row_p_values
 from lowdim.judge.rows.outlyingness import robust_units, similar_groups
-from lowdim.judge.rows.surprise import distances, surprises
+from lowdim.judge.rows.reference_law import (
+    GAUSSIAN_LAW,
+    RowLaw,
+    cell_p_values,
+    false_discovery,
+    law_of_table,
+    p_of_rows,
+    row_p_values,
+)
 from lowdim.maths.linalg import LARGEST, Array, Mask
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
 from lowdim.sources.views import gather
 from lowdim.text.format import clip, count, figures, figures_by_sd, observed, p_value
-from lowdim.text.messages import error
+from lowdim.text.messages import check_level, error
 from lowdim.text.notebook import card
 from lowdim.text.table import text_table
 
@@ -200,8 +206,8 @@ def judge_block(g: FramedGaussian, raw: Block, law: RowLaw = GAUSSIAN_LAW) -> Ro
     """The distances of every row of a block in the table's units, and its least likely cell by the law's columns."""
     counted = raw._replace(x=law.counted(raw.x))
     block = g.inward(counted)
-    D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
-    shift, sd = surprises(latent, block.mask, g.W, g.psi)
+    shift, sd, D2, latent = given_others(g, block.x, block.mask)
+    T2, Q, rank = distances(g, latent, block.mask)
     mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
     seen, surprise = mask.sum(axis=1), shift / sd
     worst = np.argmax(doubtful(surprise, D2, mask, law), axis=1)
@@ -219,18 +225,6 @@ def laws(rows: RowDistances, law: RowLaw = GAUSSIAN_LAW) -> tuple[Law, Law, Law]
         for value, dof in ((rows.D2, rows.seen), (rows.T2, rows.rank), (rows.Q, rows.seen - rows.rank))
     )
     return D2, T2, Q
-
-
-def false_discovery(p: Array, rate: float) -> NDArray[np.bool_]:
-    """Benjamini and Hochberg's step-up rule: at most `rate` of the rows it picks are false on average.
-
-    >>> false_discovery(np.array([0.001, 0.04, 0.2, 0.011]), 0.05).tolist()
-    [True, False, False, True]
-    """
-    order = np.sort(p)
-    under = np.flatnonzero(order <= rate * np.arange(1, len(p) + 1) / max(len(p), 1))
-    limit = order[under[-1]] if len(under) else -1.0
-    return np.asarray(p <= limit)
 
 
 # a table or new rows by a model ---------------------------------------------------------------------------
@@ -291,7 +285,7 @@ def _by_kept_cells(
     x, mask, kept = x[own], mask[own], kept[own]
     counted = law.counted(x)
     cells = g.inward(Block(np.where(mask, counted, 0.0), mask)).x
-    D2, _, shift, sd = beside_kept(g, cells, mask, kept)
+    shift, sd, D2, _ = given_others(g, cells, mask, kept)
     worst = np.argmax(doubtful(shift / sd, D2, mask, law), axis=1)
     at = np.arange(len(own)), worst
     moved = shift + (x - counted) * g.frame.scale
@@ -334,7 +328,7 @@ def farthest_held(
     mask: Mask = ~np.isnan(x)
     kept = mask & ~held.cell_mask(*table.X.shape)[i]
     inward = g.inward(Block(np.where(mask, x, 0.0), mask)).x
-    shift, sd = (part[own, j] for part in beside_kept(g, inward, mask, kept)[2:])
+    shift, sd = (part[own, j] for part in given_others(g, inward, mask, kept)[:2])
     k = int(np.argmax(np.abs(shift) / sd))
     unit, value, column = float(g.frame.scale[j[k]]), float(x[k, j[k]]), int(j[k])
     told = in_own_units(table.scales, column, value, value - float(shift[k]) / unit, float(sd[k]) / unit)
@@ -454,9 +448,3 @@ def _names(rows: tuple[OddRow, ...]) -> str:
 
 def row_name(k: int, names: Any) -> str:
     return str(k + 1) if names is None else str(names[k])
-
-
-def check_level(level: float, option: str = "level") -> None:
-    """A level is a share between 0 and 1."""
-    if not 0.0 < level < 1.0:
-        raise error("LD210", option=option, value=level, allowed="a number between 0 and 1, such as 0.95")

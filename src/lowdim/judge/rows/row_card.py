@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lowdim.judge.cells import CellsGivenOthers, distances, given_others
 from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
-from lowdim.judge.rows.bulk import beside_kept, p_of_rows
-from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
-from lowdim.judge.rows.odd_rows import P_NOTE, check_level, disagrees, doubtful, expectation, in_own_units, row_name
-from lowdim.judge.rows.surprise import distances, surprises
-from lowdim.maths.gaussian import Latent
+from lowdim.judge.rows.odd_rows import P_NOTE, disagrees, doubtful, expectation, in_own_units, row_name
+from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, RowLaw, p_of_rows
 from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block
 from lowdim.text.format import count, figures, listing, observed, p_value
-from lowdim.text.messages import error
+from lowdim.text.messages import check_level, error
 from lowdim.text.notebook import card
 from lowdim.text.table import text_table
 
@@ -160,8 +158,9 @@ def explain_row(
     raw = touched(source.block_of(slice(row, row + 1), row), source.columns, hidden, edited or {}, scales)
     block = g.inward(raw._replace(x=law.counted(raw.x)))
     assert block.mask is not None
-    D2, T2, Q, rank, latent = distances(block, g.W, g.mu, g.psi)
-    cells = _cells(g, raw, block, latent, source.columns, scales)
+    each = given_others(g, block.x, block.mask)
+    D2, (T2, Q, rank) = each.D2, distances(g, each.latent, block.mask)
+    cells = _cells(g, raw, block, each, source.columns, scales)
     p = float(p_of_rows(g, block.x, block.mask, law)[0])
     seen = int(block.mask.sum())
     dof = int(min(rank[0], seen))
@@ -214,16 +213,15 @@ def _cells(
     g: FramedGaussian,
     raw: Block,
     block: Block,
-    latent: Latent,
+    each: CellsGivenOthers,
     names: tuple[str, ...],
     scales: ColumnScales | None,
 ) -> tuple[RowCell, ...]:
     """Every cell of the one row of a block, which has a mask."""
     assert block.mask is not None
     mask = block.mask[0]
-    shift, sd = surprises(latent, block.mask, g.W, g.psi)
-    expected = g.frame.outward(np.where(mask, block.x - shift, latent.mean @ g.W.T + g.mu))[0]
-    unit_sd, size = (sd / g.frame.scale)[0], (shift / sd)[0]
+    expected = g.frame.outward(np.where(mask, block.x - each.shift, each.latent.mean @ g.W.T + g.mu))[0]
+    unit_sd, size = (each.sd / g.frame.scale)[0], each.surprise[0]
     cells = []
     for j, name in enumerate(names):
         value = float(raw.x[0, j]) if mask[j] else 0.0
@@ -244,9 +242,9 @@ def _ordinary(block: Block, g: FramedGaussian, rate: float, law: RowLaw) -> tupl
         p = float(p_of_rows(g, block.x, block.mask, law)[0])
         if p >= rate or not block.mask.any():
             return hidden, p
-        D2, _, shift, sd = beside_kept(g, block.x, block.mask, block.mask)
+        cells = given_others(g, block.x, block.mask)
         more = 1 if len(hidden) < ONE_BY_ONE else min(len(hidden) // 3, int(block.mask.sum()))
-        worst = np.argsort(-doubtful(shift / sd, D2, block.mask, law)[0], kind="stable")[:more]
+        worst = np.argsort(-doubtful(cells.surprise, cells.D2, block.mask, law)[0], kind="stable")[:more]
         hidden += worst.tolist()
         mask = block.mask.copy()
         mask[0, worst] = False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.rows.null_law import GAUSSIAN_LAW, RowLaw
+from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, RowLaw
 from lowdim.maths.linalg import Array
 from lowdim.models.base.results import Posterior
 from lowdim.plot import base as draw

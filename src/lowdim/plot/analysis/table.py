@@ -444,7 +444,7 @@ def gap_pairs(
     >>> gap_pairs(seen, ["a", "b", "c"]).sentence
     "Gaps in 'a' and 'b' come together in 8 rows where chance would give 1.6; 1 of 1 pair does so (5% false ..."
     """
-    from lowdim.judge.rows.odd_rows import false_discovery
+    from lowdim.judge.rows.reference_law import false_discovery
 
     hole = ~np.asarray(mask, dtype=bool)
     with_gaps = np.flatnonzero(hole.any(axis=0) & ~hole.all(axis=0))

@@ -8,20 +8,21 @@ from scipy import stats
 
 from lowdim import PPCA
 from lowdim.judge.robust import robust_fit
-from lowdim.judge.rows.bulk import law_of_new_rows, model_law
-from lowdim.judge.rows.null_law import (
+from lowdim.judge.rows.odd_rows import judge_rows
+from lowdim.judge.rows.reference_law import (
     GAUSSIAN_DOF,
     JUDGING_DOF,
     LEAST_ROWS_OF_LAW,
     RowLaw,
     facts_of_law,
     law_of_facts,
+    law_of_new_rows,
+    model_law,
     row_law,
     t_law,
     wrong_cells,
     wrong_rows,
 )
-from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.rows.row_card import explain_row
 from lowdim.judge.verdicts import odd_sentence
 from tests.judge.contaminated import contaminated

@@ -18,14 +18,21 @@ distribution, Journal of the American Statistical Association 84, 881-896.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
+from lowdim.judge.cells import CellsGivenOthers, given_others
+from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.rows.outlyingness import own_tails
 from lowdim.maths.linalg import Array, Mask
+from lowdim.sources.source import Block
+from lowdim.sources.views import gather
+
+if TYPE_CHECKING:
+    from lowdim.models.linear.linear_gaussian import LinearGaussian
 
 LEAST_ROWS_OF_LAW = 20  # rows that can set a law of their own; fewer are judged by the model's
 TAIL_ROWS = 100  # rows from which cells held out of a fit can be told from the tail of the others
@@ -131,6 +138,76 @@ def _cells_of_facts(facts: Any) -> CellLaws | None:
     return CellLaws(scale, dof, power, tuple(counts)) if fine else None
 
 
+# of a table, by a linear Gaussian -----------------------------------------------------------------------------
+def model_law(model: LinearGaussian) -> RowLaw:
+    """The law of a row's distance that a model assumes: chi-square, or F where its rows are Student's."""
+    return RowLaw(1.0, float(getattr(model, "dof_", GAUSSIAN_LAW.dof)))
+
+
+def law_of_new_rows(model: LinearGaussian, X: Any, *, held: Mask | None = None, far: Mask | None = None) -> RowLaw:
+    """The law of the bulk of a model's own rows, by which rows that come later are judged."""
+    x, seen = gather(model.arrange(X))
+    mask = np.ones(x.shape, dtype=bool) if seen is None else seen
+    return law_of_later_rows(law_of_table(model, x, mask, held, far)[0])
+
+
+def law_of_later_rows(law: RowLaw) -> RowLaw:
+    """A table's own law for rows that come later: where no law fits its bulk, the heaviest tail that still judges is
+    taken, for a row may be beyond any experience."""
+    return law._replace(dof=max(law.dof, JUDGING_DOF))
+
+
+def law_of_table(
+    model: LinearGaussian, x: Array, mask: Mask, held: Mask | None, far: Mask | None
+) -> tuple[RowLaw, Mask]:
+    """The law of a table's rows and cells, and the cells that the others are looked at beside: all but wrong ones.
+
+    Cells `held` out of the fit and `far` rows have no part in saying what is ordinary. Few rows have the model's own.
+    """
+    if len(x) < LEAST_ROWS_OF_LAW:
+        return model_law(model), mask
+    g, counts = framed_gaussian(model), level_counts(x, mask)
+    cells = g.inward(Block(np.where(mask, as_counted(x, counts), 0.0), mask)).x
+    kept = mask if held is None else mask & ~held
+    inside = np.ones(len(mask), dtype=bool) if far is None else ~far
+    bulk = bulk_of(g, cells, mask, kept, inside)
+    own = bulk.kept & bulk.inside[:, None]
+    law = bulk.law._replace(cells=cell_laws(bulk.cells.surprise, bulk.cells.D2, mask, bulk.law, own, counts))
+    return law, bulk.kept
+
+
+class Bulk(NamedTuple):
+    """What the bulk of a table says is ordinary."""
+
+    law: RowLaw
+    kept: Mask
+    inside: Mask  # the rows that set it
+    cells: CellsGivenOthers  # every cell beside what the kept others of its row say
+
+
+def bulk_of(g: FramedGaussian, x: Array, mask: Mask, kept: Mask, inside: Mask) -> Bulk:
+    """The law that the kept cells of the rows inside set, or all cells where so few cannot tell wrong ones from a tail.
+
+    x is in the model's units.
+    """
+    if len(x) < TAIL_ROWS:
+        kept = mask
+    if not kept.all() or not inside.all():
+        far = given_others(g, x, mask, kept).surprise
+        kept = mask & ~wrong_cells(far, mask & inside[:, None], mask & ~kept)
+    cells, seen = given_others(g, x, mask, kept), kept.sum(axis=1)
+    inside = ~wrong_rows(cells.D2, seen, ~inside)
+    return Bulk(row_law(cells.D2[inside], seen[inside]), kept, inside, cells)
+
+
+def p_of_rows(g: FramedGaussian, x: Array, mask: Mask, law: RowLaw) -> Array:
+    """The p of each row, whose cells are in the model's units with levels where they count as being."""
+    cells, seen = given_others(g, x, mask), mask.sum(axis=1)
+    least = np.zeros(0) if law.cells is None else cell_p_values(cells.surprise, cells.D2, mask, law).min(axis=1)
+    return row_p_values(law.p_value(cells.D2, seen), least, seen)
+
+
+# of distances and of surprises --------------------------------------------------------------------------------
 def row_law(D2: Array, seen: NDArray[Any], beyond: float = UPPER_SHARE) -> RowLaw:
     """The law whose median and upper quantile are those of the rows; the Gaussian's where rows are few.
 
@@ -170,6 +247,18 @@ def row_p_values(distance: Array, cell: Array, seen: NDArray[np.intp]) -> Array:
     if len(cell) < len(distance):
         return distance
     return np.minimum(1.0, 2.0 * np.minimum(distance, np.maximum(seen, 1) * cell))
+
+
+def false_discovery(p: Array, rate: float) -> NDArray[np.bool_]:
+    """Benjamini and Hochberg's step-up rule: at most `rate` of the rows it picks are false on average.
+
+    >>> false_discovery(np.array([0.001, 0.04, 0.2, 0.011]), 0.05).tolist()
+    [True, False, False, True]
+    """
+    order = np.sort(p)
+    under = np.flatnonzero(order <= rate * np.arange(1, len(p) + 1) / max(len(p), 1))
+    limit = order[under[-1]] if len(under) else -1.0
+    return np.asarray(p <= limit)
 
 
 def cell_laws(

@@ -1,0 +1,108 @@
+"""Every cell given the others of its row, and the distances of rows within and off the map, of a linear Gaussian.
+
+Of a row's seen cells o, with C = W W' + Psi, P = C_oo^-1 and r = x_o - mu_o:
+
+    x_j given the others ~ N(x_j - (P r)_j / P_jj, 1 / P_jj)
+
+so that s_j = (P r)_j / sqrt(P_jj) is how far cell j is from what the *other* cells of its row say, in standard
+deviations, and hiding cell j lowers D2 = r' P r by exactly s_j^2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.engine.fold import Run, walk
+from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.maths.gaussian import Latent, posterior
+from lowdim.maths.linalg import Array, Mask, lower, unpack
+from lowdim.sources.source import Block
+
+if TYPE_CHECKING:
+    from lowdim.models.linear.linear_gaussian import LinearGaussian
+
+RANK_SHARE = 1e-10  # eigenvalues of W' Psi^-1 W below this share of the largest hold no information on z
+
+
+class CellsGivenOthers(NamedTuple):
+    """Every seen cell beside what the other kept cells of its row say, in the model's units."""
+
+    shift: Array  # n x d, value less expected; 0 at gaps
+    sd: Array  # n x d, of what is expected; at gaps that of a fill
+    D2: Array  # n, of the kept cells
+    latent: Latent  # the position of each row, by its kept cells
+
+    @property
+    def surprise(self) -> Array:
+        """How far each cell is from what the others say, in standard deviations."""
+        return self.shift / self.sd
+
+
+def given_others(g: FramedGaussian, x: Array, seen: Mask | None, kept: Mask | None = None) -> CellsGivenOthers:
+    """Every seen cell given the other `kept` cells of its row (all seen ones); x is in the model's units, `seen` is
+    None where there are no gaps.
+
+    P = Psi^-1 - Psi^-1 W S W' Psi^-1, so (P r)_j / P_jj = residual_j / free_j and 1 / P_jj = psi_j / free_j with
+    free_j = 1 - w_j' S w_j / psi_j. A cell that is not kept is beside its fill: shift x_j - mu_j - w_j'z, variance
+    w_j' S w_j + psi_j.
+    """
+    used = seen if kept is None else kept
+    latent = posterior(x if kept is None else np.where(kept, x, 0.0), used, g.W, g.mu, g.psi)
+    i, j = lower(g.W.shape[1])
+    twice = np.where(i == j, 1.0, 2.0)
+    spread = (latent.cov.T * twice) @ (g.W[:, i] * g.W[:, j]).T  # w_j' S w_j
+    free = np.maximum(1.0 - spread / g.psi, np.finfo(float).eps)
+    shift, variance = latent.residual / free, g.psi / free
+    if used is not None:
+        variance = np.where(used, variance, spread + g.psi)
+    if kept is not None:
+        shift = np.where(kept, shift, x - g.mu - latent.mean @ g.W.T)
+        shift = shift if seen is None else np.where(seen, shift, 0.0)
+    D2 = (latent.residual**2) @ (1.0 / g.psi) + (latent.mean**2).sum(axis=1)
+    return CellsGivenOthers(shift, np.sqrt(np.broadcast_to(variance, shift.shape)), D2, latent)
+
+
+def distances(g: FramedGaussian, latent: Latent, seen: Mask | None) -> tuple[Array, Array, NDArray[np.intp]]:
+    """T2 and Q of every row, the parts of D2 within and off the map, and the rank of the map within its seen cells.
+
+    With G = W_o' Psi_o^-1 W_o: S = (I + G)^-1, so T2 = |z|^2 + z' G^+ z, and Q is the weighted sum of
+    squares left by the least-squares position z + G^+ z: sums of squares that cannot cancel.
+    """
+    z = latent.mean
+    i, j = lower(g.W.shape[1])
+    V = g.W / g.psi[:, None]
+    m = None if seen is None else seen.astype(np.float64)
+    packed = (V.T @ g.W)[i, j][:, None] if m is None else (V[:, i] * g.W[:, j]).T @ m.T
+    more, rank = informed_shift(packed, z)
+    left = latent.residual - more @ g.W.T
+    if m is not None:
+        left *= m
+    Q = (left * left) @ (1.0 / g.psi)
+    T2 = (z * z).sum(axis=1) + (z * more).sum(axis=1)
+    return T2, Q, rank
+
+
+def informed_shift(packed: Array, z: Array) -> tuple[Array, NDArray[np.intp]]:
+    """G^+ z of every row and the rank of G, the information that its cells hold about its place z.
+
+    G is packed, q(q+1)/2 x n, or x 1 where all rows have the same.
+    """
+    values, U = np.linalg.eigh(unpack(packed, z.shape[1]))
+    held = values > RANK_SHARE * values.max(axis=1, initial=0.0, keepdims=True)
+    inverse = np.where(held, 1.0 / np.where(held, values, 1.0), 0.0)
+    across = np.matmul(np.swapaxes(U, 1, 2), z[:, :, None])[:, :, 0]
+    return np.matmul(U, (inverse * across)[:, :, None])[:, :, 0], np.broadcast_to(held.sum(axis=1), len(z))
+
+
+def all_surprises(model: LinearGaussian, X: Any) -> Array:
+    """(value - expected from the other cells of the row) / sd for every cell; 0 at gaps."""
+    g = framed_gaussian(model)
+
+    def one(raw: Block) -> Array:
+        block = g.inward(raw)
+        return given_others(g, block.x, block.mask).surprise
+
+    return np.concatenate([rows for _, rows in walk(one, model.arrange(X), Run())])
