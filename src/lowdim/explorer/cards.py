@@ -149,12 +149,12 @@ class Cards:
         cells, sentence = self._place_cells(card), card.sentence.removesuffix(NEVER).rstrip()
         near = [row._asdict() for row in card.near]
         said = {"sentence": sentence, "warning": "" if card.been else NEVER, "near": near, "been": card.been}
-        return {"place": z.tolist(), "cells": cells, "numbers": self._place_numbers(z, card), **said}
+        return {"place": z.tolist(), "cells": cells, "numbers": self._place_numbers(card), **said}
 
     def _place_cells(self, card: PlaceCard) -> list[dict[str, Any]]:
         return [cell._asdict() for cell in card.cells]
 
-    def _place_numbers(self, z: Array, card: PlaceCard) -> list[dict[str, Any]]:
+    def _place_numbers(self, card: PlaceCard) -> list[dict[str, Any]]:
         """The means of the table's numbers, with their bands and how far off the average they are."""
         return [{"value": c.value, "low": c.low, "high": c.high, "off": c.off} for c in card.cells]
 
@@ -299,9 +299,10 @@ class AnswerCards(Cards):
             cells.append(number if answer.chance is None else number | told)
         return cells
 
-    def _place_numbers(self, z: Array, card: PlaceCard) -> list[dict[str, Any]]:
+    def _place_numbers(self, card: PlaceCard) -> list[dict[str, Any]]:
         """The means, which are between levels; none where a number of the table is no number of the map."""
-        mean = self.map.inverse_transform(z[None])
+        rows = self.subject.map_rows
+        mean = (np.array([cell.off for cell in card.cells]) * rows.spread + rows.middle)[None]
         scales = None if self.map.scales is None else self.map.scales.of([k for k, _ in self.map.ones])
         own = (mean if scales is None else scales.outward(mean))[0].tolist()
         known = {

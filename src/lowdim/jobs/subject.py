@@ -152,6 +152,13 @@ class Subject:
         """The rows and where they are, to be looked up by place."""
         return MappedRows(self.numbers.X, self.places.z, self.table.row_names)
 
+    @cached_property
+    def map_rows(self) -> MappedRows:
+        """The same in the map's own numbers, which of a mixed model that was named are others than the table's."""
+        if self.named is None:
+            return self.rows
+        return MappedRows(self.named.map.lines(self.named.X), self.places.z, self.table.row_names)
+
     def at(self, place: Sequence[float]) -> PlaceCard:
         """The row that lives at a place of the map (one number an axis): its cells with bands, and the nearest rows."""
         if not self.decodes:
@@ -163,8 +170,7 @@ class Subject:
         if self.analysis is not None:
             return self.analysis.map.at(z, self.rows)
         if self.named is not None:
-            rows = self.named.map.lines(self.named.X)
-            return self.named.map.at(z, MappedRows(rows, self.places.z, self.table.row_names))
+            return self.named.map.at(z, self.map_rows)
         return explain_place(self.model, z, self.rows, self.table.names, self.table.scales, self.unit)
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:
@@ -173,8 +179,7 @@ class Subject:
             map, logs = self.named.map, self.table.logs
             names = [f"log of {name}" if name in logs else name for name in map.line_names]
             return set_apart(map.lines(self.named.X), names, self.places.z, rows)
-        scores = self.model.transform(self.source)
-        return set_apart(self.numbers.X, self.numbers.scale_names, scores, rows)
+        return set_apart(self.numbers.X, self.numbers.scale_names, self.places.z, rows)
 
 
 def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike[str]) -> Subject:
