@@ -12,7 +12,8 @@ import pytest
 
 import lowdim as ld
 from lowdim.table.notes import CheckError
-from lowdim.table.read import read
+from lowdim.table.options import check_options
+from lowdim.table.read import load_raw, read
 from lowdim.table.write_back import lines, original
 from lowdim.text.kinds import TableWarning
 
@@ -47,7 +48,7 @@ def test_a_filled_file_keeps_both_lines_of_its_header(tmp_path: Path) -> None:
     path.write_text(f"T,p,flow,level\ndegC,bar,m3/h,-\n{BODY}\n")
     table = read(path)
     assert table.n == len(X) and table.names == ("T", "p", "flow", "level")
-    assert "".join(lines(original(str(path), {}), {})) == path.read_text()
+    assert "".join(lines(original(load_raw(str(path), check_options({})), {}), {})) == path.read_text()
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_a_filled_file_keeps_both_lines_of_its_header(tmp_path: Path) -> None:
 def test_a_row_of_data_is_no_line_of_units(tmp_path: Path, first: str) -> None:
     path = tmp_path / "data.csv"
     path.write_text(f"a,b,c,d\n{first}\n{BODY}\nunknown,1,unknown,unknown\n1,unknown,2,3\n")
-    raw = original(str(path), {})
+    raw = original(load_raw(str(path), check_options({})), {})
     assert raw.rows == len(X) + 3 and not raw.heads
 
 
@@ -82,21 +83,21 @@ def test_a_row_whose_measurements_failed_is_kept(tmp_path: Path, why: str, blank
     first, labels = FAILED[why]
     path = tmp_path / "data.csv"
     path.write_text(f"{'' if blank else 'site'},a,b,c,d\n{first}\n{labelled(labels)}\n")
-    raw = original(str(path), {})
+    raw = original(load_raw(str(path), check_options({})), {})
     assert raw.rows == len(X) + 1 and raw.names == ["" if blank else "site", "a", "b", "c", "d"]
 
 
 def test_a_word_that_comes_again_far_below_is_no_unit(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("a,b,c,d\nwet,cold,wet,cold\n" + f"{BODY}\n" * 30 + "wet,1,2,3\n")
-    assert original(str(path), {}).rows == 30 * len(X) + 2
+    assert original(load_raw(str(path), check_options({})), {}).rows == 30 * len(X) + 2
 
 
 @pytest.mark.parametrize("units", [",mg/l,10^3/uL,,nm", "yyyy-mm-dd,mm,mm,mm,mm", "text,1/s,100 g,m3/h,m-2"])
 def test_units_beside_labels_are_no_row(tmp_path: Path, units: str) -> None:
     path = tmp_path / "data.csv"
     path.write_text(f"day,a,b,c,d\n{units}\n{labelled([f'2020-01-{i:02d}' for i in range(2, 14)])}\n")
-    assert original(str(path), {}).heads == (["day", "a", "b", "c", "d"], units.split(","))
+    assert original(load_raw(str(path), check_options({})), {}).heads == (["day", "a", "b", "c", "d"], units.split(","))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_units_beside_labels_are_no_row(tmp_path: Path, units: str) -> None:
 def test_first_rows_with_gaps_are_no_titles(tmp_path: Path, text: str) -> None:
     path = tmp_path / "data.csv"
     path.write_text(f"{text}\n")
-    raw = original(str(path), {})
+    raw = original(load_raw(str(path), check_options({})), {})
     assert raw.names is None and raw.rows == text.count("\n") + 1
 
 

@@ -14,11 +14,12 @@ from lowdim.cli.streaming import analysis_of_file, or_stream
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis, Settings
+    from lowdim.table.open_file import Raw
     from lowdim.table.table import Table
 
 
 def open_table(
-    path: str, options: dict[str, Any], declared: Collection[str] = (), *, takes_labels: bool = False
+    file: str | Raw, options: dict[str, Any], declared: Collection[str] = (), *, takes_labels: bool = False
 ) -> Table:
     """Read a table, its columns on scales that suit them, and say on stderr what was found.
 
@@ -28,7 +29,7 @@ def open_table(
     from lowdim.judge.table_input import read_table
     from lowdim.text.messages import entry_of
 
-    table = read_table(path, declared=declared, **options)
+    table = read_table(file, declared=declared, **options)
     show_messages(m for m in table.messages if not (takes_labels and entry_of(m).labels_aside))
     return table
 

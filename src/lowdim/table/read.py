@@ -148,6 +148,8 @@ def read(table: Any, **options: Any) -> Table:
 
 def load_raw(table: Any, reading: ReadingOptions) -> Raw:
     """The table before anything is decided."""
+    if isinstance(table, Raw):
+        return table
     if not isinstance(table, str | PathLike):
         return from_memory(table)
     memory = reading.memory if reading.memory is not None else int(TABLE_MEMORY_SHARE * free_memory())

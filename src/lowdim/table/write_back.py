@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from lowdim.maths.linalg import Array
 from lowdim.table import cells as cell
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
+from lowdim.table.open_file import Raw
 from lowdim.table.options import check_options
-from lowdim.table.read import load_raw, sample_raw, transpose_raw
+from lowdim.table.read import sample_raw, transpose_raw
 from lowdim.text.csv_table import csv_line
 from lowdim.text.escape import in_quotes, protect_cell
 from lowdim.text.format import all_digits, figures_by_width
@@ -55,16 +56,15 @@ class Sheet(NamedTuple):
         return self._replace(names=list(columns), cells=cells, heads=())
 
 
-def original(path: str, options: dict[str, Any]) -> Sheet:
+def original(raw: Raw, options: dict[str, Any]) -> Sheet:
     """The table of a file before anything was decided about it; `options` are those of `lowdim.read`."""
     reading = check_options(options)
-    raw = load_raw(path, reading)
     raw = sample_raw(transpose_raw(raw) if reading.transpose else raw, reading.sample)
     cells = [texts(column) for column in raw.cells]
     if not raw.guess.encoding:
         return Sheet(raw.names, cells, heads=raw.heads)
-    whole = not reading.transpose and reading.sample is None and not path.endswith(".gz")
-    return Sheet(raw.names, cells, raw.guess.sep, raw.guess.encoding, line_end(path), whole, raw.heads)
+    whole = not reading.transpose and reading.sample is None and not raw.path.endswith(".gz")
+    return Sheet(raw.names, cells, raw.guess.sep, raw.guess.encoding, line_end(raw.path), whole, raw.heads)
 
 
 def line_end(path: str) -> str:

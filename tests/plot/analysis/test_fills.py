@@ -52,12 +52,12 @@ def test_labels_have_probabilities_and_no_interval() -> None:
     found = SimpleNamespace(table=table, fills=ld.fill(table, engines="straight"))  # what it asks an analysis for
     (label,) = found.fills.labels
     plot = same_twice(lambda: fills_of(found))
-    own = plot.data["column"] == found.table.names[label.numbers[0]]
-    assert plot.data["fill"][own] == pytest.approx(label.one_shares[:, 0])
+    own = plot.data["column"] == found.table.in_ones().names[label.number]
+    assert plot.data["fill"][own] == pytest.approx(label.shares[:, 1])
     assert plot.data["lower"][own].tolist() == plot.data["upper"][own].tolist() == plot.data["fill"][own].tolist()
     assert f"{own.sum()} of labels; 90% intervals" in plot.title and "probability of a label" in texts(plot)
     assert float(np.median(plot.data["share_of_spread"][~own])) > 0.3  # what the title says is of numbers alone
-    one = same_twice(lambda: fills_of(found, int(label.numbers[0])))
+    one = same_twice(lambda: fills_of(found, int(label.number)))
     assert one.title.startswith(f"{own.sum()} gaps of labels filled") and "probability of the label" in texts(one)
 
 

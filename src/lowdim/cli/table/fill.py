@@ -109,6 +109,8 @@ def fill_command(
     OUT has every column of FILE in its place, and every cell that was seen as it stood. With --stream it has the
     columns of numbers, as .parquet, .csv, .npy or .zarr.
     """
+    from lowdim.table.options import check_options
+    from lowdim.table.read import load_raw
     from lowdim.table.write_back import original
     from lowdim.text.messages import check_level, error
 
@@ -121,8 +123,9 @@ def fill_command(
     check_other(file, out)
     check_level(settings.level)
     with or_stream(options):
-        table = open_table(file, {**options, "labelled_rows": True})
-    to = Output(table, original(file, options), file, Path(out), as_json)
+        raw = load_raw(file, check_options(options))
+        table = open_table(raw, {**options, "labelled_rows": True})
+    to = Output(table, original(raw, options), file, Path(out), as_json)
     if (table.X != table.X).any() or filled_aside(table):
         return fill_gaps(to, settings, intervals, multiple)
     return keep_as_it_is(to, settings, intervals, multiple)
