@@ -8,7 +8,6 @@ import pytest
 import lowdim as ld
 from lowdim.judge.maps.quality import judge_map
 from lowdim.plot.access import plot_model
-from lowdim.plot.analysis.traverse import traverse
 from lowdim.plot.registry import descriptions, every_plot
 from lowdim.text.kinds import OptionError
 from lowdim.text.messages import LowdimError
@@ -36,9 +35,7 @@ def test_every_plot_of_one_model_applies_or_says_why(sheet):
     with pytest.raises(LowdimError, match=r"LD494.*gtm_sheet[\s\S]*3 axes"):
         plot_model("gtm_sheet", solid, table)
     with pytest.raises(LowdimError, match=r"LD494.*traverse"):
-        traverse(ld.Isomap(2).fit(X), 0, ["a", "b", "c", "d"], X=X)
-    with pytest.raises(LowdimError, match=r"LD494.*traverse"):
-        traverse(ld.KernelPCA(2).fit(X), 0, ["a", "b", "c", "d"])
+        plot_model("traverse", ld.Isomap(2).fit(X), table)
     assert plot_model("gtm_sheet", sheet, table, color=kind).sentence.endswith("3 kinds.")
 
 
@@ -71,7 +68,7 @@ def test_bound_plots(tmp_path):
             found.plot.draw(name, model=model)
     with pytest.raises(AttributeError):
         getattr(found.plot, "no_such")  # noqa: B009 - not a name that is there
-    assert "Parameters" in found.plot.map.__doc__ and found.plot.map.__name__ == "map_of"
+    assert "Parameters" in found.plot.map.__doc__ and found.plot.map.__name__ == "map_of_analysis"
     parsed(found.plot.draw("mixture", model=ld.KMeans(2).fit(found.table.X)))
     parsed(found.plot.draw("hinton"))
 

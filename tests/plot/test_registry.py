@@ -26,7 +26,6 @@ def extrema():
     least = PlotOption("least", ("low", "high"), "Which end is drawn")
 
     @plot("extrema", "The ends of each column.", needs="table", options=(least,), report=InReport("table"))
-    @draw.styled
     def extrema(table, *, least="low"):
         """The ends of each column."""
         figure = draw.blank()
@@ -50,7 +49,7 @@ def test_a_newcomer_s_plot_is_drawn_everywhere(extrema, tmp_path, monkeypatch, c
     shown = found.plot.extrema(least="high")
     parsed(shown)
     assert shown.data["end"].tolist() == [5.0, 9.0, 9.0] and "extrema" in dir(found.plot)
-    assert found.plot.extrema.__doc__ == "The ends of each column."
+    assert found.plot.extrema.__doc__.startswith("The ends of each column.\n\nParameters\n")
     assert run(["plot", "extrema", "t.csv", "--least", "high", "-o", "e.csv", "--quiet"]) == 0
     rows = list(csv.DictReader(Path("e.csv").read_text().splitlines()))
     assert [float(row["end"]) for row in rows] == [5.0, 9.0, 9.0]
@@ -82,7 +81,7 @@ def test_every_plot_is_whole(name):
     parameters = list(inspect.signature(row.function).parameters)
     assert parameters[0] == {"table": "table", "analysis": "analysis", "model": "subject"}[row.needs]
     words = inspect.getdoc(row.function)
-    assert "Returns\n-------\nPlot" in words
+    assert "Returns\n-------\nPlot" in words and words.index("Parameters\n") < words.index("Returns\n")
     for parameter in parameters:
         assert re.search(rf"^{parameter} : ", words, re.M), parameter
     assert {option.name for option in row.options} <= set(parameters)

@@ -15,22 +15,22 @@ import numpy as np
 
 import lowdim as ld
 from lowdim.datasets import load
-from lowdim.plot.analysis.decode import component_images, rebuilt
-from lowdim.plot.pictures import form_of_rows
+from lowdim.plot.access import plot_model
 
 digits = load("mnist")
-X = digits.X[digits.extra["digit"] == 3][:1000]
+table = ld.read(digits.X[digits.extra["digit"] == 3][:1000], scale="none")  # pixels that never change are left out
+X = table.X
 pca = ld.PCA(250).fit(X)
 Z = pca.transform(X)
 
 # %%
 # The mean and the first four eigenvectors, which are pictures too.
-eigenvectors = component_images(pca, (28, 28), 4)
+eigenvectors = plot_model("component_images", pca, table, (28, 28), 4)
 
 # %%
 # A few threes, rebuilt from M numbers.
 counts = (1, 10, 50, 250)
-grid = rebuilt(pca, X, range(5), counts, form=form_of_rows((28, 28), [""] * 784, X))
+grid = plot_model("rebuilt", pca, table, shown=range(5), kept=counts, shape=(28, 28))
 
 # %%
 # Measured squared error of a row beside the theorem.

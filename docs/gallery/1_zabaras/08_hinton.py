@@ -11,7 +11,6 @@ six are suppressed**.
 import lowdim as ld
 from lowdim.datasets import load_demo
 from lowdim.plot.access import plot_model
-from lowdim.plot.models.relevance import relevance
 
 X = load_demo("gaussian", hidden=0.0).truth
 bayesian = ld.BayesianPCA(9).fit(X)
@@ -19,10 +18,11 @@ bayesian = ld.BayesianPCA(9).fit(X)
 # %%
 # All nine columns of each on one scale: area is the size of an entry. Columns that were switched off stay empty. In a
 # terminal: ``lowdim fit table.csv -m bpca``, then ``lowdim plot hinton table.bpca.run --beside``.
-both = plot_model("hinton", bayesian, ld.read(X), beside=True)
+table = ld.read(X)
+both = plot_model("hinton", bayesian, table, beside=True)
 
 # %%
-shown = relevance(bayesian.relevance_, bayesian.kept_)
+shown = plot_model("relevance", bayesian, table)
 
 # %%
 empty = 9 - bayesian.n_kept_

@@ -24,7 +24,7 @@ def clusters(seed):
 
 X = clusters(0)
 model = ld.KernelPCA(8, kernel="rbf", gamma=10.0).fit(X)
-contours = kpca_contours(model, X)
+contours = kpca_contours(ld.read(X), model=model)
 
 # %%
 published = np.array([21.72, 21.65, 4.11, 3.93, 3.66])

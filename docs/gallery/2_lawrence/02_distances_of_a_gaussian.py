@@ -8,10 +8,11 @@ standard normal columns, divided by p, has a gamma law of mean 2 and variance :m
 two, the distances spread as those of two do: the histogram tells how many there are.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
+from scipy.stats import gamma
 
 import lowdim as ld
-from lowdim.plot.analysis.dimensions import distances
 
 rng = np.random.default_rng(0)
 full = rng.standard_normal((1000, 1000))
@@ -19,12 +20,15 @@ few = rng.standard_normal((1000, 2)) @ rng.standard_normal((2, 1000)) + 0.1 * rn
 laws = {"1000 independent columns": ld.distance_law(full), "1000 columns made of 2": ld.distance_law(few)}
 
 # %%
-law = laws["1000 independent columns"]
-independent = distances(law.counts, law.columns, effective=law.effective, edges=law.edges, mean=law.mean)
-
-# %%
-law = laws["1000 columns made of 2"]
-low_rank = distances(law.counts, law.columns, effective=law.effective, edges=law.edges, mean=law.mean)
+# Squared distances over their mean, beside the law of a thousand independent columns and of the number that fits.
+figure, panels = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+for ax, (name, law) in zip(panels, laws.items(), strict=True):
+    ax.stairs(law.counts / law.counts.sum() / np.diff(law.edges / law.mean), law.edges / law.mean, fill=True, alpha=0.5)
+    x = np.linspace(1e-3, max(law.edges[-1] / law.mean, 1.3), 600)
+    for p, line in ((1000, "--"), (law.effective, "-")):
+        ax.plot(x, gamma.pdf(x, p / 2, scale=2 / p), line, color="black", label=f"{p:.3g} columns")
+    ax.set(title=name, xlabel="squared distance (mean = 1)")
+    ax.legend()
 
 # %%
 for name, law in laws.items():

@@ -18,27 +18,26 @@ from scipy.ndimage import rotate
 
 import lowdim as ld
 from lowdim.datasets import load
+from lowdim.plot.access import plot_model
 from lowdim.plot.analysis.dist_matrix import dist_panels
-from lowdim.plot.analysis.map import map_places
-from lowdim.plot.beside_points import RowPictures
-from lowdim.plot.pictures import form_of_rows
 
 warnings.filterwarnings("ignore", message="LD203")  # axes in pairs of equal variance, as a circle has
+warnings.filterwarnings("ignore", category=ld.messages.LowdimWarning)  # what is said of reading 4,096 pixels
 six = np.pad(load("six").X, ((0, 0), (3, 4)))
 X = np.stack([rotate(six, angle, reshape=False, order=1).ravel() for angle in range(360)])
 p = X.shape[1]
 
 # %%
-# The circle, and some of the pictures beside their points.
-pca = ld.PCA(100).fit(X)
-Z = pca.transform(X)
-pictures = RowPictures(X, form_of_rows((64, 64), [f"pixel{j}" for j in range(p)], X))
-circle = map_places(Z, "PCA", join=True, pictures=pictures)
+# The circle, and some of the pictures beside their points. Pixels that never change are no columns of the table.
+table = ld.read(X, scale="none")
+pca = ld.PCA(100).fit(table.X)
+Z = pca.transform(table.X)
+circle = plot_model("map", pca, table, join=True, shape=(64, 64))
 
 # %%
 # Distances over q, in the order of the angle.
-panels = dist_panels(X, [2, 10, 100])
-error = dict(zip(panels.data["q"].tolist(), panels.data["error"].tolist(), strict=True))
+panels = dist_panels(table, kept=[2, 10, 100])
+error = dict(zip(panels.data["q"].tolist(), (panels.data["error"] * table.d / p).tolist(), strict=True))
 
 # %%
 corrected = {2: 0.135, 10: 0.0622, 100: 0.0158}

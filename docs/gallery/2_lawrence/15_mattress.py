@@ -8,18 +8,21 @@ field. The expected squared distance between two points follows from the covaria
 :math:`E[d_{ij}] = p(k_{ii} - 2 k_{ij} + k_{jj})`, with p columns (the text leaves p out).
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from lessons.sheets import heat_bath, mattress
-
-from lowdim.plot.models.springs import springs
 
 sheet = mattress(14)
 
 # %%
-# The springs, and the third column of the same draw as heights.
+# The springs from above, and the third column of the same draw as heights.
 L, places, moved = (sheet.data[name] for name in ("laplacian", "at_rest", "moved"))
 n = len(L)
-shown = springs(places[:, :2], L, heights=moved[:, 2])
+figure, ax = plt.subplots(figsize=(5, 4), layout="constrained")
+for i, j in np.argwhere(np.triu(L, 1)):
+    ax.plot(*places[[i, j], :2].T, color="grey", lw=0.8, zorder=1)
+figure.colorbar(ax.scatter(*places[:, :2].T, c=moved[:, 2], cmap="RdBu_r", zorder=2), label="height in the heat bath")
+ax.set(aspect="equal", title=f"{int((np.triu(L, 1) != 0).sum())} springs hold {n} points")
 
 # %%
 # Mean squared distances over many columns drawn from the field, beside the formula.

@@ -12,7 +12,7 @@ import numpy as np
 
 import lowdim as ld
 from lowdim.datasets import load
-from lowdim.plot.models.gtm import gtm_sheet, magnification
+from lowdim.plot.access import plot_model
 
 oil = load("oil")
 X, regime = oil.X, oil.extra["regime"]
@@ -44,10 +44,11 @@ for number, printed, likelihood in ((1, 74, 1921.7162), (2, 44, 3277.1172), (3, 
 models = {grid: ld.GTM(2, grid=grid).fit(X) for grid in (10, 20)}
 
 # %%
-sheet = gtm_sheet(models[10], X, color=regime)
+table = ld.read(X)
+sheet = plot_model("gtm_sheet", models[10], table, color=regime)
 
 # %%
-stretched = magnification(models[20], X, color=regime)
+stretched = plot_model("magnification", models[20], table, color=regime)
 
 # %%
 for grid, printed in ((10, 74), (20, 44)):

@@ -9,25 +9,22 @@ model knows what a frame there would look like.
 
 # slow: a Gaussian process of 55 rows, many steps
 import numpy as np
+import pandas as pd
 
 import lowdim as ld
 from lowdim.datasets import load
-from lowdim.plot.analysis.map import map_places
-from lowdim.plot.analysis.traverse import traverse
-from lowdim.plot.beside_points import RowPictures
-from lowdim.plot.models.latent_variance import latent_variance
-from lowdim.plot.pictures import form_of_rows
+from lowdim.plot.access import plot_model
 
 man = load("stick_man")
-Y = man.X
+table = ld.read(pd.DataFrame(man.X, columns=man.columns), scale="none")
+Y = table.X
 model = ld.GPLVM(2, init="isomap").fit(Y)
-path = latent_variance(model, join=True)
+path = plot_model("latent_variance", model, table, join=True)
 
 # %%
 # The frames as figures beside their points, and what a frame looks like along the first axis.
-form = form_of_rows("skeleton", man.columns, Y)
-frames = map_places(model.embedding_, "a GP-LVM", join=True, pictures=RowPictures(Y, form))
-walk = traverse(model, 0, man.columns, shape="skeleton", X=Y)
+frames = plot_model("map", model, table, join=True, shape="skeleton")
+walk = plot_model("traverse", model, table, shape="skeleton")
 
 # %%
 # Steps along the map are short beside its size, and the score is above those of the author's spectral maps of these

@@ -7,13 +7,16 @@ package mclust prefers three clusters with one covariance in common (its model E
 -1126.326; its EM stops early, and the maximum is -1126.315928.
 """
 
+import pandas as pd
+
 import lowdim as ld
 from lowdim.datasets import faithful
-from lowdim.plot.models.mixture import mixture, parts_of
+from lowdim.plot.access import plot_model
 
 X = faithful().X
 model = ld.best_of(ld.GaussianMixture(3, covariance_type="tied", tol=1e-10, max_iter=5000), X, starts=10).model
-shown = mixture(X, **parts_of(model, X), names=("eruption", "waiting"))
+table = ld.read(pd.DataFrame(X, columns=["eruption", "waiting"]))
+shown = plot_model("mixture", model, table)
 
 # %%
 sizes = sorted((model.predict(X) == k).sum() for k in range(3))

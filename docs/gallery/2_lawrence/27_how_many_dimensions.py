@@ -12,14 +12,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import lowdim as ld
-from lowdim.plot.models.relevance import relevance
+from lowdim.plot.access import plot_model
 
 rng = np.random.default_rng(0)
 t, u = rng.uniform(-1.5, 1.5, (2, 100))
 curves = np.column_stack([np.sin(2 * t), np.cos(2 * t), t, u, u * np.cos(t)])
 X = curves @ rng.standard_normal((5, 10)) + 0.05 * rng.standard_normal((100, 10))
 model = ld.BayesianGPLVM(6, random_state=0).fit(X)
-shown = relevance(model.relevance_, model.kept_)
+shown = plot_model("relevance", model, ld.read(X))
 
 # %%
 figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")

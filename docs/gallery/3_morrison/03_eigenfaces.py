@@ -12,8 +12,7 @@ import numpy as np
 
 import lowdim as ld
 from lowdim.datasets import load
-from lowdim.plot.analysis.decode import component_images, rebuilt
-from lowdim.plot.pictures import form_of_rows
+from lowdim.plot.access import plot_model
 
 faces = load("faces")
 X, person = faces.X, faces.extra["person"]
@@ -21,11 +20,12 @@ pca = ld.PCA(150).fit(X)
 Z = pca.transform(X)
 
 # %%
-eigenfaces = component_images(pca, (64, 64), 9)
+table = ld.read(X, scale="none")
+eigenfaces = plot_model("component_images", pca, table, (64, 64), 9)
 
 # %%
 # Originals, and what 36 weights (as in Kipf's lecture) and 150 keep.
-grid = rebuilt(pca, X, range(0, 300, 50), [36, 150], form=form_of_rows((64, 64), [""] * 4096, X))
+grid = plot_model("rebuilt", pca, table, shown=range(0, 300, 50), kept=[36, 150], shape=(64, 64))
 
 
 # %%

@@ -13,7 +13,7 @@ import numpy as np
 from lessons.cumulative import cumulative
 
 import lowdim as ld
-from lowdim.plot.analysis.decode import component_images
+from lowdim.plot.access import plot_model
 
 side = 24
 along = np.linspace(-1, 1, side)
@@ -40,11 +40,11 @@ images = {name: np.maximum(0.0, lights @ n.T) for name, n in objects.items()}
 
 # %%
 # The mean and the first axes of the ball: lit from one side, from above, from in front.
-eigen_images = component_images(ld.PCA(5).fit(images["ball"]), (side, side), 4)
+tables = [ld.read(X, scale="none") for X in images.values()]
+eigen_images = plot_model("component_images", ld.PCA(5).fit(tables[0].X), tables[0], (side, side), 4)
 
 # %%
 # All four in one picture; pixels keep their units.
-tables = [ld.read(X, scale="none") for X in images.values()]
 shown = cumulative(tables[0], tables=tables[1:], names=list(images))
 
 # %%

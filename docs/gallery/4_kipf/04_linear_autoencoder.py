@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.datasets import load_wine
 
 import lowdim as ld
-from lowdim.plot.models.bottleneck import bottleneck
+from lowdim.plot.access import plot_model
 
 X = load_wine().data
 X = (X - X.mean(axis=0)) / X.std(axis=0)
-shown = bottleneck(X, [1, 2, 3, 5], seeds=1)
+shown = plot_model("bottleneck", ld.Autoencoder(), ld.read(X), [1, 2, 3, 5], seeds=1)
 
 # %%
 network, pca = ld.Autoencoder(2, hidden=()).fit(X), ld.PCA(2).fit(X)

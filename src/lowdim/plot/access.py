@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array
+from lowdim.maths.linalg import Array, Mask
 from lowdim.plot.base import Plot
-from lowdim.plot.colour import Groups, column_groups
+from lowdim.plot.colour import Groups, column_groups, groups
 from lowdim.plot.marks import MOST_POINTS, spread_out
 from lowdim.plot.registry import NamedPlot, descriptions, every_plot, find
 from lowdim.table.table import Table, column_units
@@ -96,16 +96,24 @@ class ModelOnTable(NamedTuple):
         return np.asarray((self.table.X if self.filled is None else self.filled)[self.rows] / self.unit)
 
     @property
+    def has_gaps(self) -> Mask:
+        """True for each row with a gap in the table."""
+        return np.asarray(np.isnan(self.table.X[self.rows]).any(axis=1))
+
+    @property
     def row_names(self) -> list[str]:
         """The names of the rows."""
         names = self.table.row_names
         return [names[i] for i in self.rows]
 
-    def groups(self, color: Any) -> Groups | None:
-        """How rows are told apart: by a column's name, values of one's own, or the first label column."""
-        if color is None and len(self.rows) <= MOST_POINTS:
+    def groups(self, color: Any, in_order: bool = False) -> Groups:
+        """How rows are told apart: by a column's name, values of one's own, their order, or the first label column."""
+        n = len(self.rows)
+        if color is None and in_order:
+            return groups(np.arange(1.0, n + 1.0), n, "row, in order")
+        if color is None and n <= MOST_POINTS:
             color = next(iter(self.table.labels), None)
-        return None if color is None else column_groups(self.table, color, self.rows)
+        return groups(None, n) if color is None else column_groups(self.table, color, self.rows)
 
     def lacks(self, name: str, why: str, fix: str) -> LowdimError:
         """The error that this model has not what a plot draws."""

@@ -93,8 +93,8 @@ class Plot:
     --------
     >>> import lowdim
     >>> table = lowdim.read(np.array([[1.0, 5.0], [2.0, 3.0], [4.0, 9.0], [3.0, 1.0]]))
-    >>> from lowdim.plot.analysis.table import columns_of
-    >>> shown = columns_of(table)
+    >>> from lowdim.plot.analysis.table import columns
+    >>> shown = columns(table)
     >>> shown.sentence, sorted(shown.data)[:2]
     ('Of 2 columns, none has gaps, none has far values and 0 never change.', ['column', 'count'])
     """

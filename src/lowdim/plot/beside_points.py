@@ -17,7 +17,12 @@ from lowdim.plot.registry import PlotOption
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-JOIN = PlotOption("join", "flag", "Join the rows in their order")
+JOIN = PlotOption(
+    "join",
+    "flag",
+    "Join the rows in their order",
+    doc="bool, default False\n    Whether rows are joined in their order.",
+)
 CLOSED_LOOP = 0.05  # of the map's width: a path whose end comes nearer than this to its first half closes a loop
 MOST_PICTURES = 24
 PICTURE_SIDE = 0.085  # of the width of the axes

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
-from lowdim.plot.base import Plot
 from lowdim.text.format import p_value as p_value
 
 if TYPE_CHECKING:
@@ -64,15 +63,6 @@ def rarity(p: Any) -> Array:
     """-log10 p, finite also where p is 0."""
     digits: Array = -np.log10(np.clip(np.asarray(p, dtype=float), 10.0**-LARGEST_RARITY, 1.0)) + 0.0
     return digits
-
-
-def nothing(name: str, title: str, sentence: str) -> Plot:
-    """A plot that says why there is none."""
-    figure, ax = draw.canvas(6.4, 1.4)
-    ax.set_axis_off()
-    write(ax, 0.0, 0.5, sentence, transform=ax.transAxes, va="center", fontsize=9)
-    draw.headline(figure, title)
-    return Plot(name, figure, title=title, sentence=sentence, data={})
 
 
 def legend_above(ax: Axes, *handles: Any, **style: Any) -> None:

@@ -22,8 +22,20 @@ if TYPE_CHECKING:
 
     from lowdim.table.table import Table
 
-SHAPE = PlotOption("shape", "shape", "Rows as images of this height and width, such as 28,28, or as a skeleton")
-CONNECTIONS = PlotOption("connections", "text", "Of a skeleton: a CSV of two columns, the points that are joined")
+SHAPE = PlotOption(
+    "shape",
+    "shape",
+    "Rows as images of this height and width, such as 28,28, or as a skeleton",
+    doc='tuple of int or "skeleton", optional\n    (d,) draws rows as curves, (height, width) as images, "skeleton" as '
+    "figures of joined points.",
+)
+CONNECTIONS = PlotOption(
+    "connections",
+    "text",
+    "Of a skeleton: a CSV of two columns, the points that are joined",
+    doc="sequence of pairs of names, or a path, optional\n    Of a skeleton, the points that are joined; those that "
+    "keep their distance where it is left out.",
+)
 Shape = tuple[int, ...] | str | None
 Connections = Sequence[tuple[str, str]] | str | PathLike[str] | None
 

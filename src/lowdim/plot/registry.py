@@ -3,18 +3,20 @@
     @plot("parity", "Even and odd values of each column.", needs="table")
     def parity(table: Table) -> Plot: ...
 
-is `analysis.plot.parity()`, `lowdim plot parity FILE` and a line of `lowdim plot --list`. Names and descriptions are
-read from the text of the modules, so that listing the plots imports none of them, nor NumPy.
+is `analysis.plot.parity()`, `lowdim plot parity FILE` and a line of `lowdim plot --list`. It is drawn in our style, and
+its docstring is completed with what all such plots take and give. Names and descriptions are read from the text of the
+modules, so that listing the plots imports none of them, nor NumPy.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec
 
 from lowdim.text.messages import error
 
@@ -24,7 +26,14 @@ if TYPE_CHECKING:
 PLOT_FOLDERS = ("analysis", "models")  # of this package: where its plots are
 DECORATED = re.compile(r'^@plot\(\s*"(\w+)",\s*"([^"]+)"', re.MULTILINE)
 Needs = Literal["table", "analysis", "model"]
-Function = TypeVar("Function", bound=Callable[..., Any])
+P = ParamSpec("P")
+SECTION = re.compile(r"\n\n(Parameters|Returns|Examples)\n-+\n")  # of a docstring
+FIRST = {
+    "table": "Table\n    What `lowdim.read` gave.",
+    "analysis": "Analysis\n    What `lowdim.analyse` gave.",
+    "model": "ModelOnTable\n    A model and its rows; of an analysis its own model, or the one given as `model=`.",
+}  # what a plot takes first, by what it needs
+RETURNED = "Plot\n    The figure, its numbers, a title and a sentence."
 
 
 class PlotOption(NamedTuple):
@@ -39,6 +48,7 @@ class PlotOption(NamedTuple):
     kind: str | tuple[str, ...]
     help: str
     flag: str = ""  # on the command line; --name unless it says another
+    doc: str = ""  # type and meaning in Python, for docstrings that do not explain it themselves
 
     @property
     def spelling(self) -> str:
@@ -46,12 +56,25 @@ class PlotOption(NamedTuple):
         return self.flag or "--" + self.name.replace("_", "-")
 
 
-COLOR = PlotOption("color", "column", "The column to colour rows by")
+COLOR = PlotOption(
+    "color",
+    "column",
+    "The column to colour rows by",
+    doc="str or array of shape (n_rows,), optional\n    A column by its name, or one value a row.",
+)
 COLUMN = PlotOption("column", "column", "The one column to draw")
-AXES = PlotOption("axes", "axes", "The two axes to draw, e.g. 1,3")
+AXES = PlotOption(
+    "axes", "axes", "The two axes to draw, e.g. 1,3", doc="tuple of two int, default (0, 1)\n    Positions of the axes."
+)
 ROW = PlotOption("row", "row", "The row, by its name or counted from 1")
-AXIS = PlotOption("axis", "axis", "The axis to walk along, counted from 1")
-PLANE = PlotOption("columns", "columns", "The two columns to draw in", flag="--plane")
+AXIS = PlotOption("axis", "axis", "The axis to walk along, counted from 1", doc="int, default 0\n    Its position.")
+PLANE = PlotOption(
+    "columns",
+    "columns",
+    "The two columns to draw in",
+    flag="--plane",
+    doc="tuple of two int, default (0, 1)\n    Positions of the columns.",
+)
 
 
 class InReport(NamedTuple):
@@ -94,7 +117,7 @@ def plot(
     report: InReport | None = None,
     stand_in: Callable[[Any, Any], Any] | None = None,
     of_model: Callable[..., Plot] | None = None,
-) -> Callable[[Function], Function]:
+) -> Callable[[Callable[P, Plot]], Callable[P, Plot]]:
     """Register a function as the plot of this name.
 
     Parameters
@@ -117,14 +140,37 @@ def plot(
     Returns
     -------
     callable
-        A decorator that gives the function back as it is.
+        A decorator that gives the function back, drawn in our style and with a whole docstring.
     """
+    from lowdim.plot.base import styled  # here, as a list of the plots imports no NumPy
 
-    def register(function: Function) -> Function:
-        REGISTERED[name] = NamedPlot(name, about, needs, function, options, report, stand_in, of_model)
-        return function
+    def register(function: Callable[P, Plot]) -> Callable[P, Plot]:
+        drawn = styled(function)
+        drawn.__doc__ = whole_docstring(function, needs, options)
+        REGISTERED[name] = NamedPlot(name, about, needs, drawn, options, report, stand_in, of_model)
+        return drawn
 
     return register
+
+
+def whole_docstring(function: Callable[..., Plot], needs: Needs, options: tuple[PlotOption, ...]) -> str:
+    """A plot's docstring with what it takes first, the options it shares with others, and what it gives.
+
+    What the function itself says of a parameter comes before what all plots say of it.
+    """
+    head, *parts = SECTION.split("\n" + (inspect.getdoc(function) or "") + "\n")
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    first, *others = inspect.signature(function).parameters
+    entries = {first: FIRST[needs]} | {option.name: option.doc or option.help for option in options}
+    for entry in re.split(r"^(?=\w+ : )", sections.get("Parameters", ""), flags=re.MULTILINE):
+        parameter, _, words = entry.strip().partition(" : ")
+        entries[parameter] = words
+    explained = "\n".join(f"{name} : {entries[name]}" for name in (first, *others) if name in entries)
+    sections = {"Parameters": explained, "Returns": RETURNED} | {
+        title: text.strip() for title, text in sections.items() if title != "Parameters"
+    }
+    body = "\n\n".join(f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items())
+    return f"{head.strip()}\n\n{body}\n"
 
 
 @cache

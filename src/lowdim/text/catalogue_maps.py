@@ -6,12 +6,6 @@ from lowdim.text.kinds import BudgetError, FitError, ModelWarning, OptionError, 
 from lowdim.text.messages import Entry
 
 MAP_MESSAGES: dict[str, Entry] = {
-    "LD490": Entry(
-        OptionError,
-        "The springs are {shape}, but there are {n} rows on the map",
-        "a spring joins two rows of the map",
-        "springs(model.embedding_, model.field().precision), of a model without equal rows",
-    ),
     "LD491": Entry(
         OptionError,
         "Contours need two columns: the table has {d}, the model {model_d}",

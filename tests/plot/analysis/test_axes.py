@@ -6,7 +6,9 @@ import pytest
 import lowdim as ld
 from lowdim.judge.axes import AxisCard, LabelTie, Loading
 from lowdim.judge.axes import axes as axis_cards_of
-from lowdim.plot.analysis.axes import axis_cards, by_axis, loadings
+from lowdim.plot.analysis.axes import by_axis
+from lowdim.text.kinds import OptionError
+from tests.plot.from_arrays import axis_cards, loadings
 from tests.plot.svg_checks import HOSTILE, apart, parsed, same_twice, texts
 
 
@@ -14,7 +16,7 @@ def test_loadings_are_ordered_by_axis():
     L = np.array([[0.1, -0.9], [0.8, 0.0], [0.2, 0.7], [-0.9, 0.3]])
     # axis 1's columns first (+0.8, -0.9), then axis 2's (+0.7, -0.9)
     assert by_axis(L).tolist() == [1, 3, 2, 0]
-    plot = same_twice(lambda: loadings(L, HOSTILE[:4], shares=np.array([0.5, 0.2])))
+    plot = same_twice(lambda: loadings(L, HOSTILE[:4], 0.1 + 0 * L, np.array([0.5, 0.2])))
     ax = plot.figure.axes[0]
     np.testing.assert_allclose(ax.images[0].get_array(), L[[1, 3, 2, 0]])
     low, high = ax.images[0].get_clim()
@@ -26,7 +28,7 @@ def test_loadings_are_ordered_by_axis():
 def test_dot_areas_follow_the_widths_and_hollow_is_doubt():
     L = np.array([[0.9, 0.1], [0.5, -0.6]])
     widths = np.array([[0.2, 0.4], [1.2, 0.8]])
-    plot = loadings(L, ["a", "b"], widths=widths)
+    plot = loadings(L, ["a", "b"], widths)
     sure, doubt = plot.figure.axes[0].collections
     places = [(c.get_offsets(), c.get_sizes(), c.get_facecolor()) for c in (sure, doubt)]
     for offsets, sizes, _ in places:
@@ -39,11 +41,13 @@ def test_dot_areas_follow_the_widths_and_hollow_is_doubt():
 
 def test_loadings_of_two_hundred_columns_and_of_no_axis():
     rng = np.random.default_rng(0)
-    plot = loadings(rng.normal(size=(200, 12)), [f"column {j}" for j in range(200)])
+    plot = loadings(rng.normal(size=(200, 12)), [f"column {j}" for j in range(200)], np.ones((200, 12)))
     assert len([t for t in texts(plot) if t.startswith("column ")]) == 24 and plot.data["loading"].shape == (200, 12)
     for k in range(12):  # the strongest column of every axis is among them
         assert np.abs(plot.data["loading"][:, k]).argmax() + 1 in plot.data["drawn_row"]
-    parsed(loadings(np.zeros((4, 1)), HOSTILE[:4]))
+    parsed(loadings(np.zeros((4, 1)), HOSTILE[:4], np.zeros((4, 1))))
+    with pytest.raises(OptionError, match="LD215"):
+        loadings(np.zeros((4, 0)), HOSTILE[:4], np.zeros((4, 0)))
 
 
 def test_cards_of_a_fitted_model():
@@ -71,4 +75,6 @@ def test_many_cards_and_none():
     parsed(plot)
     assert any("interchangeable with axis 2" in text for text in texts(plot))
     assert len(plot.data["axis"]) == 40
-    assert axis_cards([]).sentence == "There are no axes to describe."
+    assert not any("end rows" in text for text in texts(axis_cards(cards, row_names=[*HOSTILE], show_rows=False)))
+    with pytest.raises(OptionError, match="LD215"):
+        axis_cards([])

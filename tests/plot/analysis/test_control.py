@@ -1,10 +1,11 @@
 """Control charts: limits step with the gaps, time orders the rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from lowdim.plot.analysis.control import control
+from tests.plot.from_arrays import control
 from tests.plot.svg_checks import HOSTILE, inside, parsed, same_twice, svg_of, texts
 
 
@@ -27,11 +28,12 @@ def test_limits_step_with_the_gaps() -> None:
 
 def test_control_follows_time_and_splits_history_from_new() -> None:
     T2, a, Q, b = laws(30)
-    when = np.datetime64("2024-01-01") + np.arange(30)[::-1]
-    T2[3] = 60.0
-    plot = same_twice(lambda: control(T2, a, Q, b, order=when, new=np.arange(30) < 10, order_name="$day <1>"))
-    assert plot.data["row"][0] == "30" and plot.data["new"].tolist() == [False] * 20 + [True] * 10
+    when = pd.Series(np.datetime64("2024-01-01") + np.r_[19:-1:-1, 29:19:-1], name="$day <1>")
+    T2[23] = 60.0  # of the new rows, which are the last ten and the latest
+    plot = same_twice(lambda: control(T2, a, Q, b, order=when, new=10))
+    assert plot.data["row"][0] == "20" and plot.data["new"].tolist() == [False] * 20 + [True] * 10
     assert plot.data["T2"][26] == 60.0 and plot.data["T2_beyond"][26]
+    assert any("row, in the order of $day <1>" in text for text in texts(plot))
     assert " of 10 new rows beyond 99% limits" in plot.title and "2024-01-01" in texts(plot)
     assert {"← history", "new rows →"} <= set(texts(plot))
 

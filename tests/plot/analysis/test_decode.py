@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.plot.analysis.decode import component_images, rebuilt, reconstruct
-from lowdim.plot.analysis.traverse import traverse
+from lowdim.plot.analysis.decode import component_images, rebuilt
 from lowdim.plot.pictures import form_of_rows
 from lowdim.text.kinds import OptionError
 from tests.conftest import need
+from tests.plot.from_arrays import on_table, reconstruct, walked
 from tests.plot.svg_checks import HOSTILE, inside, parsed, same_twice, texts
 
 NAMES = [
@@ -34,12 +34,12 @@ def digits():
 
 def test_reconstructions_are_the_truncated_svd(digits):
     model = ld.PCA(10).fit(digits)
-    plot = same_twice(lambda: reconstruct(model, digits, 3, [0, 1, 5, 10], [f"p{j}" for j in range(64)], shape=(8, 8)))
+    plot = same_twice(lambda: reconstruct(model, digits, 3, [f"p{j}" for j in range(64)], shape=(8, 8)))
     mean = digits.mean(axis=0)
     _, _, Vt = np.linalg.svd(digits - mean, full_matrices=False)
     sd = digits.std(axis=0, ddof=1)
     sd[sd == 0] = 1.0
-    for k, q in enumerate([0, 1, 5, 10]):
+    for k, q in enumerate([1, 2, 5, 10]):
         want = mean + (digits[3] - mean) @ Vt[:q].T @ Vt[:q]
         np.testing.assert_allclose(plot.data["rebuilt"][:, k], want, atol=1e-8)
         error = np.sqrt(np.mean(((digits[3] - want) / sd) ** 2))
@@ -52,9 +52,9 @@ def test_a_table_row_with_gaps():
     X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
     X[0, 3:5] = np.nan
     model = ld.PPCA(5, standardize=True).fit(X)
-    plot = same_twice(lambda: reconstruct(model, X, 0, [1, 2, 5, 9], NAMES))
+    plot = same_twice(lambda: reconstruct(model, X, 0, NAMES))
     assert plot.data["q"].tolist() == [1, 2, 5]
-    assert "3 gaps are not counted. The model has 5 axes, so larger q are left out." in plot.sentence
+    assert "3 gaps are not counted." in plot.sentence
     np.testing.assert_allclose(plot.data["rebuilt"][:, -1], model.reconstruct(X[:1])[0])
     seen = np.isfinite(X[0])
     sd = np.nanstd(X, axis=0, ddof=1)
@@ -70,24 +70,24 @@ def test_curves_wide_rows_and_hostile_names():
     model = ld.PPCA(2).fit(X)
     names = [HOSTILE[j % 8] + str(j) for j in range(90)]
     for shape in (None, (90,)):
-        plot = reconstruct(model, X, 0, [1, 2], names, shape=shape)
+        plot = reconstruct(model, X, 0, names, shape=shape)
         inside(plot)
         assert plot.data["error"][1] < plot.data["error"][0]
-    inside(traverse(model, 1, names, shape=(90,)))
+    inside(walked(model, 1, names, X=X, shape=(90,)))
     with pytest.raises(OptionError, match="90 cells"):
-        reconstruct(model, X, 0, [1], names, shape=(9, 9))
+        reconstruct(model, X, 0, names, shape=(9, 9))
 
 
 def test_an_empty_row_has_nothing_to_rebuild():
     X = np.random.default_rng(0).normal(size=(20, 3))
     model = ld.PPCA(1).fit(X)
     X[4] = np.nan
-    assert "no seen cells" in reconstruct(model, X, 4, [1], ["a", "b", "c"]).sentence
+    assert "no seen cells" in reconstruct(model, X, 4, ["a", "b", "c"]).sentence
 
 
 def test_component_images_are_the_axes(digits):
     model = ld.PCA(5).fit(digits)
-    plot = same_twice(lambda: component_images(model, (8, 8), 9))
+    plot = same_twice(lambda: component_images(on_table(model, digits), (8, 8), 9))
     _, s, Vt = np.linalg.svd(digits - digits.mean(axis=0), full_matrices=False)
     assert plot.data["axis_image"].shape == (5, 64)  # no more than the model has
     np.testing.assert_allclose(np.abs((plot.data["axis_image"] * Vt[:5]).sum(axis=1)), 1.0)
@@ -98,16 +98,16 @@ def test_component_images_are_the_axes(digits):
         np.testing.assert_allclose(image.get_array(), model.components_[k].reshape(8, 8))
         assert image.get_clim()[0] == -image.get_clim()[1]
     with pytest.raises(OptionError, match="64 cells"):
-        component_images(model, (8, 9), 2)
+        component_images(on_table(model, digits), (8, 9), 2)
 
 
 def test_images_along_an_axis_and_eigenfaces():
     X = np.load(need("olivetti_faces/olivetti64.npz"))["X"][:60].astype(float)
     model = ld.PCA(4).fit(X)
-    faces = component_images(model, (64, 64), 4)
+    faces = component_images(on_table(model, X), (64, 64), 4)
     inside(faces)
     assert len(faces.svg()) < 250_000
-    walk = traverse(model, 0, [f"p{j}" for j in range(4096)], (-2, 0, 2), shape=(64, 64))
+    walk = walked(model, 0, [f"p{j}" for j in range(4096)], X=X, steps=(-2, 0, 2), shape=(64, 64))
     parsed(walk)
     assert {"-2 sd", "0 sd", "+2 sd"} <= set(texts(walk))
     assert walk.data["mean"].shape == (4096, 3)
@@ -116,7 +116,7 @@ def test_images_along_an_axis_and_eigenfaces():
 def test_a_grid_of_rows_misses_the_eigenvalues_left_out(digits):
     """[Zabaras2017], minimum-error form: J is the sum of the discarded eigenvalues; rows are the truncated SVD."""
     model = ld.PCA(20).fit(digits)
-    plot = rebuilt(model, digits, [3, 50], [1, 10, 20], form=form_of_rows((8, 8), ["p"] * 64, digits))
+    plot = rebuilt(on_table(model, digits), shown=[3, 50], kept=[1, 10, 20], shape=(8, 8))
     inside(plot)
     centred = digits - digits.mean(axis=0)
     U, s, Vt = np.linalg.svd(centred, full_matrices=False)
@@ -126,9 +126,9 @@ def test_a_grid_of_rows_misses_the_eigenvalues_left_out(digits):
         want = digits.mean(axis=0) + (U[:, :q] * s[:q]) @ Vt[:q]
         np.testing.assert_allclose(plot.data["rebuilt"][:, k], want[[3, 50]], atol=1e-8)
     with pytest.raises(OptionError, match=r"LD210.*kept"):
-        rebuilt(model, digits, kept=[21])
+        rebuilt(on_table(model, digits), kept=[21])
     with pytest.raises(OptionError, match=r"LD210[\s\S]*0 to 20"):  # none is left out in silence
-        rebuilt(model, digits, kept=[2, 21])
+        rebuilt(on_table(model, digits), kept=[2, 21])
 
 
 def stick(n=30):
@@ -152,9 +152,9 @@ def test_a_skeleton_joins_the_points_that_keep_their_distance(tmp_path):
         form_of_rows("skeleton", [f"c{j}" for j in range(8)], X)
     model = ld.PPCA(3).fit(X)
     for plot in (
-        reconstruct(model, X, 2, [1, 3], names, shape="skeleton"),
-        traverse(model, 0, names, shape="skeleton", X=X),
+        reconstruct(model, X, 2, names, shape="skeleton"),
+        walked(model, 0, names, X=X, shape="skeleton"),
     ):
         inside(plot)
-    bones = reconstruct(model, X, 2, [1, 3], names, shape="skeleton").figure.axes[0].collections[0].get_segments()
+    bones = reconstruct(model, X, 2, names, shape="skeleton").figure.axes[0].collections[0].get_segments()
     assert np.linalg.norm(np.diff(bones, axis=1)[:, 0], axis=1) == pytest.approx(1.0)  # the original has bars of 1

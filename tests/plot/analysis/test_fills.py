@@ -8,7 +8,10 @@ import pytest
 from scipy import stats
 
 import lowdim as ld
-from lowdim.plot.analysis.fills import binomial, calibration, fills, fills_of
+from lowdim.plot.analysis.fills import binomial
+from lowdim.plot.analysis.fills import fills as fills_of
+from lowdim.text.kinds import OptionError
+from tests.plot.from_arrays import calibration, fills
 from tests.plot.svg_checks import HOSTILE, apart, same_twice, svg_of, texts
 
 
@@ -52,19 +55,23 @@ def test_labels_have_probabilities_and_no_interval() -> None:
     found = SimpleNamespace(table=table, fills=ld.fill(table, engines="straight"))  # what it asks an analysis for
     (label,) = found.fills.labels
     plot = same_twice(lambda: fills_of(found))
-    own = plot.data["column"] == found.table.in_ones().names[label.number]
-    assert plot.data["fill"][own] == pytest.approx(label.shares[:, 1])
+    own = plot.data["column"] == "said=yes"
+    assert own.any() and plot.data["fill"][own] == pytest.approx(label.shares[:, label.labels.index("yes")])
     assert plot.data["lower"][own].tolist() == plot.data["upper"][own].tolist() == plot.data["fill"][own].tolist()
     assert f"{own.sum()} of labels; 90% intervals" in plot.title and "probability of a label" in texts(plot)
     assert float(np.median(plot.data["share_of_spread"][~own])) > 0.3  # what the title says is of numbers alone
-    one = same_twice(lambda: fills_of(found, int(label.number)))
+    one = same_twice(lambda: fills_of(found, "said=yes"))
     assert one.title.startswith(f"{own.sum()} gaps of labels filled") and "probability of the label" in texts(one)
 
 
 def test_no_gaps_tiny_and_large_tables() -> None:
     X, gap, low, high = table(3, 2)
-    assert same_twice(lambda: fills(X, gap & False, low, high, ["a", "b"])).title == "No gaps to fill"
-    assert fills(X, gap & False, low, high, ["a", "b"], "a").title == "No gaps to fill"
+    with pytest.raises(OptionError, match=r"LD216[\s\S]*there are no gaps"):
+        fills(X, gap & False, low, high, ["a", "b"])
+    other = np.array([[False, True]] + [[False, False]] * 2)
+    assert fills(X, other, low, high, ["a", "b"], "a").title == "No gaps to fill"
+    with pytest.raises(OptionError, match=r"LD210.*column[\s\S]*a column of numbers: a, b"):
+        fills(X, other, low, high, ["a", "b"], "c")
     same_twice(lambda: fills(X, gap, low, high, ["a", "b"]))
     const = np.ones((4, 2))
     same_twice(lambda: fills(const, np.eye(4, 2, dtype=bool), const, const, ["a", "b"]))
@@ -84,13 +91,11 @@ def test_binomial_is_scipys() -> None:
 def test_calibration_marks_columns_outside_the_band() -> None:
     held, tried = [70, 90, 95, 0], [100, 100, 100, 0]
     plot = same_twice(
-        lambda: calibration(
-            held, tried, ["low", "good", "fine", "none"], levels=[0.5, 0.9, 0.95], shares=[0.48, 0.85, 0.93]
-        )
+        lambda: calibration(held, tried, ["low", "good", "fine", "none"], shares=[0.48, 0.79, 0.85, 0.93])
     )
     assert plot.data["outside"].tolist() == [True, False, False, False]
     assert plot.data["band_lower"][0] == stats.binom.ppf(0.025, 100, 0.9) / 100
-    assert plot.data["claimed_upper"] == pytest.approx(stats.binom.ppf(0.975, 300, [0.5, 0.9, 0.95]) / 300)
+    assert plot.data["claimed_upper"] == pytest.approx(stats.binom.ppf(0.975, 300, [0.5, 0.8, 0.9, 0.95]) / 300)
     assert plot.title == "90% intervals held 85% of 300 hidden cells: a little narrow"
     assert "1 column of 4 outside" in plot.sentence and "farthest 'low' with 70%" in plot.sentence
 

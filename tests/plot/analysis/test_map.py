@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 from scipy.stats import chi2
@@ -11,13 +12,12 @@ import lowdim as ld
 from lowdim.datasets.oil import oil_flow
 from lowdim.models.base.results import Posterior
 from lowdim.plot.access import plot_model
-from lowdim.plot.analysis.map import map_rows
 from lowdim.plot.beside_points import far_apart
-from lowdim.plot.colour import groups
 from lowdim.plot.pictures import everyone, form_of_rows
 from lowdim.text.kinds import OptionError
 from lowdim.text.messages import LowdimError
 from tests.conftest import need
+from tests.plot.from_arrays import map_rows
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, texts
 
 
@@ -73,7 +73,7 @@ def test_the_limit_holds_what_it_says():
     X = rng.normal(size=(5000, 3)) @ W.T + 0.7 * rng.normal(size=(5000, 8))
     model = ld.PPCA(3).fit(X)
     found = model.posterior(X)
-    plot = map_rows(found, shares=[0.4, 0.3, 0.2], axes=(1, 2), t2_level=0.95)
+    plot = map_rows(found, shares=[0.4, 0.3, 0.2], axes=(1, 2))
     B = np.eye(3) - found.cov[0]
     want = np.sqrt(chi2.ppf(0.95, 2) * np.linalg.eigvalsh(B[1:, 1:])[::-1])
     np.testing.assert_allclose(plot.data["limit_half_axis"], want)
@@ -81,13 +81,6 @@ def test_the_limit_holds_what_it_says():
     assert plot.data["inside_limit"].mean() == pytest.approx(0.95, abs=0.01)
     t2 = np.einsum("ni,ij,nj->n", found.mean[:, 1:], np.linalg.inv(B[1:, 1:]), found.mean[:, 1:])
     assert (plot.data["inside_limit"] == (t2 <= chi2.ppf(0.95, 2))).all()
-
-
-def test_principal_components_bring_their_own_spread():
-    X = oil_flow(400).X
-    model = ld.PCA(3).fit(X)
-    plot = map_rows(model.posterior(X), shares=model.explained_variance_ratio_, spread=model.explained_variance_)
-    np.testing.assert_allclose(plot.data["limit_half_axis"], np.sqrt(chi2.ppf(0.95, 2) * model.explained_variance_[:2]))
 
 
 def test_the_digester_map():
@@ -98,7 +91,7 @@ def test_the_digester_map():
             model.posterior(X),
             shares=share,
             gap_rows=gap,
-            odd_rows=[0, 27],
+            odd=[0, 27],
             row_names=[HOSTILE[0], *map(str, range(2, 97))],
         )
     )
@@ -133,7 +126,7 @@ def test_many_kinds_numbers_and_missing_labels():
     kinds = np.array([None, *[f"$kind {k % 20}<" for k in range(59)]], dtype=object)
     assert "others (13 kinds)" in texts(map_rows(post, shares=[0.5, 0.2], color=kinds))
     numbers = np.where(np.arange(60) % 7 == 0, np.nan, np.arange(60.0))
-    plot = map_rows(post, shares=[0.5, 0.2], color=groups(numbers, 60, "$age$"), gap_rows=np.arange(60) < 9)
+    plot = map_rows(post, shares=[0.5, 0.2], color=pd.Series(numbers, name="$age$"), gap_rows=np.arange(60) < 9)
     assert "$age$" in texts(plot)
     inside(plot)
 
@@ -143,7 +136,7 @@ def test_ellipses_and_points_give_way_to_a_density():
 
     def sized(n):
         post = posterior_of(rng.normal(size=(n, 2)), np.tile(0.1 * np.eye(2), (n, 1, 1)))
-        return map_rows(post, shares=[0.5, 0.2], gap_rows=np.arange(n) < n // 2, odd_rows=[1, n - 1])
+        return map_rows(post, shares=[0.5, 0.2], gap_rows=np.arange(n) < n // 2, odd=[1, n - 1])
 
     middle, large = sized(1000), sized(20_000)
     assert middle.data["has_ellipse"].sum() == 300 and middle.data["has_ellipse"][[1, 999]].all()
@@ -155,7 +148,7 @@ def test_ellipses_and_points_give_way_to_a_density():
 @pytest.mark.parametrize("n", [1, 3])
 def test_few_rows(n):
     post = posterior_of(np.zeros((n, 2)), np.tile(np.eye(2), (n, 1, 1)))  # a row that says nothing has the prior
-    plot = map_rows(post, shares=[0.0, 0.0], odd_rows=list(range(n)), gap_rows=np.ones(n, dtype=bool))
+    plot = map_rows(post, shares=[0.0, 0.0], odd=list(range(n)), gap_rows=np.ones(n, dtype=bool))
     parsed(plot)
     assert plot.data["share"].tolist() == [0.0, 0.0, 1.0]
     apart(plot.figure.axes[0].texts)
@@ -166,15 +159,13 @@ def test_the_longest_legend_stays_inside():
     """Many rows of which some are odd: both labels of the legend are at their longest."""
     rng = np.random.default_rng(0)
     places = posterior_of(rng.normal(size=(400, 2)), np.tile(0.1 * np.eye(2), (400, 1, 1)))
-    plot = map_rows(places, shares=[0.5, 0.3], odd_rows=list(range(143)))
+    plot = map_rows(places, shares=[0.5, 0.3], odd=list(range(143)))
     assert any(text.endswith("(143 rows); bold: odd row") for text in texts(plot))
     inside(plot)
 
 
 @pytest.fixture(scope="module")
 def coloured():
-    import pandas as pd
-
     rng = np.random.default_rng(1)
     X = rng.normal(size=(90, 3)) * [3, 2, 1] @ rng.normal(size=(3, 5)) + 0.2 * rng.normal(size=(90, 5))
     X[rng.random(X.shape) < 0.08] = np.nan
@@ -259,7 +250,7 @@ def test_rows_are_named_as_asked(coloured):
 def test_a_long_table_in_colour_is_sampled_and_says_so():
     rng = np.random.default_rng(0)
     post = posterior_of(rng.normal(size=(9000, 2)), np.tile(0.1 * np.eye(2), (9000, 1, 1)))
-    plot = map_rows(post, shares=[0.5, 0.2], color=np.arange(9000.0), odd_rows=[1, 8])
+    plot = map_rows(post, shares=[0.5, 0.2], color=np.arange(9000.0), odd=[1, 8])
     assert "3,002 of 9,000 rows are drawn; only 2 odd rows with an ellipse." in plot.sentence
     assert sum(len(c.get_offsets()) for c in marks_of(plot)) == 3002
     assert "drawn as a density" in map_rows(post, shares=[0.5, 0.2]).sentence

@@ -7,9 +7,9 @@ from sklearn.manifold import trustworthiness
 
 import lowdim as ld
 from lowdim.judge.maps.quality import judge_map
-from lowdim.plot.analysis.dist_matrix import dist_matrix, dist_panels
-from lowdim.plot.analysis.map_quality import neighbors, shepard, trust, versus
+from lowdim.plot.analysis.dist_matrix import dist_panels
 from lowdim.text.messages import LowdimError
+from tests.plot.from_arrays import distance_matrix, neighbors, shepard, table_of, trust, versus
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, svg_of, texts
 
 
@@ -68,7 +68,7 @@ def test_dist_matrix_is_ordered_by_the_first_axis():
     X, Z = two(30)
     X[0, :3] = np.nan
     X[1, 3:] = np.nan  # no cell in common with row 0
-    plot = same_twice(lambda: dist_matrix(X, Z, row_names=HOSTILE[:6] * 5))
+    plot = same_twice(lambda: distance_matrix(X, Z, row_names=HOSTILE[:6] * 5))
     at = np.argsort(Z[:, 0])
     D = np.linalg.norm(X[at][:, None] - X[at], axis=2)
     full = np.isfinite(D)
@@ -80,39 +80,38 @@ def test_dist_matrix_is_ordered_by_the_first_axis():
 
 def test_distances_are_in_the_order_of_the_table_where_asked_for():
     X, Z = two(30)
-    plot = dist_matrix(X, Z, order="rows")
+    plot = distance_matrix(X, Z, order="rows")
     assert plot.data["table"] == pytest.approx(np.linalg.norm(X[:, None] - X, axis=2), abs=1e-6)
     assert plot.data["row"].tolist() == [str(k + 1) for k in range(30)] and "order of the table" in plot.sentence
     with pytest.raises(LowdimError, match=r"LD210.*order"):
-        dist_matrix(X, Z, order="angle")
+        distance_matrix(X, Z, order="angle")
 
 
 def test_distances_over_q_miss_what_the_eigenvalues_leave_out():
     """[Lawrence2012] figure 3.7 on its right scale: the error is 2/d (total variance - first q eigenvalues)."""
     X = np.random.default_rng(0).standard_normal((60, 8)) @ np.diag([3.0, 2.5, 2, 1, 1, 0.5, 0.5, 0.1])
-    plot = same_twice(lambda: dist_panels(X, [1, 2, 5, 8, 50]))
+    plot = same_twice(lambda: dist_panels(table_of(X), kept=[1, 2, 5, 8, 50]))
     values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
     assert plot.data["q"].tolist() == [1, 2, 5, 8]
     assert plot.data["error"] == pytest.approx([2 / 8 * values[q:].sum() for q in (1, 2, 5, 8)], abs=1e-9)
     D = ((X[:, None] - X) ** 2).sum(axis=2) / 8
     assert plot.data["distance"][:, -1] == pytest.approx(D, abs=1e-9)
-    by_axis = dist_panels(X, [2], order="axis").data["row"] - 1
+    by_axis = dist_panels(table_of(X), kept=[2], order="axis").data["row"] - 1
     first = (X - X.mean(axis=0)) @ np.linalg.svd(X - X.mean(axis=0))[2][0]
     assert by_axis.tolist() in (np.argsort(first).tolist(), np.argsort(-first).tolist())
     with pytest.raises(LowdimError, match=r"LD210.*kept"):
-        dist_panels(X, [0])
+        dist_panels(table_of(X), kept=[0])
 
 
 @pytest.mark.parametrize("n, q", [(3, 2), (40, 1), (500, 3)])
-def test_few_rows_one_axis_and_many_rows(n, q, monkeypatch):
-    monkeypatch.setattr("lowdim.plot.analysis.map_quality.MOST_COMPARED_ROWS", 200)
+def test_few_rows_one_axis_and_many_rows(n, q):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 4))
     for plot in (
         shepard(X, X[:, :q]),
         neighbors(X, X[:, :q]),
         trust(X, X[:, :q]),
-        dist_matrix(X, X[:, :q]),
+        distance_matrix(X, X[:, :q]),
         versus(X[:, :q], X[:, ::-1][:, :q]),
     ):
         parsed(plot)

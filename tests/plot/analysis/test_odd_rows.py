@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from lowdim.plot.analysis.control import control
-from lowdim.plot.analysis.odd_rows import alike, t2_q, why_all, why_row
+from lowdim.plot.analysis.odd_rows import alike
+from lowdim.plot.analysis.odd_rows import why_row as why_row_of
 from tests.conftest import need
+from tests.plot.from_arrays import Parts, control, t2_q, why_all, why_row
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, svg_of, texts
 
 
@@ -54,7 +55,7 @@ def test_why_row_names_the_culprit() -> None:
 def test_why_row_ordinary_empty_and_wide() -> None:
     assert why_row([1.0], [1.1], [1.0], [-0.1], ["a"], row_name="x", p=0.5).title == "Row x is ordinary (p 0.5)"
     empty = same_twice(lambda: why_row([None] * 2, [1.0, 2.0], [1.0, 1.0], [None] * 2, ["a", "b"]))
-    assert empty.title == "This row has no seen cell"
+    assert empty.title == "Row 1 has no seen cell"
     z = np.random.default_rng(0).standard_normal(200)
     wide = same_twice(lambda: why_row(1e6 * z, 0 * z, 1e6 + 0 * z, z, [HOSTILE[k % 8] for k in range(200)]))
     apart(wide.figure.axes[0].get_yticklabels())
@@ -101,14 +102,7 @@ def test_digester_row_1() -> None:
     X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
     model = ProbabilisticPCA(5, standardize=True).fit(X)
     card, found = explain_row(model, X, 0), judge_rows(model, X, law=model_law(model))  # the Gaussian law
-    plot = why_row(
-        *zip(*[(c.value, c.expected, c.sd, c.surprise) for c in card.cells], strict=True),
-        [c.column for c in card.cells],
-        row_name=card.name,
-        hide=card.hide,
-        p=card.p,
-        p_after=card.p_after,
-    )
+    plot = why_row_of(Parts(explain=lambda row: card), 0)
     assert plot.title == "Row 1: 'c3' is 121.7 where the rest of the row says 78.3 ± 6.5"
     assert "+6.7 sd" in plot.sentence and "(p 0.37)" in plot.sentence
     chart = control(found.T2.value, found.T2.dof, found.Q.value, found.Q.dof)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from lowdim.judge.gaps import gap_report
-from lowdim.plot.analysis.table import STRIP_BINS, columns, gap_pairs, gaps
+from lowdim.plot.analysis.table import STRIP_BINS
 from lowdim.text.kinds import OptionError
 from tests.conftest import need
+from tests.plot.from_arrays import columns, gap_pairs, gaps
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, texts
 
 NAMES = [
@@ -173,19 +173,14 @@ def test_independent_gaps_are_named_in_one_table_of_twenty_at_most():
     assert sum(named) <= 4  # 5% of tables at most by Benjamini and Hochberg; P(more than 4 of 20) < 0.003
 
 
-def _with_report(seen, X):
-    names = ("c1", "c2", "c3")
-    return gap_pairs(seen, names, report=gap_report(np.where(seen, X, np.nan), names))
-
-
 def test_the_hint_sees_gaps_that_depend_on_a_value():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     seen = np.ones_like(X, dtype=bool)
     seen[:, 0] = rng.random(300) > 1 / (1 + np.exp(-3 * X[:, 1]))
-    assert "'c1' have other values of 'c2'" in _with_report(seen, X).sentence
+    assert "'c1' have other values of 'c2'" in gap_pairs(seen, ("c1", "c2", "c3"), X).sentence
     seen[:, 0] = rng.random(300) > 0.5
-    assert "as gaps at random would" in _with_report(seen, X).sentence
+    assert "as gaps at random would" in gap_pairs(seen, ("c1", "c2", "c3"), X).sentence
 
 
 @pytest.mark.parametrize("hidden", [0, 1, 8])
@@ -194,7 +189,7 @@ def test_pairs_where_there_are_none(hidden):
     seen = np.isfinite(X) if hidden else np.ones_like(X, dtype=bool)
     if hidden == 8:
         seen[:] = False
-    parsed(gap_pairs(seen, HOSTILE, report=gap_report(np.where(seen, X, np.nan), tuple(HOSTILE))))
+    parsed(gap_pairs(seen, HOSTILE, X))
 
 
 @pytest.mark.slow

@@ -8,10 +8,11 @@ from scipy.special import expit
 import lowdim as ld
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.plot.access import ModelOnTable, plot_model
-from lowdim.plot.analysis.traverse import traverse, traverse_of, walk_axis
+from lowdim.plot.analysis.traverse import traverse
 from lowdim.text.kinds import OptionError
 from lowdim.text.messages import LowdimError
 from tests.conftest import need
+from tests.plot.from_arrays import on_table, walked
 from tests.plot.svg_checks import same_twice, texts
 from tests.plot.tables import roll
 
@@ -34,7 +35,7 @@ def test_a_walk_is_linear_and_its_band_holds_ninety_percent():
     W, mu = np.array([[2.0, 1.0, -0.5, 0.0]]), np.array([10.0, 0.0, -3.0, 5.0])
     X = mu + rng.normal(size=(3000, 1)) @ W + 0.5 * rng.normal(size=(3000, 4))
     model = ld.PPCA(1).fit(X)
-    plot = same_twice(lambda: traverse(model, 0, ["a", "b", "c", "d"]))
+    plot = same_twice(lambda: walked(model, 0, ["a", "b", "c", "d"], X=X))
     steps = plot.data["step"]
     assert steps.tolist() == [-2, -1, 0, 1, 2]
     want = model.mean_ + np.outer(steps, model.components_[0])
@@ -52,7 +53,7 @@ def test_steps_are_in_sd_also_for_principal_components_and_own_units():
     X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
     full = X[np.isfinite(X).all(axis=1)]
     for model in (ld.PCA(3, standardize=True).fit(full), ld.PCA(3, standardize=True, whiten=True).fit(full)):
-        plot = traverse(model, 0, NAMES, steps=(-1, 0, 1))
+        plot = walked(model, 0, NAMES, X=full, steps=(-1, 0, 1))
         spread = np.sqrt(model.explained_variance_[0] - model.noise_variance_)
         want = model.components_[0] * spread * full.std(axis=0, ddof=1)
         np.testing.assert_allclose(plot.data["mean"][:, 2] - plot.data["mean"][:, 1], want, rtol=1e-6, atol=1e-9)
@@ -60,7 +61,7 @@ def test_steps_are_in_sd_also_for_principal_components_and_own_units():
             model.inverse_transform(np.eye(3)[:1] * plot.data["position"][2])[0], plot.data["mean"][:, 2]
         )
     with pytest.raises(OptionError, match="from 0 to 2"):
-        traverse(model, 3, NAMES)
+        walked(model, 3, NAMES, X=full)
 
 
 def test_a_walk_is_the_decoder_s_and_its_band_the_noise(sheet, process):
@@ -69,21 +70,21 @@ def test_a_walk_is_the_decoder_s_and_its_band_the_noise(sheet, process):
         (sheet, lambda z: np.full((len(z), 4), sheet.noise_variance_)),
         (process, process.predictive_variance),
     ):
-        plot = same_twice(lambda model=model: traverse(model, 1, names, X=roll()[0]))
+        plot = same_twice(lambda model=model: walked(model, 1, names, X=roll()[0]))
         middle = np.zeros(2) if model is sheet else process.embedding_.mean(axis=0)
         z = np.tile(middle, (5, 1))
         z[:, 1] = plot.data["position"]
         assert np.allclose(plot.data["mean"].T, model.inverse_transform(z), rtol=0, atol=1e-9)
         assert np.allclose(plot.data["band"].T, NORMAL_90 * np.sqrt(noise(z)), rtol=1e-6, atol=0)
     assert plot.data["step"] == pytest.approx([-2, -1, 0, 1, 2])
-    assert traverse(sheet, 0, names).data["position"].max() == 1.0  # where the grid ends
+    assert walked(sheet, 0, names, X=roll()[0]).data["position"].max() == 1.0  # where the grid ends
 
 
 @pytest.mark.filterwarnings("ignore:LD201")
 def test_a_walk_of_a_model_without_noise_goes_by_rows():
     X, _ = roll()
     model = ld.Autoencoder(1, hidden=(6,), max_iter=40).fit(X)
-    plot = traverse(model, 0, ["a", "b", "c", "d"], X=X, unit=[1.0, 2.0, 1.0, 1.0])
+    plot = walked(model, 0, ["a", "b", "c", "d"], X=X, unit=[1.0, 2.0, 1.0, 1.0])
     z = model.transform(X)
     assert plot.data["position"].min() >= z.min() and plot.data["position"].max() <= z.max()
     missed = np.abs(X - model.reconstruct(X))
@@ -96,15 +97,15 @@ def test_a_walk_of_a_model_without_noise_goes_by_rows():
 def test_a_walk_of_factors_through_a_network():
     X, _ = roll()
     model = ld.NonlinearFactorAnalysis(1, hidden=5, tol=1.0).fit(X)
-    plot = traverse(model, 0, ["a", "b", "c", "d"])
+    plot = walked(model, 0, ["a", "b", "c", "d"], X=X)
     assert np.allclose(plot.data["mean"].T, model.inverse_transform(np.array([[-2.0], [-1], [0], [1], [2]])))
     assert plot.data["band"].min() >= NORMAL_90 * np.sqrt(model.noise_variance_) * (1 - 1e-9)
 
 
-def test_an_axis_without_a_scale_of_its_own_needs_rows():
+def test_a_walk_needs_a_decoder():
     X, _ = roll(40)
-    with pytest.raises(LowdimError, match="LD494"):
-        walk_axis(ld.Autoencoder(1, hidden=()).fit(X), 0, np.arange(3.0))
+    with pytest.raises(LowdimError, match=r"LD494.*traverse[\s\S]*it has no decoder"):
+        traverse(on_table(ld.Isomap(2).fit(X), X))
 
 
 def test_answers_walk_by_their_probabilities():
@@ -115,7 +116,7 @@ def test_answers_walk_by_their_probabilities():
     words = np.array(["low", "mid", "high"])[np.digitize(eta[:, 3], [-1.0, 1.0])]
     frame = pd.DataFrame({"a": eta[:, 0] > 0, "b": eta[:, 1] > 0, "c": np.digitize(eta[:, 2], [-2, 0, 2]), "d": words})
     found = ld.fit_method(frame, "mixed", dims=1)
-    plot = same_twice(lambda: traverse_of(ModelOnTable(found.model, found.table, np.ones(1), np.arange(5))))
+    plot = same_twice(lambda: traverse(ModelOnTable(found.model, found.table, np.ones(1), np.arange(5))))
     names, mean = plot.data["column"].tolist(), plot.data["mean"]
     assert {"c", "d=low", "d=mid", "d=high"} < set(names) and plot.data["step"].tolist() == [-2, -1, 0, 1, 2]
     first = mean[next(k for k, name in enumerate(names) if name.startswith("a"))]

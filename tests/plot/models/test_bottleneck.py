@@ -7,6 +7,7 @@ from sklearn import decomposition as peers
 import lowdim as ld
 from lowdim.plot.models.bottleneck import bottleneck
 from lowdim.text.messages import LowdimError
+from tests.plot.from_arrays import on_table
 from tests.plot.svg_checks import same_twice
 from tests.plot.tables import roll
 
@@ -14,7 +15,7 @@ from tests.plot.tables import roll
 @pytest.mark.filterwarnings("ignore:LD201")
 def test_losses_are_those_of_pca_and_the_linear_autoencoder_meets_it():
     X, _ = roll()
-    plot = same_twice(lambda: bottleneck(X, [1, 2, 3], model=ld.Autoencoder(hidden=6, max_iter=20), seeds=2))
+    plot = same_twice(lambda: bottleneck(on_table(ld.Autoencoder(hidden=6, max_iter=20), X), [1, 2, 3], seeds=2))
     out = np.arange(len(X)) % 5 == 4
     for k in (1, 2, 3):
         peer = peers.PCA(k).fit(X[~out])
@@ -31,10 +32,11 @@ def test_widths_and_gaps_that_cannot_be_are_refused():
     X, _ = roll(20)
     for widths in ([0], [9], []):
         with pytest.raises(LowdimError, match="LD210"):
-            bottleneck(X, widths)
+            bottleneck(on_table(ld.Autoencoder(), X), widths)
     with pytest.raises(LowdimError, match="LD163"):
-        bottleneck(roll(20, gaps=0.2)[0])
+        bottleneck(on_table(ld.Autoencoder(), roll(20, gaps=0.2)[0]))
 
 
 def test_more_columns_than_rows():
-    assert bottleneck(np.random.default_rng(0).standard_normal((6, 8)), seeds=1).name == "bottleneck"
+    X = np.random.default_rng(0).standard_normal((6, 8))
+    assert bottleneck(on_table(ld.Autoencoder(), X), seeds=1).name == "bottleneck"

@@ -6,20 +6,26 @@ from scipy.special import softmax
 from sklearn import decomposition as peers
 
 import lowdim as ld
-from lowdim.plot.colour import groups
 from lowdim.plot.models.gtm import gtm_sheet, lattice, magnification, responsibility
+from lowdim.table.column import Column
 from lowdim.text.messages import LowdimError
+from tests.plot.from_arrays import on_table
 from tests.plot.svg_checks import HOSTILE, parsed, same_twice, texts
 from tests.plot.tables import roll
 
 
+def coloured(model, X, kind, names=None, unit=None):
+    """The model on a table with a label column."""
+    subject = on_table(model, X, names, unit=unit)
+    subject.table.labels["kind"] = kind
+    labels, codes = np.unique(kind, return_inverse=True)
+    subject.table.columns.append(Column("kind", "label", codes.astype(float), 1, labels=tuple(labels.tolist())))
+    return subject
+
+
 def test_the_sheet_goes_through_the_nodes_of_the_model(sheet):
     X, kind = roll()
-    plot = same_twice(
-        lambda: gtm_sheet(
-            sheet, X, columns=(0, 2), names=HOSTILE[:4], unit=[2.0, 1, 10.0, 1], color=groups(kind, len(X), "kind")
-        )
-    )
+    plot = same_twice(lambda: gtm_sheet(coloured(sheet, X, kind, HOSTILE[:4], [2.0, 1, 10.0, 1]), columns=(0, 2)))
     assert plot.data["node"] == pytest.approx(sheet.nodes_[:, [0, 2]] * [2, 10])
     assert plot.data["row"] == pytest.approx(X[:, [0, 2]] * [2, 10]) and "8 x 8 nodes" in plot.title
     assert {"low", "mid", "high", "the sheet, and its nodes"} <= set(texts(plot))
@@ -29,7 +35,7 @@ def test_the_sheet_goes_through_the_nodes_of_the_model(sheet):
 
 def test_without_columns_the_plane_is_that_of_the_principal_axes(sheet):
     X, _ = roll(gaps=0.1)
-    plot = gtm_sheet(sheet, X)
+    plot = gtm_sheet(on_table(sheet, X))
     peer = peers.PCA(2).fit(sheet.impute(X))
     for part, cells in (("node", sheet.nodes_), ("row", sheet.impute(X))):
         assert np.abs(plot.data[part]) == pytest.approx(np.abs(peer.transform(cells)), abs=1e-8)
@@ -39,16 +45,16 @@ def test_without_columns_the_plane_is_that_of_the_principal_axes(sheet):
 
 def test_a_drawn_sample_gets_a_regular_grid(sampled):
     X, kind = roll(gaps=0.1)
-    plot = same_twice(lambda: gtm_sheet(sampled, X, color=kind))
+    plot = same_twice(lambda: gtm_sheet(coloured(sampled, X, kind)))
     assert "15 x 15 latent points" in plot.title and len(plot.data["node"]) == 225
     assert plot.data["node_place"].min() == -2.0 and plot.data["node_place"].max() == 2.0
-    parsed(magnification(sampled, X))
-    assert responsibility(sampled, X, 3).data["share"].shape == (40,)
+    parsed(magnification(on_table(sampled, X)))
+    assert responsibility(on_table(sampled, X), 3).data["share"].shape == (40,)
 
 
 def test_the_stretch_is_that_of_small_steps(sheet):
     X, kind = roll()
-    plot = same_twice(lambda: magnification(sheet, X, color=kind))
+    plot = same_twice(lambda: magnification(coloured(sheet, X, kind)))
     z, h = plot.data["place"], 1e-5
     J = np.stack(
         [(sheet.inverse_transform(z + h * e) - sheet.inverse_transform(z - h * e)) / (2 * h) for e in np.eye(2)], axis=2
@@ -63,14 +69,15 @@ def test_the_stretch_is_that_of_small_steps(sheet):
 def test_with_one_axis_it_is_a_curve():
     X, _ = roll()
     model = ld.GTM(1, grid=12, basis=4).fit(X)
-    assert magnification(model, X).data["stretch"].shape == (12,) and parsed(magnification(model)) is not None
-    assert gtm_sheet(model, X).title.startswith("A sheet of 12 nodes")
-    assert responsibility(model, X, 5).data["share"].sum() == pytest.approx(1.0)
+    shown = magnification(on_table(model, X))
+    assert shown.data["stretch"].shape == (12,) and parsed(shown) is not None
+    assert gtm_sheet(on_table(model, X)).title.startswith("A sheet of 12 nodes")
+    assert responsibility(on_table(model, X), 5).data["share"].sum() == pytest.approx(1.0)
 
 
 def test_shares_are_those_of_the_nodes_densities(sheet):
     X, _ = roll()
-    plot = same_twice(lambda: responsibility(sheet, X, 7, row_names=[f"r{i}" for i in range(len(X))]))
+    plot = same_twice(lambda: responsibility(on_table(sheet, X, None, [f"r{i}" for i in range(len(X))]), 7))
     by_hand = softmax(-((X[7] - sheet.nodes_) ** 2).sum(axis=1) / (2 * sheet.noise_variance_))
     assert plot.data["share"] == pytest.approx(by_hand, abs=1e-9)
     assert plot.data["mean"] == pytest.approx(by_hand @ sheet.grid_) == sheet.transform(X)[7]
@@ -81,7 +88,7 @@ def test_shares_are_those_of_the_nodes_densities(sheet):
 
 def test_without_a_row_the_most_spread_out_is_drawn(sheet):
     X, _ = roll(gaps=0.3)
-    plot = responsibility(sheet, X)
+    plot = responsibility(on_table(sheet, X))
     apart = np.linalg.norm(sheet.transform(X) - sheet.mode(X), axis=1)
     i = int(apart.argmax())
     assert f"Row {i + 1} (the most spread out of all)" in plot.sentence
@@ -89,16 +96,17 @@ def test_without_a_row_the_most_spread_out_is_drawn(sheet):
     assert f"{apart[i] / (2 / 7):.3g} spacings apart" in plot.sentence
     assert "where little of the posterior is" in plot.sentence
     with pytest.raises(LowdimError, match="LD210"):
-        responsibility(sheet, X, 500)
+        responsibility(on_table(sheet, X), 500)
 
 
 def test_a_drawn_sample_on_one_axis_is_no_grid():
     X, _ = roll(60)
     model = ld.DensityNetwork(1, n_samples=15, hidden=3, tol=0.05).fit(X)
-    assert not lattice(model, "gtm_sheet").of_model and lattice(ld.GTM(1, grid=7).fit(X), "gtm_sheet").of_model
+    assert not lattice(on_table(model, X), "gtm_sheet").of_model
+    assert lattice(on_table(ld.GTM(1, grid=7).fit(X), X), "gtm_sheet").of_model
 
 
 def test_a_sheet_of_one_column_is_refused():
     X = roll(40)[0][:, :1]
     with pytest.raises(LowdimError, match="LD494"):
-        gtm_sheet(ld.GTM(1, grid=4, basis=3).fit(X), X)
+        gtm_sheet(on_table(ld.GTM(1, grid=4, basis=3).fit(X), X))

@@ -10,12 +10,14 @@ from lowdim.plot.beside_points import comes_back
 from lowdim.plot.models.latent_variance import latent_variance
 from lowdim.text.messages import LowdimError
 from tests.conftest import need
+from tests.plot.from_arrays import on_table
 from tests.plot.svg_checks import HOSTILE, same_twice, texts
+from tests.plot.tables import roll
 
 
 def test_the_sd_of_the_map_is_the_model_s_own(process):
     names = HOSTILE[:4]
-    plot = same_twice(lambda: latent_variance(process, names=names, join=True))
+    plot = same_twice(lambda: latent_variance(on_table(process, roll(60)[0], names), join=True))
     d, Z = plot.data, process.embedding_
     size = np.sqrt(process.inverse_transform(Z).var(axis=0) + process.predictive_variance(Z).mean(axis=0))
     for i, j in ((0, 0), (10, 50), (59, 3)):
@@ -44,13 +46,13 @@ def test_a_path_that_comes_back_is_said_to(process):
     circle = np.column_stack([np.cos(turn), np.sin(turn)])
     assert comes_back(circle)[0] == 0 and comes_back(circle)[1] < 0.05
     assert comes_back(np.column_stack([turn, turn]))[1] > 0.3
-    assert "Rows are joined" not in latent_variance(process).sentence
+    assert "Rows are joined" not in latent_variance(on_table(process, roll(60)[0])).sentence
 
 
 def test_other_axes_stay_in_the_middle():
     X = np.random.default_rng(0).standard_normal((40, 5))
     model = ld.GPLVM(3, tol=0.01).fit(X)
-    plot = latent_variance(model, axes=(0, 2))
+    plot = latent_variance(on_table(model, X), axes=(0, 2))
     middle = np.median(model.embedding_, axis=0)
     size = np.sqrt(
         model.inverse_transform(model.embedding_).var(axis=0) + model.predictive_variance(model.embedding_).mean(axis=0)
@@ -59,7 +61,7 @@ def test_other_axes_stay_in_the_middle():
     assert plot.data["sd"][5, 9] == pytest.approx(np.sqrt((var / size**2).mean()))
     assert "The other 1 axis" in plot.sentence
     with pytest.raises(LowdimError, match="LD210"):
-        latent_variance(model, axes=(0, 3))
+        latent_variance(on_table(model, X), axes=(0, 3))
 
 
 @pytest.mark.slow
@@ -69,6 +71,6 @@ def test_the_robot_s_loop_closes_where_it_did():
         rows = [row for row in csv.DictReader(lines) if row["split"] == "train"]
     X = (np.array([[float(row[f"ap{j:02d}"] or -92) for j in range(1, 31)] for row in rows]) + 85) / 15
     truth, _ = comes_back(np.array([[float(row["x"]), float(row["y"])] for row in rows]))
-    plot = latent_variance(ld.GPLVM(2).fit(X), join=True)
+    plot = latent_variance(on_table(ld.GPLVM(2).fit(X), X), join=True)
     found, share = comes_back(plot.data["row"])
     assert abs(found - truth) <= 5 and share < 0.05 and "the loop closes" in plot.sentence

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.plot.models.trace import trace
+from lowdim.plot.models.trace import trace as trace_of
+from lowdim.text.kinds import OptionError
+from tests.plot.from_arrays import Parts, on_table
 from tests.plot.svg_checks import parsed, same_twice
+
+
+def trace(history, name="log-likelihood"):
+    """The steps of a model with this history."""
+    model = Parts(history_=history, certificate_=Parts(objective_name=name))
+    return trace_of(on_table(model, np.zeros((2, 2))))
 
 
 def test_a_rising_history():
@@ -24,7 +32,7 @@ def test_a_fall_is_named_and_rounding_is_not():
     assert not len(trace([-1e6, -5e5, -5e5 - 1e-10]).data["fall"])
 
 
-@pytest.mark.parametrize("history", [[-3.0], [-3.0, -3.0], [], np.array([-2e300, 1e300])])
+@pytest.mark.parametrize("history", [[-3.0], [-3.0, -3.0], np.array([-2e300, 1e300])])
 def test_short_and_huge_histories(history):
     parsed(trace(history, "bound $L$ <"))
 
@@ -33,3 +41,8 @@ def test_restarts_draw_the_best_in_full():
     plot = trace([[-9.0, -5.0], [-8.0, -4.0, -3.0]])
     assert plot.data["objective"].tolist() == [-8.0, -4.0, -3.0] and plot.data["last_of_run"].tolist() == [-5.0, -3.0]
     assert "2 starts" in plot.title
+
+
+def test_a_model_without_steps_is_refused():
+    with pytest.raises(OptionError, match="LD494"):
+        trace([])

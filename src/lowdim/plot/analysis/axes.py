@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,50 +31,25 @@ TOP_COLUMNS = 5  # on a card
     needs="analysis",
     report=InReport("axes", hide_rows=("show_rows",)),
 )
-def axis_cards_of(analysis: Analysis, *, top: int = TOP_COLUMNS, show_rows: bool = True) -> Plot:
+def axis_cards(analysis: Analysis, *, top: int = TOP_COLUMNS, show_rows: bool = True) -> Plot:
     """One card an axis: its strongest columns with intervals, the rows at both ends, labels tied to it.
+
+    Of more than six axes the first six are drawn.
 
     Parameters
     ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
     top : int, default 5
         Columns on a card.
     show_rows : bool, default True
         Whether the rows at both ends are named.
-
-    Returns
-    -------
-    Plot
     """
     draw.need_axes(analysis.dims, 1, "axis_cards")
-    cards = analysis.axes
-    if not show_rows:
-        cards = tuple(card._replace(low_rows=(), high_rows=()) for card in cards)
-    return axis_cards(cards, row_names=analysis.row_names, top=top)
-
-
-@draw.styled
-def axis_cards(
-    cards: Sequence[AxisCard],
-    *,
-    row_names: Sequence[str] | None = None,
-    level: float | None = None,
-    top: int = TOP_COLUMNS,
-) -> Plot:
-    """One card an axis: its strongest columns with intervals, the rows at both ends, labels tied to it.
-
-    `cards` come from `lowdim.judge.axes`; of more than six axes the first six are drawn.
-
-    >>> loadings = (Loading("a", 0.9, 0.8, 1.0), Loading("b", -0.3, -0.7, 0.1))
-    >>> axis_cards([AxisCard(1, 0.4, loadings, loadings[:1], (), (), (6,), (1,), 0.9, 100, "")]).sentence
-    "Axis 1 (40%): 'a' (+0.9); 1 of the loadings drawn has an interval that includes zero."
-    """
-    shown = list(cards)[:CARDS]
+    cards, row_names = analysis.axes, analysis.row_names if show_rows else ()
+    shown = cards[:CARDS]
     strongest = [sorted(card.loadings, key=lambda x: -abs(x.value))[:top] for card in cards]
     n_across = 1 if len(shown) == 1 else 2
     n_down = max(-(-len(shown) // n_across), 1)
-    most_columns = max((len(part) for part in strongest), default=1)
+    most_columns = max(len(part) for part in strongest)
     figure = draw.blank(6.4, max(4.0, 0.7 + n_down * (1.05 + 0.19 * most_columns)))
     panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
     for ax, card, part in zip(panels, shown, strongest, strict=False):
@@ -82,14 +57,15 @@ def axis_cards(
     for ax in panels[len(shown) :]:
         ax.set_axis_off()
     title, sentence = _card_words(cards, strongest, len(shown))
-    level_text = draw.percent(level if level is not None else cards[0].level if cards else 0.9)
-    figure.supxlabel(f"loading, with its {level_text} interval (hollow: the interval includes zero)", fontsize=9)
+    figure.supxlabel(
+        f"loading, with its {draw.percent(cards[0].level)} interval (hollow: the interval includes zero)", fontsize=9
+    )
     draw.headline(figure, title)
     flat = [(card, x) for card in cards for x in card.loadings]
     data = {
         "axis": np.array([card.axis for card, _ in flat], dtype=int),
         "share": np.array([card.share for card, _ in flat], dtype=float),
-        "column": np.array([str(x.column) for _, x in flat]),
+        "column": np.array([x.column for _, x in flat]),
         "loading": np.array([x.value for _, x in flat], dtype=float),
         "low": np.array([x.low for _, x in flat], dtype=float),
         "high": np.array([x.high for _, x in flat], dtype=float),
@@ -97,7 +73,8 @@ def axis_cards(
     return Plot("axis_cards", figure, title=title, sentence=sentence, data=data)
 
 
-def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str] | None, width: int) -> None:
+def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str], width: int) -> None:
+    """One axis; the rows at its ends where they may be named."""
     for k, x in enumerate(part):
         colour = draw.COLOURS[0] if x.value > 0 else draw.COLOURS[3]
         ax.plot([x.low, x.high], [k, k], color=colour, lw=1.5)
@@ -109,9 +86,9 @@ def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str] | N
     ax.locator_params(axis="x", nbins=5)
     ax.set_title(f"axis {card.axis}: {draw.percent(card.share)} of the variation", fontsize=9)
     lines = [
-        f"{end} rows: {', '.join(draw.short(i + 1 if rows is None else rows[i], 12) for i in row_positions)}"
+        f"{end} rows: {', '.join(draw.short(rows[i], 12) for i in row_positions)}"
         for end, row_positions in (("− end", card.low_rows), ("+ end", card.high_rows))
-        if row_positions
+        if row_positions and rows
     ]
     lines += [f"tied to {draw.short(t.label, 20)} (it explains {draw.percent(t.eta2)})" for t in card.labels if t.tied][
         :2
@@ -122,8 +99,6 @@ def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str] | N
 
 
 def _card_words(cards: Sequence[AxisCard], strongest: list[list[Loading]], shown: int) -> tuple[str, str]:
-    if not cards:
-        return "No axes: nothing drives this table", "There are no axes to describe."
     parts = []
     for card, part in zip(cards, strongest, strict=True):
         words = ", ".join(f"{draw.quoted(x.column)} ({_signed(x.value)})" for x in part[:3] if x.sure)
@@ -146,90 +121,52 @@ def _card_words(cards: Sequence[AxisCard], strongest: list[list[Loading]], shown
 
 
 @plot("loadings", "Columns by axes, shaded by loading.", needs="analysis", report=InReport("axes"))
-def loadings_of(analysis: Analysis, *, most: int = MOST_NAMED_COLUMNS) -> Plot:
-    """Columns by axes, shaded by loading, with the width of each loading's interval.
+def loadings(analysis: Analysis, *, most: int = MOST_NAMED_COLUMNS) -> Plot:
+    """Columns by axes, shaded by loading; columns are ordered by the axis they load on most.
+
+    A dot's area grows with the width of the loading's interval: a large dot is a doubtful loading, a hollow one is
+    wider than twice the loading, so that it would reach across zero.
 
     Parameters
     ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
     most : int, default 24
         Columns drawn; those with the largest loadings where there are more.
-
-    Returns
-    -------
-    Plot
     """
     draw.need_axes(analysis.dims, 1, "loadings")
-    cards = analysis.axes
+    cards, names, L = analysis.axes, analysis.table.in_ones().names, np.asarray(analysis.loadings, dtype=np.float64)
     widths = np.array([[x.high - x.low for x in card.loadings] for card in cards]).T
-    shares = np.array([card.share for card in cards])
-    return loadings(
-        np.asarray(analysis.loadings), analysis.table.in_ones().names, widths=widths, shares=shares, most=most
-    )
-
-
-@draw.styled
-def loadings(
-    L: Array,
-    names: Sequence[str],
-    *,
-    widths: Array | None = None,
-    shares: Array | None = None,
-    most: int = MOST_NAMED_COLUMNS,
-) -> Plot:
-    """Columns by axes, shaded by loading; columns are ordered by the axis they load on most.
-
-    L is d x q. A dot's area grows with the width of the loading's interval (`widths`, d x q, full width): a
-    large dot is a doubtful loading, a hollow one is wider than twice the loading, so that it would reach across
-    zero. Without widths the numbers are written.
-
-    >>> loadings(np.array([[0.9, 0.1], [-0.2, 0.8]]), ["a", "b"]).sentence
-    "Axis 1 follows 'a' (+0.9) and 'b' (-0.2); axis 2 follows 'b' (+0.8) and 'a' (+0.1)."
-    """
-    L = np.asarray(L, dtype=np.float64)
-    q = L.shape[1]
+    half = widths / 2
     rows = by_axis(L, most)
-    half = None if widths is None else np.asarray(widths, dtype=np.float64) / 2
     title, sentence = _loading_words(L, names, half, len(rows))
     figure = draw.blank(6.4, max(4.0, 1.3 + 0.2 * len(rows)))
     ax = figure.subplots()
     top = float(np.abs(L).max(initial=0.0)) or 1.0
     image = ax.imshow(L[rows], cmap=draw.DIVERGING, vmin=-top, vmax=top, aspect="auto")
     figure.colorbar(image, ax=ax, shrink=0.8, label="loading (− against, + with the axis)")
-    if half is not None:
-        _dots(ax, L[rows], half[rows])
-    elif q <= 8:
-        _numbers(ax, L[rows], top)
+    _dots(ax, L[rows], half[rows])
     ax.set_yticks(range(len(rows)), [draw.short(names[j]) for j in rows], fontsize=8)
-    ax.set_xticks(*_axis_ticks(q, shares), fontsize=9)
-    ax.set_xlabel("axis" if shares is None else "axis (share of the variation)")
+    q = L.shape[1]
+    places = range(0, q, -(-q // 16))
+    ax.set_xticks(
+        places, [f"{k + 1}\n{draw.percent(cards[k].share)}" if q <= 10 else f"{k + 1}" for k in places], fontsize=9
+    )
+    ax.set_xlabel("axis (share of the variation)")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     draw.headline(figure, title)
-    data: dict[str, Any] = {"column": np.array([str(name) for name in names]), "loading": L, "drawn_row": rows + 1}
-    if widths is not None:
-        data["width"] = np.asarray(widths, dtype=np.float64)
+    data = {"column": names, "loading": L, "drawn_row": rows + 1, "width": widths}
     return Plot("loadings", figure, title=title, sentence=sentence, data=data)
 
 
 def by_axis(L: Array, most: int = MOST_NAMED_COLUMNS) -> NDArray[np.int_]:
     """Columns grouped by the axis they load on most, + before −, larger before smaller; the largest `most`."""
     size = np.abs(L)
-    home = size.argmax(axis=1) if L.shape[1] else np.zeros(len(L), dtype=int)
-    loading = L[np.arange(len(L)), home] if L.shape[1] else np.zeros(len(L))
+    home = size.argmax(axis=1)
+    loading = L[np.arange(len(L)), home]
     # against its whole axis, so that a weak axis keeps its columns too
     strength = (size / np.maximum(size.max(axis=0, initial=0.0), np.finfo(float).tiny)).max(axis=1, initial=0.0)
     strongest = np.sort(np.argsort(-strength, kind="stable")[:most])
     return strongest[np.lexsort((-loading[strongest], home[strongest]))]
-
-
-def _axis_ticks(q: int, shares: Array | None) -> tuple[list[int], list[str]]:
-    step = -(-q // 16)
-    places = list(range(0, q, step))
-    if shares is None or q > 10:
-        return places, [str(k + 1) for k in places]
-    return places, [f"{k + 1}\n{draw.percent(shares[k])}" for k in places]
 
 
 def _dots(ax: Axes, L: Array, half: Array) -> None:
@@ -248,18 +185,8 @@ def _dots(ax: Axes, L: Array, half: Array) -> None:
     )
 
 
-def _numbers(ax: Axes, L: Array, top: float) -> None:
-    for (r, c), value in np.ndenumerate(L):
-        text = f"{round(value, 2) + 0.0:.2f}" if 0.1 < top < 10 else draw.number(value)
-        ax.text(
-            c, r, text, ha="center", va="center", fontsize=7, color=draw.PAPER if abs(value) > 0.65 * top else draw.INK
-        )
-
-
-def _loading_words(L: Array, names: Sequence[str], half: Array | None, shown: int) -> tuple[str, str]:
+def _loading_words(L: Array, names: Sequence[str], half: Array, shown: int) -> tuple[str, str]:
     q = L.shape[1]
-    if not q:
-        return "No axes: nothing drives this table", "The model has no axes, so there are no loadings."
     parts = []
     for k in range(min(q, 3)):
         top = np.argsort(-np.abs(L[:, k]), kind="stable")[:2]
@@ -267,10 +194,11 @@ def _loading_words(L: Array, names: Sequence[str], half: Array | None, shown: in
         parts.append(f"axis {k + 1} follows {words}")
     text = "; ".join(parts)
     more = "" if q <= 3 else f"; {draw.count(q - 3, 'more axis', 'more axes')}"
-    sentence = f"{text[0].upper()}{text[1:]}{more}."
-    if half is not None:
-        clear = int((half < np.abs(L)).sum())
-        sentence += f" {clear} of {L.size} loadings are larger than half the width of their interval."
+    clear = int((half < np.abs(L)).sum())
+    sentence = (
+        f"{text[0].upper()}{text[1:]}{more}. {clear} of {L.size} loadings are larger than half the width of their "
+        "interval."
+    )
     j = int(np.argmax(np.abs(L[:, 0])))
     title = f"Axis 1 follows {draw.quoted(names[j])} most" + (
         f", axis 2 {draw.quoted(names[int(np.argmax(np.abs(L[:, 1])))])}" if q > 1 else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +40,7 @@ SCALING = PlotOption(
     options=(AXES, SCALING),
     report=InReport("axes", "rows", "rows.csv"),
 )
-def biplot_of(
+def biplot(
     analysis: Analysis,
     *,
     axes: tuple[int, int] = (0, 1),
@@ -51,78 +50,36 @@ def biplot_of(
 ) -> Plot:
     """Rows as points and columns as arrows on two axes; point . arrow approximates the (centred) cell.
 
+    With standardised scores U, axes of length one V and variances L, points are U L^(a/2) and arrows V L^((1-a)/2):
+    a = 1 "form", 0 "covariance", 1/2 "symmetric" (Gabriel 1971; Greenacre 2010). Arrows are drawn on a scale of their
+    own that the chart states.
+
     Parameters
     ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
-    axes : tuple of two int, default (0, 1)
-        Positions of the axes.
     scaling : {"covariance", "form", "symmetric"}
         Whether angles of arrows, distances of rows, or neither are true.
     top : int, default 8
         Arrows drawn, the longest first.
     sample : int, optional
         Draw so many rows, spread over the table; all where it is left out.
-
-    Returns
-    -------
-    Plot
     """
     draw.need_axes(analysis.dims, 2, "biplot")
-    scores, names = analysis.posterior.mean, analysis.table.in_ones().names
-    n = len(scores)
-    model = analysis.model if analysis.mixed is None else SimpleNamespace(components_=np.asarray(analysis.loadings).T)
-    if sample is None or sample >= n:
-        return biplot(model, scores, names, axes=axes, scaling=scaling, top=top)
-    plot_of_sample = biplot(model, scores[spread_out(n, sample)], names, axes=axes, scaling=scaling, top=top)
-    plot_of_sample.sentence += f" {sample:,} of {n:,} rows are drawn."
-    plot_of_sample.data.pop("point")
-    return plot_of_sample
-
-
-@draw.styled
-def biplot(
-    model: Any,
-    scores: Array,
-    names: Sequence[str],
-    *,
-    axes: tuple[int, int] = (0, 1),
-    scaling: str = "covariance",
-    top: int = TOP_ARROWS,
-    intervals: tuple[Array, Array] | None = None,
-) -> Plot:
-    """Rows as points and columns as arrows on two axes; point . arrow approximates the (centred) cell.
-
-    With standardised scores U, axes of length one V and variances L, points are U L^(a/2) and arrows
-    V L^((1-a)/2): a = 1 "form", 0 "covariance", 1/2 "symmetric" (Gabriel 1971; Greenacre 2010). The `top`
-    longest arrows are drawn, on a scale of their own that the chart states. `intervals` are the lower and upper
-    ends of the entries of `model.components_` (q x d).
-
-    >>> from lowdim.models.linear.pca import PCA
-    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 4.0], [4.0, 3.0]])
-    >>> model = PCA(2).fit(X)
-    >>> plot = biplot(model, model.transform(X), ["a", "b"])
-    >>> bool(np.allclose(plot.data["point"] @ plot.data["arrow"].T, X - X.mean(axis=0)))
-    True
-    """
     if scaling not in SCALING_POWERS:
         raise error("LD210", option="scaling", value=scaling, allowed=", ".join(map(repr, SCALING_POWERS)))
-    keep = list(axes)
-    C = np.asarray(model.components_, dtype=np.float64)[keep]
+    names, n, keep = analysis.table.in_ones().names, len(analysis.posterior.mean), list(axes)
+    rows = np.arange(n) if sample is None else spread_out(n, sample)
+    scores = analysis.posterior.mean[rows][:, keep]
+    C = np.asarray(analysis.model.components_ if analysis.mixed is None else np.asarray(analysis.loadings).T)[keep]
     length = np.linalg.norm(C, axis=1)
     length = np.where(length > 0, length, 1.0)
-    unit = scores[:, keep] / _size(scores[:, keep])
-    known = vars(model).get("explained_variance_")
-    variance = length**2 if known is None else np.asarray(known)[keep]
+    variance = length**2 if analysis.mixed is not None else analysis.model.explained_variance_[keep]
     power = SCALING_POWERS[scaling]
-    points = unit * variance ** (power / 2)
-    stretch = variance ** ((1 - power) / 2) / length
-    arrows = C.T * stretch
+    points = scores / _size(scores) * variance ** (power / 2)
+    arrows = C.T * (variance ** ((1 - power) / 2) / length)
     chosen = np.argsort(-(arrows**2).sum(axis=1), kind="stable")[:top]
     figure = draw.blank(6.4, 4.6)
     ax = figure.subplots()
-    ends = None if intervals is None else [np.asarray(end)[keep].T * stretch for end in intervals]
-    factor = _draw_biplot(ax, points, arrows, chosen, ends)
+    factor = _draw_biplot(ax, points, arrows, chosen)
     title, sentence = _biplot_words(scaling, arrows, chosen, names, axes)
     ax.set(xlabel=f"axis {axes[0] + 1}", ylabel=f"axis {axes[1] + 1}")
     along = np.linspace(0.08, 1.0, 40)[:, None, None] * (arrows[chosen] * factor)  # no name on an arrow
@@ -130,11 +87,10 @@ def biplot(
     words = f"arrows drawn × {draw.number(factor)}"
     ax.text(1.0, 1.0, words, transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
     draw.headline(figure, title)
-    data: dict[str, Any] = {"point": points, "column": np.array([str(name) for name in names]), "arrow": arrows}
-    data |= {"drawn": np.isin(np.arange(len(arrows)), chosen), "factor": factor}
-    if ends is not None:
-        data |= {"arrow_low": ends[0], "arrow_high": ends[1]}
-    return Plot("biplot", figure, title=title, sentence=sentence, data=data)
+    data: dict[str, Any] = {"point": points} if len(rows) == n else {}
+    data |= {"column": names, "arrow": arrows, "drawn": np.isin(np.arange(len(arrows)), chosen), "factor": factor}
+    some = f" {len(rows):,} of {n:,} rows are drawn." if len(rows) < n else ""
+    return Plot("biplot", figure, title=title, sentence=sentence + some, data=data)
 
 
 def _size(scores: Array) -> Array:
@@ -143,7 +99,8 @@ def _size(scores: Array) -> Array:
     return np.where(size > 0, size, 1.0)
 
 
-def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_], ends: list[Array] | None) -> float:
+def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_]) -> float:
+    """Rows and arrows; the factor by which the arrows are drawn longer."""
     reach = float(np.abs(points).max(initial=0.0)) or 1.0
     longest = float(np.abs(arrows[chosen]).max(initial=0.0)) or 1.0
     factor = float(f"{0.95 * reach / longest:.2g}")
@@ -159,10 +116,6 @@ def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_
             zorder=3,
             arrowprops={"arrowstyle": "-|>", "color": draw.COLOURS[0], "lw": 1.2, "shrinkA": 0, "shrinkB": 0},
         )
-        if ends is not None:
-            (x, y), low, high = arrows[j] * factor, ends[0][j] * factor, ends[1][j] * factor
-            ax.plot([low[0], high[0]], [y, y], color=draw.COLOURS[3], lw=1.0, zorder=4)
-            ax.plot([x, x], [low[1], high[1]], color=draw.COLOURS[3], lw=1.0, zorder=4)
     ax.axhline(0, color=draw.GREY, lw=0.4)
     ax.axvline(0, color=draw.GREY, lw=0.4)
     ax.set_xlim(-1.25 * reach, 1.25 * reach)

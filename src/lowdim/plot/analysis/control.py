@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, RowLaw
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
@@ -27,6 +26,9 @@ from lowdim.plot.registry import InReport, plot
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.apply import PlacedRows
+    from lowdim.judge.rows.odd_rows import Law
+    from lowdim.judge.rows.reference_law import RowLaw
 
 MOST_NAMED_BEYOND = 8  # rows named on a chart
 
@@ -39,11 +41,14 @@ class LimitedDistance(NamedTuple):
     beyond: NDArray[np.bool_]
 
 
-def with_limits(value: Any, dof: Any, level: float, order: NDArray[np.intp], law: RowLaw) -> LimitedDistance:
-    """Limits by the law for each row's own degrees of freedom; a row without any has no value and no limit."""
-    value, dof = np.asarray(value, dtype=float)[order], np.asarray(dof, dtype=float)[order]
-    limit = np.where(dof > 0, law.limit(dof, level), np.nan)
-    value = np.where(dof > 0, value, np.nan)
+def with_limits(laws: list[Law], rows: NDArray[np.intp], level: float, reference: RowLaw) -> LimitedDistance:
+    """The distances in this order, with limits by the law of ordinary rows for each row's own degrees of freedom.
+
+    A row without degrees of freedom has no value and no limit.
+    """
+    dof = np.concatenate([law.dof for law in laws])[rows].astype(float)
+    limit = np.where(dof > 0, reference.limit(dof, level), np.nan)
+    value = np.where(dof > 0, np.concatenate([law.value for law in laws])[rows], np.nan)
     return LimitedDistance(value, limit, np.nan_to_num(value) > np.nan_to_num(limit, nan=np.inf))
 
 
@@ -53,91 +58,49 @@ def with_limits(value: Any, dof: Any, level: float, order: NDArray[np.intp], law
     needs="analysis",
     report=InReport("odd", "rows", "rows.csv", says_something=lambda analysis: analysis.table.time is not None),
 )
-def control_of(
-    analysis: Analysis, *, order: Any = None, new: Any = None, level: float = 0.99, order_name: str = ""
-) -> Plot:
+def control(analysis: Analysis, *, placed: PlacedRows | None = None, order: Any = None, level: float = 0.99) -> Plot:
     """T2 and Q over time or row order, each row beside the limit of its own degrees of freedom.
+
+    The limit is that of the law of ordinary rows: chi-square, or what the bulk of the table says. A row with gaps has
+    fewer degrees of freedom, so its limit is lower: the limit steps.
 
     Parameters
     ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
+    placed : PlacedRows, optional
+        New rows, as `analysis.apply` gave them: they are drawn after the history and marked.
     order : array of shape (n_rows,), optional
-        Times, as numbers or datetime64; the order of the table where it is left out.
-    new : array of bool, optional
-        True for rows that the model was not fitted to.
+        Times of all rows, as numbers or datetime64, called by its name if it has one; the order of the table where it
+        is left out.
     level : float, default 0.99
         Of the limits.
-    order_name : str
-        What the times are called.
-
-    Returns
-    -------
-    Plot
     """
-    rows, names = analysis.odd, analysis.row_names
-    return control(
-        rows.T2.value,
-        rows.T2.dof,
-        rows.Q.value,
-        rows.Q.dof,
-        row_names=names,
-        order=order,
-        new=new,
-        level=level,
-        order_name=order_name,
-        law=rows.judged.law,
-    )
-
-
-@draw.styled
-def control(
-    T2: Any,
-    T2_dof: Any,
-    Q: Any,
-    Q_dof: Any,
-    *,
-    order: Any = None,
-    new: Any = None,
-    level: float = 0.99,
-    row_names: Sequence[object] | None = None,
-    order_name: str = "",
-    law: RowLaw = GAUSSIAN_LAW,
-) -> Plot:
-    """T2 and Q over time or row order, each row beside the limit of its own degrees of freedom.
-
-    The limit is that of the `law` of ordinary rows: chi-square, or what the bulk of a table says. A row with gaps has
-    fewer degrees of freedom, so its limit is lower: the limit steps. `order` holds times (any numbers, or datetime64)
-    and `new` is True for rows that the model was not fitted to.
-
-    >>> seen = control([1.0, 20.0, 2.0], [2, 2, 2], [3.0, 2.0, 1.0], [4, 4, 3], level=0.99)
-    >>> seen.data["T2_limit"].round(2).tolist(), seen.data["T2_beyond"].tolist()
-    ([9.21, 9.21, 9.21], [False, True, False])
-    """
-    n = len(np.asarray(T2))
+    parts: list[Analysis | PlacedRows] = [analysis] if placed is None else [analysis, placed]
+    reference = parts[-1].odd.judged.law
+    n = sum(len(part.row_names) for part in parts)
     rows = np.arange(n) if order is None else np.argsort(np.asarray(order), kind="stable")
-    names = [str(k + 1) for k in range(n)] if row_names is None else [str(name) for name in row_names]
-    is_new = np.zeros(n, dtype=bool) if new is None else np.asarray(new, dtype=bool)
-    within, off = (with_limits(*d, level, rows, law) for d in ((T2, T2_dof), (Q, Q_dof)))
+    every_name = [name for part in parts for name in part.row_names]
+    names, is_new = [every_name[r] for r in rows], rows >= len(analysis.row_names)
+    within = with_limits([part.odd.T2 for part in parts], rows, level, reference)
+    off = with_limits([part.odd.Q for part in parts], rows, level, reference)
     figure, axes = draw.canvas(6.4, 4.6, rows=2, sharex=True)
     for ax, distance, label in zip(axes, (within, off), ("within the map (T²)", "off the map (Q)"), strict=True):
-        _trail(ax, distance, [names[r] for r in rows], is_new[rows])
+        _trail(ax, distance, names, is_new)
         ax.set_ylabel(label + (", log scale" if ax.get_yscale() == "log" else ""), fontsize=9)
-    _when(axes[1], None if order is None else np.asarray(order)[rows], n, order_name)
-    _split(axes, is_new[rows])
-    share = f"{100 * level:.3g}%"
-    legend_above(axes[0], *_keys(share, n), ncols=3)
-    title, sentence = _control_words(within, off, is_new[rows], level, n)
+    called = str(getattr(order, "name", None) or "time")
+    _when(axes[1], None if order is None else np.asarray(order)[rows], n, called)
+    _split(axes, is_new)
+    legend_above(axes[0], *_keys(f"{100 * level:.3g}%", n), ncols=3)
+    title, sentence = _control_words(within, off, is_new, level, n)
     draw.headline(figure, title)
     data = {
-        "row": [names[r] for r in rows],
+        "row": names,
         "T2": within.value,
         "T2_limit": within.limit,
         "T2_beyond": within.beyond,
         "Q": off.value,
         "Q_limit": off.limit,
         "Q_beyond": off.beyond,
-        "new": is_new[rows],
+        "new": is_new,
     }
     return Plot("control", figure, title=title, sentence=sentence, data=data)
 
@@ -215,7 +178,7 @@ def _when(ax: Any, times: NDArray[Any] | None, n: int, name: str) -> None:
     else:
         words = [draw.short(str(t).replace("T00:00:00", "").split(".")[0], 16) for t in times[at]]
     name_ticks(ax.xaxis, at + 1.0, words)
-    ax.set_xlabel(f"row, in the order of {draw.short(name) if name else 'time'}")
+    ax.set_xlabel(f"row, in the order of {draw.short(name)}")
 
 
 def _split(axes: Any, is_new: NDArray[np.bool_]) -> None:

@@ -7,7 +7,7 @@ joined points (`shape="skeleton"`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,67 +52,29 @@ ROWS = PlotOption("shown", "rows", "The rows, by their names or counted from 1, 
     options=(ROW, SHAPE, CONNECTIONS),
     report=InReport("lost", "rows", says_something=lambda analysis: analysis.dims > 2),
 )
-def reconstruct_of(analysis: Analysis, row: int = 0, *, shape: Shape = None, connections: Connections = None) -> Plot:
+def reconstruct(analysis: Analysis, row: int = 0, *, shape: Shape = None, connections: Connections = None) -> Plot:
     """One row, rebuilt from one, two, five and all axes, and what is left over.
+
+    x_q = mean + sum_{k <= q} z_k w_k with the model's own z and w (later coordinates are set to 0); the error is the
+    root mean square over the row's seen cells, in units of each column's spread (NaN where none is seen).
 
     Parameters
     ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
     row : int, default 0
         Its position.
-    shape : tuple of int or "skeleton", optional
-        (d,) draws the row as a curve, (height, width) as an image, "skeleton" as a figure of joined points.
-    connections : sequence of pairs of names, or a path, optional
-        Of a skeleton, the points that are joined; those that keep their distance where it is left out.
-
-    Returns
-    -------
-    Plot
     """
-    q, table = analysis.dims, analysis.table
+    q, table, ones = analysis.dims, analysis.table, analysis.table.in_ones()
+    X, names = ones.X, ones.scale_names
     draw.need_axes(q, 1, "reconstruct")
-    qs = sorted({k for k in (1, 2, 5, q) if k <= q})
-    how: dict[str, Any] = {"shape": shape, "connections": connections, "every_name": everyone(table)}
-    ones, z = table.in_ones(), None if analysis.mixed is None else analysis.mixed.transform(table.X[[row]])[0]
-    return reconstruct(analysis.mixed or analysis.model, ones.X, row, qs, ones.scale_names, z=z, **how)
-
-
-@draw.styled
-def reconstruct(
-    model: Any,
-    X: Array,
-    row: int,
-    qs: Sequence[int],
-    names: Sequence[str],
-    *,
-    shape: Shape = None,
-    connections: Connections = None,
-    every_name: Sequence[str] | None = None,
-    z: Array | None = None,
-) -> Plot:
-    """One row, rebuilt from its first q axes for each q, and what is left over; `z` is its place, where it is known.
-
-    x_q = mean + sum_{k <= q} z_k w_k with the model's own z and w (later coordinates are set to 0); the error
-    is the root mean square over the row's seen cells, in units of each column's spread (NaN where none is seen).
-
-    >>> from lowdim.models.linear.pca import PCA
-    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 4.0], [4.0, 3.0]])
-    >>> reconstruct(PCA(2).fit(X), X, 0, [0, 1, 2], ["a", "b"]).data["error"].round(3).tolist()
-    [0.866, 0.387, 0.0]
-    """
-    X = np.asarray(X, dtype=np.float64)
-    form = form_of_rows(shape, names, X, connections, every_name)
-    x = X[row]
-    z = model.transform(X[row : row + 1])[0] if z is None else z
-    steps = np.array([q for q in qs if q <= len(z)], dtype=int)
+    form = form_of_rows(shape, names, X, connections, everyone(table))
+    model, x = analysis.mixed or analysis.model, X[row]
+    z = model.transform(table.X[[row]])[0]
+    steps = np.array(sorted({k for k in (1, 2, 5, q) if k <= q}), dtype=int)
     built = np.asarray(model.inverse_transform(np.where(np.arange(len(z)) < steps[:, None], z, 0.0)))
     unit, mean = _spread(X)
     residual = (x - built) / unit
     wrong = np.sqrt(np.nanmean(residual**2, axis=1)) if np.isfinite(x).any() else np.full(len(steps), np.nan)
     title, sentence = _built_words(row, steps, wrong, int(np.isnan(x).sum()))
-    if len(steps) < len(qs):
-        sentence += f" The model has {draw.count(len(z), 'axis', 'axes')}, so larger q are left out."
     if form is None:
         figure = _built_row((x - mean) / unit, (built - mean) / unit, steps, wrong, names)
     elif isinstance(form, Skeleton):
@@ -121,11 +83,11 @@ def reconstruct(
         figure = _built_image(x, built, steps, form) if isinstance(form, ImageForm) else _built_curve(x, built, steps)
     draw.headline(figure, title)
     data = {
-        "column": np.array([str(name) for name in names]),
+        "column": names,
         "original": x,
         "q": steps,
         "rebuilt": built.T,
-        "residual": x - built[-1] if len(steps) else x,
+        "residual": x - built[-1],
         "error": wrong,
     }
     return Plot("reconstruct", figure, title=title, sentence=sentence, data=data)
@@ -141,7 +103,7 @@ def _spread(X: Array) -> tuple[Array, Array]:
 
 
 def _built_words(row: int, steps: NDArray[np.int_], wrong: Array, gaps: int) -> tuple[str, str]:
-    if not len(steps) or np.isnan(wrong).any():
+    if np.isnan(wrong).any():
         return f"Row {row + 1} has no seen cells", f"Row {row + 1} has no seen cells, so there is nothing to rebuild."
     residual_text = f"{draw.number(wrong[-1])} sd a cell" if wrong[-1] > 1e-10 else "nothing"
     title = f"Row {row + 1} from {draw.count(int(steps[-1]), 'axis', 'axes')}: {residual_text} left over"
@@ -244,7 +206,7 @@ def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: ImageFo
     needs="model",
     options=(ROWS, KEPT, SHAPE, CONNECTIONS),
 )
-def rebuilt_of(
+def rebuilt(
     subject: ModelOnTable,
     *,
     shown: Sequence[int] | None = None,
@@ -254,6 +216,9 @@ def rebuilt_of(
 ) -> Plot:
     """Some rows above what so many axes make of them: originals and recovered ones in a grid.
 
+    Later coordinates are set to 0. Errors are over all rows: of PCA the mean squared error of a row is the sum of the
+    eigenvalues left out.
+
     Parameters
     ----------
     subject : ModelOnTable
@@ -262,55 +227,22 @@ def rebuilt_of(
         Positions of the rows; six spread over the table where it is left out.
     kept : sequence of int, optional
         How many of the first axes are kept, a line each; half of them and all where it is left out.
-    shape : tuple of int or "skeleton", optional
-        (height, width) draws rows as images, "skeleton" as figures of joined points; as curves where it is left out.
-    connections : sequence of pairs of names, or a path, optional
-        Of a skeleton, the points that are joined.
-
-    Returns
-    -------
-    Plot
     """
-    if not callable(getattr(subject.model, "inverse_transform", None)) or "likelihoods_" in vars(subject.model):
+    model, unit, names = subject.model, subject.unit, subject.row_names
+    if not callable(getattr(model, "inverse_transform", None)) or "likelihoods_" in vars(model):
         raise subject.lacks("rebuilt", "it makes no rows of numbers again", "a model with a decoder: ppca, gtm, gplvm")
-    own = subject.X * subject.unit
+    own = subject.X * unit
     form = form_of_rows(shape, subject.table.names, own, connections, everyone(subject.table))
-    return rebuilt(subject.model, subject.X, shown, kept, form=form, unit=subject.unit, row_names=subject.row_names)
-
-
-@draw.styled
-def rebuilt(
-    model: Any,
-    X: Array,
-    rows: Sequence[int] | None = None,
-    kept: Sequence[int] | None = None,
-    *,
-    form: Form = None,
-    unit: Any = 1.0,
-    row_names: Sequence[str] | None = None,
-) -> Plot:
-    """Some rows above what so many axes make of them; later coordinates are set to 0. Errors are over all rows.
-
-    Of PCA the mean squared error of a row is the sum of the eigenvalues left out.
-
-    >>> from lowdim.models.linear.pca import PCA
-    >>> X = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 4.0], [4.0, 3.0]])
-    >>> rebuilt(PCA(2).fit(X), X, kept=[0, 1, 2]).data["error"].round(3).tolist()
-    [2.5, 0.5, 0.0]
-    """
-    X = np.asarray(X, dtype=np.float64)
-    z = np.asarray(model.transform(X))
-    q = z.shape[1]
+    z = np.asarray(model.transform(subject.X))
+    n, q = z.shape
     steps = np.array(sorted({max(q // 2, 1), q} if kept is None else set(kept)), dtype=int)
     if not len(steps) or steps[0] < 0 or steps[-1] > q:
         raise error("LD210", option="kept", value=kept, allowed=f"numbers of axes from 0 to {q}, or fit more (dims)")
-    at = spread_out(len(X), MOST_GRID_ROWS) if rows is None else np.asarray(rows, dtype=int)
+    at = spread_out(n, MOST_GRID_ROWS) if shown is None else np.asarray(shown, dtype=int)
     built = np.stack([np.asarray(model.inverse_transform(np.where(np.arange(q) < k, z, 0.0))) for k in steps]) * unit
-    own = X * unit
-    wrong = np.array([float(np.nansum((own - one) ** 2) / len(X)) for one in built])
-    shown = np.concatenate([own[None, at], built[:, at]])
-    figure = _grid(shown, steps, form, [draw.short(row_names[i] if row_names else i + 1, 9) for i in at])
-    share = wrong[-1] / float(np.nansum((own - np.nanmean(own, axis=0)) ** 2) / len(X))
+    wrong = np.array([float(np.nansum((own - one) ** 2) / n) for one in built])
+    figure = _grid(np.concatenate([own[None, at], built[:, at]]), steps, form, [draw.short(names[i], 9) for i in at])
+    share = wrong[-1] / float(np.nansum((own - np.nanmean(own, axis=0)) ** 2) / n)
     title = f"Rows from {draw.count(int(steps[-1]), 'axis', 'axes')}: {draw.percent(share)} of the variation is missing"
     draw.headline(figure, title)
     path = ", ".join(f"{draw.number(w) if w > 1e-12 else 0} with {k}" for k, w in zip(steps, wrong, strict=True))
@@ -334,8 +266,12 @@ def _grid(shown: Array, steps: NDArray[np.int_], form: Form, names: Sequence[str
 
 
 @plot("component_images", "The mean and the first axes as images.", needs="model", options=(SHAPE,))
-def component_images_of(subject: ModelOnTable, shape: tuple[int, int] | None = None, count: int = 9) -> Plot:
-    """The mean and the first axes of a linear model as images (eigenfaces, eigendigits).
+def component_images(subject: ModelOnTable, shape: tuple[int, int] | None = None, count: int = 9) -> Plot:
+    """The mean and the first axes as images (eigenfaces, eigendigits); red and blue pixels move oppositely.
+
+    Each axis has a scale of its own, white at zero; its sign by itself means nothing.
+
+    Reference: M. Turk and A. Pentland, Eigenfaces for recognition, Journal of Cognitive Neuroscience 3, 1991.
 
     Parameters
     ----------
@@ -345,51 +281,23 @@ def component_images_of(subject: ModelOnTable, shape: tuple[int, int] | None = N
         Of the image; a square where it is left out.
     count : int, default 9
         Axes drawn.
-
-    Returns
-    -------
-    Plot
     """
-    cells = len(everyone(subject.table))
-    side, fitted = int(np.sqrt(cells)), vars(subject.model)
+    model, pixels = subject.model, everyone(subject.table)
+    fitted, side = vars(model), int(np.sqrt(len(pixels)))
     if np.ndim(fitted.get("components_")) != 2 or "mean_" not in fitted:
         raise subject.lacks(
             "component_images", "it has no one matrix of loadings", "a linear model: -m ppca, pca or fa"
         )
-    if shape is None and side * side != cells:
+    if shape is None and side * side != len(pixels):
         raise error("LD216", name="component_images", why="the columns are not the pixels of a square image")
-    names, every_name = subject.table.names, everyone(subject.table)
-    return component_images(subject.model, shape or (side, side), count, names=names, every_name=every_name)
-
-
-@draw.styled
-def component_images(
-    model: Any,
-    shape: tuple[int, int],
-    count: int = 9,
-    *,
-    names: Sequence[str] | None = None,
-    every_name: Sequence[str] | None = None,
-) -> Plot:
-    """The mean and the first axes as images (eigenfaces, eigendigits); red and blue pixels move oppositely.
-
-    Each axis has a scale of its own, white at zero; its sign by itself means nothing.
-
-    Reference: M. Turk and A. Pentland, Eigenfaces for recognition, Journal of Cognitive Neuroscience 3, 1991.
-
-    >>> from lowdim.models.linear.pca import PCA
-    >>> plot = component_images(PCA(2).fit(np.random.default_rng(0).normal(size=(9, 4))), (2, 2), 2)
-    >>> plot.data["axis_image"].shape
-    (2, 4)
-    """
     C = np.asarray(model.components_, dtype=np.float64)
-    form = form_of_rows(shape, names or [""] * C.shape[1], C, everyone=every_name)
+    form = form_of_rows(shape or (side, side), subject.table.names, C, everyone=pixels)
     assert isinstance(form, ImageForm)
     many = min(count, len(C))
-    share = np.asarray(vars(model).get("explained_variance_ratio_", np.full(len(C), np.nan)))
+    share = np.asarray(fitted.get("explained_variance_ratio_", np.full(len(C), np.nan)))
     n_across = min(5, many + 1)
     n_down = -(-(many + 1) // n_across)
-    figure = draw.blank(6.4, max(2.2, 0.6 + n_down * 6.4 / n_across * shape[0] / shape[1] * 1.12))
+    figure = draw.blank(6.4, max(2.2, 0.6 + n_down * 6.4 / n_across * form.height / form.width * 1.12))
     panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
     draw_image(panels[0], np.asarray(model.mean_), form, "mean")
     for k in range(many):
@@ -403,7 +311,7 @@ def component_images(
         f":{total.replace(' carry', ' they carry')}" if total else ""
     )
     sentence = (
-        f"The first {many} axes{total or ' are drawn'} of images of {shape[0]} x {shape[1]} pixels; red and "
+        f"The first {many} axes{total or ' are drawn'} of images of {form.height} x {form.width} pixels; red and "
         "blue pixels move oppositely along an axis, white ones do not move."
     )
     draw.headline(figure, title)

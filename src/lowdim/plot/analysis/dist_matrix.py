@@ -13,7 +13,7 @@ from lowdim.maths.linalg import Array
 from lowdim.models.linear.pca import PCA
 from lowdim.plot import base as draw
 from lowdim.plot.analysis.decode import KEPT
-from lowdim.plot.analysis.map_quality import cells_and_map, compared_rows, names_of_rows
+from lowdim.plot.analysis.map_quality import compared
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import spread_out
 from lowdim.plot.registry import PlotOption, plot
@@ -32,41 +32,24 @@ PANELS = (1, 2, 10, 100)  # axes kept where none are named
 
 
 @plot("dist_matrix", "Distances in the table and on the map.", needs="analysis", options=(ORDER,))
-def dist_matrix_of(analysis: Analysis, Z: Any = None, *, order: str = "axis") -> Plot:
-    """Distances between rows in the table and on the map, both in one order.
+def dist_matrix(analysis: Analysis, Z: Any = None, *, order: str = "axis") -> Plot:
+    """Distances between rows in the table and on the map, both in one order and shaded alike.
+
+    Map distances are scaled by the one factor that fits them best. Blocks on the diagonal are groups; a map that keeps
+    distances shows the same picture twice. Rows without a common cell are hatched.
+
+    Reference: [Lawrence2012] of `docs/sources.md`, figures 3.2 to 3.11.
 
     Parameters
     ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
     Z : array of shape (n_rows, q), optional
         Another map of the same rows; that of the analysis where it is left out.
     order : {"axis", "rows"}, default "axis"
         Along the map's first axis, or as in the table: frames of a film, angles of a turn.
-
-    Returns
-    -------
-    Plot
     """
-    X, Y = cells_and_map(analysis, "dist_matrix", Z)
-    return dist_matrix(X, Y, row_names=analysis.table.row_names, order=order)
-
-
-@draw.styled
-def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None, order: str = "axis") -> Plot:
-    """Distances between rows in the table and on the map, ordered by the map's first axis or as they are, in one shade.
-
-    Map distances are scaled by the one factor that fits them best. Blocks on the diagonal are groups; a map that
-    keeps distances shows the same picture twice. Rows without a common cell are hatched.
-
-    Reference: [Lawrence2012] of `docs/sources.md`, figures 3.2 to 3.11.
-
-    >>> X = np.random.default_rng(0).standard_normal((20, 3))
-    >>> float(dist_matrix(X, 5 * X).data["scale"].round(9))
-    0.2
-    """
-    X, Y, _ = compared_rows(table, Z, 10**9)
+    X, Y, names, n = compared(analysis, "dist_matrix", Z, analysis.table.n)
     at = in_order(Y[:, 0], order)
+    names = [names[i] for i in at]
     D, E = np.sqrt(distances(X[at])), np.sqrt(distances(Y[at]))
     known = np.isfinite(D)
     size = float((E[known] ** 2).sum())
@@ -76,20 +59,20 @@ def dist_matrix(table: Any, Z: Any, *, row_names: Sequence[object] | None = None
     pair = figure.subplots(1, 2, sharex=True, sharey=True)
     for ax, M, words in ((pair[0], np.where(known, D, np.nan), "in the table"), (pair[1], scale * E, "on the map")):
         image = _matrix(ax, M, top, words)
-        _ends(ax, names_of_rows(row_names, at))
+        _ends(ax, names)
     by = "by axis 1" if order == "axis" else "in their order"
     pair[0].set_ylabel(f"rows {by}")
     figure.colorbar(image, ax=list(pair), label="distance (dark: far)", shrink=0.85)
     ranks = rank_agreement(D**2, E**2)
     title = f"Distances of {draw.count(len(at), 'row')} {by}: rank agreement {ranks:.2f}"
     draw.headline(figure, title)
-    subset_text = "" if len(at) == len(X) else f" {len(at)} of {len(X):,} rows are drawn, evenly spread."
+    subset_text = "" if len(at) == n else f" {len(at)} of {n:,} rows are drawn, evenly spread."
     ordered = "ordered by the map's first axis" if order == "axis" else "in the order of the table"
     sentence = (
         f"Distances between rows in the table and on the map, {ordered} and shaded alike: their ranks agree by "
         f"{ranks:.2f}.{subset_text}"
     )
-    data = {"row": names_of_rows(row_names, at), "table": np.where(known, D, np.nan), "map": scale * E, "scale": scale}
+    data = {"row": names, "table": np.where(known, D, np.nan), "map": scale * E, "scale": scale}
     return Plot("dist_matrix", figure, title=title, sentence=sentence, data=data)
 
 
@@ -124,8 +107,13 @@ def in_order(first: Array, order: str) -> NDArray[np.intp]:
 @plot(
     "dist_panels", "Distances as more principal axes are kept, with their errors.", needs="table", options=(KEPT, ORDER)
 )
-def dist_panels_of(table: Table, *, kept: Sequence[int] = PANELS, order: str = "rows") -> Plot:
-    """Squared distances between rows in q principal axes, a panel for each q, beside those in the table.
+def dist_panels(table: Table, *, kept: Sequence[int] = PANELS, order: str = "rows") -> Plot:
+    """Squared distances a column between rows in q principal axes, a panel for each q, beside those in the table.
+
+    Axes that are left out only make distances smaller, so the mean absolute error is
+    2 / d (total variance - the first q eigenvalues), both with divisor n - 1.
+
+    Reference: [Lawrence2012] of `docs/sources.md`, figures 3.2, 3.4 and 3.7.
 
     Parameters
     ----------
@@ -136,31 +124,18 @@ def dist_panels_of(table: Table, *, kept: Sequence[int] = PANELS, order: str = "
     order : {"axis", "rows"}, default "rows"
         Along the first axis, or as in the table.
 
-    Returns
-    -------
-    Plot
+    Examples
+    --------
+    >>> import lowdim
+    >>> X = np.random.default_rng(0).standard_normal((20, 3))
+    >>> dist_panels(lowdim.read(X, scale="none"), kept=[1, 3]).data["error"].round(3).tolist()
+    [0.741, 0.0]
     """
     if np.isnan(table.X).any():
         fix = "fill the gaps first: lowdim fill FILE -o FILLED"
         raise error("LD163", job="dist_panels", why="a distance over all columns needs every cell", fix=fix)
     table = table.in_ones()
-    return dist_panels(table.X / column_units(table.X, table.scale), kept, order=order)
-
-
-@draw.styled
-def dist_panels(X: Array, kept: Sequence[int] = PANELS, *, order: str = "rows") -> Plot:
-    """Squared distances a column between rows in q principal axes for each q, and in the table.
-
-    Axes that are left out only make distances smaller, so the mean absolute error is
-    2 / d (total variance - the first q eigenvalues), both with divisor n - 1.
-
-    Reference: [Lawrence2012] of `docs/sources.md`, figures 3.2, 3.4 and 3.7.
-
-    >>> X = np.random.default_rng(0).standard_normal((20, 3))
-    >>> dist_panels(X, [1, 3]).data["error"].round(3).tolist()
-    [0.741, 0.0]
-    """
-    X = np.asarray(X, dtype=np.float64)
+    X = table.X / column_units(table.X, table.scale)
     n, d = X.shape
     steps = sorted({int(q) for q in kept if 1 <= q <= min(n - 1, d)})
     if not steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,12 @@ from lowdim.plot.base import Plot
 from lowdim.plot.marks import about, legend_above, name_ticks, spread_out, write
 from lowdim.plot.registry import COLUMN, InReport, plot
 from lowdim.table.column import in_ones, one_names, ones_of
+from lowdim.text.format import listing
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from lowdim.jobs.analysis import Analysis
 
 MOST_FILL_LANES, MOST_LANE_FILLS = 10, 40  # columns drawn at once, and fills drawn in each
@@ -33,87 +36,63 @@ MOST_INTERVALS = 120  # fills of one column drawn one by one; more become a band
     options=(COLUMN,),
     report=InReport("fills", "rows", "fills.csv"),
 )
-def fills_of(analysis: Analysis, column: object = None) -> Plot:
+def fills(analysis: Analysis, column: str | int | None = None) -> Plot:
     """Each filled cell with its interval, over the spread of the cells its column has; of a label its probability.
+
+    All columns are drawn in units of their own spread, one column in its own units. A label has no interval.
 
     Parameters
     ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
     column : str or int, optional
         One column by its name or position, in its own units; all that have gaps where it is left out.
-
-    Returns
-    -------
-    Plot
     """
-    f, t = analysis.fills, analysis.table
-    if not f.is_filled.any():
+    found, table, rows = analysis.fills, analysis.table, analysis.table.row_names
+    if not found.is_filled.any():
         raise error("LD216", name="fills", why="there are no gaps")
-    ones = ones_of(t.code_labels)
-    names, gaps = one_names(t.names, t.code_labels, ones), f.is_filled[:, [j for j, _ in ones]]
-    cells = [np.array(in_ones(part, ones)) for part in (f.filled, f.lower, f.upper)]
-    likely = np.zeros(len(ones), dtype=bool)
-    filled = {c.number: c for c in f.labels}
-    for line, (j, k) in enumerate(ones):
-        if k is not None and j in filled:
-            likely[line] = True
-            for part in cells:
-                part[filled[j].rows, line] = filled[j].shares[:, k]
-    X, low, high = cells
-    return fills(X, gaps, low, high, names, column, level=f.level, row_names=t.row_names, likely=likely)
-
-
-@draw.styled
-def fills(
-    values: Any,
-    mask: Any,
-    lower: Any,
-    upper: Any,
-    names: Sequence[object],
-    column: object = None,
-    *,
-    level: float = 0.9,
-    row_names: Sequence[object] | None = None,
-    likely: Any = None,
-) -> Plot:
-    """Each filled cell with its interval, over the spread of the cells its column has.
-
-    `mask` is True where a cell was filled. `column` (a name or a position) draws one column in its own
-    units; None draws all that have gaps, each in units of its own spread. `likely` is True for columns of zeros and
-    ones that stand for a label: their fills are probabilities, and have no interval.
-
-    >>> X = np.array([[1.0, 2.0], [2.0, 3.9], [3.0, 6.1]])
-    >>> gap = np.array([[False, True], [False, False], [False, False]])
-    >>> fills(X, gap, X - 1, X + 1, ["a", "b"]).data["column"].tolist()
-    ['b']
-    """
-    X, low, high = (np.asarray(a, dtype=float) for a in (values, lower, upper))
-    gap = np.asarray(mask, dtype=bool)
-    rows = [str(k + 1) for k in range(len(X))] if row_names is None else [str(name) for name in row_names]
+    ones = ones_of(table.code_labels)  # a line for each number, and for each label of a category
+    names, gap = one_names(table.names, table.code_labels, ones), found.is_filled[:, [number for number, _ in ones]]
+    X, low, high = (np.array(in_ones(part, ones)) for part in (found.filled, found.lower, found.upper))
+    chance = np.zeros(len(ones), dtype=bool)  # lines whose fills are the probability of a label
+    filled = {label.number: label for label in found.labels}
+    for line, (number, code) in enumerate(ones):
+        if code is not None and number in filled:
+            chance[line] = True
+            for part in (X, low, high):
+                part[filled[number].rows, line] = filled[number].shares[:, code]
+    level = found.level
     i, j = np.nonzero(gap)
     at = -1
     if column is not None:
-        at = int(column) if isinstance(column, int | np.integer) else [str(n) for n in names].index(str(column))
+        if isinstance(column, str) and column not in names:
+            raise error("LD210", option="column", value=column, allowed=f"a column of numbers: {listing(names, 12)}")
+        at = names.index(column) if isinstance(column, str) else int(column)
         i, j = i[j == at], j[j == at]
-    chance = np.zeros(X.shape[1], dtype=bool) if likely is None else np.asarray(likely, dtype=bool)
     mean, sd, column_width = _spread(X, gap, level)
     share = (high[i, j] - low[i, j]) / np.where(column_width[j] > 0, column_width[j], 1.0)
     title, sentence = _fill_words(j, share[~chance[j]], names, level, column is not None)
-    figure = (
-        _one(X, gap, low, high, i, at, rows, level, title, bool(chance[at]))
-        if column is not None and len(i)
-        else _lanes(X, gap, low, high, mean, sd, names, level, title, chance)
-    )
+    cells = FilledCells(X, gap, low, high, chance, level)
+    figure = _one(cells, i, at, rows) if column is not None and len(i) else _lanes(cells, mean, sd, names)
+    draw.headline(figure, title)
     data = {
         "row": [rows[k] for k in i],
-        "column": [str(names[int(k)]) for k in j],
+        "column": [names[k] for k in j],
         "fill": X[i, j],
         "lower": low[i, j],
         "upper": high[i, j],
         "share_of_spread": share,
     }
     return Plot("fills", figure, title=title, sentence=sentence, data=data)
+
+
+class FilledCells(NamedTuple):
+    """A filled table, where it was filled, the ends of the intervals, and the columns whose fills are probabilities."""
+
+    X: Array
+    gap: NDArray[np.bool_]
+    low: Array
+    high: Array
+    chance: NDArray[np.bool_]  # a column
+    level: float
 
 
 def _spread(X: Array, gap: NDArray[np.bool_], level: float) -> tuple[Array, Array, Array]:
@@ -128,7 +107,7 @@ def _spread(X: Array, gap: NDArray[np.bool_], level: float) -> tuple[Array, Arra
     return mean, np.where(sd > 0, sd, 1.0), column_width
 
 
-def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[object], level: float, one: bool) -> tuple[str, str]:
+def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[str], level: float, one: bool) -> tuple[str, str]:
     if not len(j):
         return "No gaps to fill", "Every cell was seen, so nothing was filled."
     columns, totals = np.unique(j, return_counts=True)
@@ -152,19 +131,9 @@ def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[object], leve
     )
 
 
-def _lanes(
-    X: Array,
-    gap: NDArray[np.bool_],
-    low: Array,
-    high: Array,
-    mean: Array,
-    sd: Array,
-    names: Sequence[object],
-    level: float,
-    title: str,
-    chance: NDArray[np.bool_],
-) -> Any:
+def _lanes(cells: FilledCells, mean: Array, sd: Array, names: Sequence[str]) -> Figure:
     """A lane for every column with gaps: grey where its seen cells are, a mark and a bar for every fill."""
+    X, gap, low, high, chance, level = cells
     totals = gap.sum(axis=0)
     shown = np.argsort(-totals, kind="stable")[:MOST_FILL_LANES]
     shown = shown[totals[shown] > 0]
@@ -189,7 +158,6 @@ def _lanes(
     more = f"\n{draw.count(hidden, 'column')} with fewer gaps not drawn" if hidden else ""
     ax.set_xlabel(f"distance from the column's mean, in its own sd{more}", fontsize=9)
     _fill_keys(ax, level, 3 if max((len(word) for word in words), default=0) < 24 else 1, chance[shown])
-    draw.headline(figure, title)
     return figure
 
 
@@ -221,19 +189,9 @@ def _fill_keys(ax: Any, level: float, across: int, chance: NDArray[np.bool_]) ->
     legend_above(ax, marks[kept], words[kept], ncols=across)
 
 
-def _one(
-    X: Array,
-    gap: NDArray[np.bool_],
-    low: Array,
-    high: Array,
-    rows: NDArray[np.intp],
-    j: int,
-    names: Sequence[str],
-    level: float,
-    title: str,
-    chance: bool,
-) -> Any:
+def _one(cells: FilledCells, rows: NDArray[np.intp], j: int, names: Sequence[str]) -> Figure:
     """One column in its own units: fills in the order of the rows beside a histogram of its seen cells."""
+    X, gap, low, high, chance, level = cells
     seen_cells = X[~gap[:, j], j]
     figure = draw.blank()
     left, ax = figure.subplots(1, 2, sharey=True, width_ratios=[1, 4])
@@ -256,10 +214,9 @@ def _one(
             lw=0,
             label=f"{100 * level:.3g}% of seen cells",
         )
-    said = "probability of the label" if chance else f"fill and {100 * level:.3g}% interval"
+    said = "probability of the label" if chance[j] else f"fill and {100 * level:.3g}% interval"
     _draw_intervals(ax, X[rows, j], low[rows, j], high[rows, j], [names[k] for k in rows], said)
     legend_above(ax, ncols=2)
-    draw.headline(figure, title)
     return figure
 
 
@@ -292,63 +249,34 @@ def _draw_intervals(ax: Any, mid: Array, a: Array, b: Array, names: Sequence[str
 
 # calibration --------------------------------------------------------------------------------------------
 @plot("calibration", "Whether intervals of fills hold what they claim.", needs="analysis", report=InReport("fills"))
-def calibration_of(analysis: Analysis) -> Plot:
+def calibration(analysis: Analysis) -> Plot:
     """How many cells hidden on purpose the intervals held, column by column, against what they claim.
 
-    Parameters
-    ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
-
-    Returns
-    -------
-    Plot
-    """
-    from lowdim.judge.fills.filled_table import LEVELS
-
-    f = analysis.fills
-    return calibration(
-        [c.held for c in f.columns],
-        [c.tried for c in f.columns],
-        [c.column for c in f.columns],
-        level=f.level,
-        levels=LEVELS,
-        shares=f.coverage(LEVELS) if f.tried else None,
-    )
-
-
-@draw.styled
-def calibration(
-    held: Any, tried: Any, names: Sequence[object], *, level: float = 0.9, levels: Any = None, shares: Any = None
-) -> Plot:
-    """How many cells hidden on purpose the intervals held, column by column, against what they claim.
-
-    `held` of `tried` cells a column at `level`; `shares[k]` of all cells were held by intervals that claim
-    `levels[k]`. Bands hold 95% of what exact intervals would give: Binomial(tried, level).
+    Bands hold 95% of what exact intervals would give: Binomial(tried, level).
 
     Reference: for the bars, C. Clopper and E. Pearson, The use of confidence or fiducial limits illustrated in the case
     of the binomial, Biometrika 26, 1934.
-
-    >>> calibration([85, 95], [100, 100], ["a", "b"]).data["share"].tolist()
-    [0.85, 0.95]
     """
-    held, tried = np.asarray(held, dtype=float), np.asarray(tried, dtype=float)
-    total, inside = float(tried.sum()), float(held.sum())
-    curve = levels is not None and shares is not None
+    from lowdim.judge.fills.filled_table import LEVELS  # loads the engines of fills
+
+    found, level = analysis.fills, analysis.fills.level
+    names = [column.column for column in found.columns]
+    held = np.array([column.held for column in found.columns], dtype=float)
+    tried = np.array([column.tried for column in found.columns], dtype=float)
     figure = draw.blank(6.4, max(3.4, 1.9 + 0.17 * min(len(names), MOST_CHECKED_COLUMNS)))
-    axes = figure.subplots(1, 2, width_ratios=[1, 1.15]) if curve else [None, figure.subplots()]
+    axes = figure.subplots(1, 2, width_ratios=[1, 1.15]) if found.tried else [None, figure.subplots()]
     data: dict[str, Any] = {}
-    if curve:
-        at, share = np.asarray(levels, dtype=float), np.asarray(shares, dtype=float)
-        data = {"claimed": at, "actual": share} | _curve(axes[0], at, share, int(total))
+    if found.tried:
+        at, actual = np.array(LEVELS, dtype=float), np.asarray(found.coverage(LEVELS), dtype=float)
+        data = {"claimed": at, "actual": actual} | _curve(axes[0], at, actual, int(tried.sum()))
     band = np.array([binomial(0.025, tried, level), binomial(0.975, tried, level)]) / np.maximum(tried, 1.0)
     share = held / np.maximum(tried, 1.0)
     outside = (tried > 0) & ((share < band[0]) | (share > band[1]))
     _columns(axes[1], held, tried, names, level, band, outside)
-    title, sentence = _calibration_words(inside, total, level, outside, share, names)
+    title, sentence = _calibration_words(float(held.sum()), float(tried.sum()), level, outside, share, names)
     draw.headline(figure, title)
     data = {
-        "column": [str(n) for n in names],
+        "column": names,
         "held": held,
         "tried": tried,
         "share": share,
@@ -388,7 +316,7 @@ def _curve(ax: Any, levels: Array, shares: Array, cells: int) -> dict[str, Any]:
 
 
 def _columns(
-    ax: Any, held: Array, tried: Array, names: Sequence[object], level: float, band: Array, outside: NDArray[np.bool_]
+    ax: Any, held: Array, tried: Array, names: Sequence[str], level: float, band: Array, outside: NDArray[np.bool_]
 ) -> None:
     """Each column's share held, lowest first, with its 95% interval over the band of exact intervals."""
     share = held / np.maximum(tried, 1.0)
@@ -419,7 +347,7 @@ def _columns(
 
 
 def _calibration_words(
-    inside: float, total: float, level: float, outside: NDArray[np.bool_], share: Array, names: Sequence[object]
+    inside: float, total: float, level: float, outside: NDArray[np.bool_], share: Array, names: Sequence[str]
 ) -> tuple[str, str]:
     claim = f"{100 * level:.3g}%"
     if total == 0:

@@ -12,7 +12,6 @@ from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.registry import PlotOption, plot
-from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,46 +28,59 @@ BESIDE = PlotOption("beside", "flag", "Maximum likelihood beside Bayesian PCA, a
 
 
 @plot("hinton", "Loadings as squares whose area is their size.", needs="model", options=(BESIDE,))
-def hinton_of(
-    subject: ModelOnTable,
-    *,
-    other: Array | None = None,
-    labels: tuple[str, str] = ("this model", "the other"),
-    most: int = MOST_SQUARE_ROWS,
-    beside: bool = False,
-) -> Plot:
-    """The loadings of a linear model as squares: area is size, white is positive, black negative.
+def hinton(subject: ModelOnTable, *, beside: bool = False, most: int = MOST_SQUARE_ROWS) -> Plot:
+    """The loadings of a linear model as squares whose area is exactly proportional to size: white is positive.
+
+    An axis that was switched off stays empty.
+
+    Reference: [Bishop2006], figure 12.14. Other programs take the root after subtracting the smallest entry, so
+    that their areas are not proportional.
 
     Parameters
     ----------
     subject : ModelOnTable
         A model with one matrix of loadings, `components_`.
-    other : array of shape (n_columns, q), optional
-        Another matrix of loadings, drawn beside it on the same scale.
-    labels : tuple of two str
-        What the two are called.
+    beside : bool, default False
+        Draws probabilistic PCA by maximum likelihood beside Bayesian PCA instead, on one scale: as many axes are
+        offered to both, all that the table allows unless the model is a Bayesian one.
     most : int, default 24
         Columns drawn; those with the largest entries where there are more.
-    beside : bool, default False
-        Draws probabilistic PCA by maximum likelihood beside Bayesian PCA instead: as many axes are offered to both,
-        all that the table allows unless the model is a Bayesian one, and those that were switched off stay empty.
-
-    Returns
-    -------
-    Plot
     """
+    names = subject.table.names
     if beside:
-        return beside_bayesian(subject, most=most)
-    W = vars(subject.model).get("components_")
-    if W is None or np.ndim(W) != 2:
-        raise subject.lacks("hinton", "it has no one matrix of loadings", "a linear model: -m ppca, fa or bpca")
-    draw.need_axes(len(W), 1, "hinton")
-    names = vars(subject.model).get("component_names_", subject.table.names)  # of labels, one for each
-    return hinton(np.asarray(W).T, names, other=other, labels=labels, most=most)
+        both = beside_bayesian(subject)
+    else:
+        W = vars(subject.model).get("components_")
+        if W is None or np.ndim(W) != 2:
+            raise subject.lacks("hinton", "it has no one matrix of loadings", "a linear model: -m ppca, fa or bpca")
+        draw.need_axes(len(W), 1, "hinton")
+        names = vars(subject.model).get("component_names_", names)  # of labels, one for each
+        both = {"": np.asarray(W, dtype=np.float64).T}
+    matrices, labels = list(both.values()), list(both)
+    largest = max(float(np.abs(M).max(initial=0.0)) for M in matrices) or 1.0
+    strength = np.max([np.abs(M).max(axis=1, initial=0.0) for M in matrices], axis=0)
+    rows = np.sort(np.argsort(-strength, kind="stable")[:most])
+    figure = draw.blank(6.4, float(np.clip(1.3 + 0.26 * len(rows), 3.0, 9.0)))
+    widths = [max(M.shape[1], 1) for M in matrices]
+    panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False, width_ratios=widths)
+    tooltips: dict[str, str] = {}
+    for p, (ax, M, label) in enumerate(zip(panels[0], matrices, labels, strict=True)):
+        tooltips |= _squares(ax, M, rows, largest, names, f"square{p}")
+        ax.set_title(label, fontsize=10)
+    panels[0, 0].set_yticks(range(len(rows)), [draw.short(names[j]) for j in rows], fontsize=8)
+    figure.supxlabel(
+        f"axis    (area = size, largest square {draw.number(largest)};  □ positive, ■ negative)", fontsize=9
+    )
+    title, sentence = _words(matrices, names, labels, len(rows))
+    draw.headline(figure, title)
+    data: dict[str, Any] = {"column": names}
+    for M, kind in zip(matrices, ("", "other_"), strict=False):
+        data |= {f"{kind}entry": M, f"{kind}area": LARGEST_SIDE**2 * np.abs(M) / largest}
+    return Plot("hinton", figure, title=title, sentence=sentence, data=data, tooltips=tooltips)
 
 
-def beside_bayesian(subject: ModelOnTable, *, most: int = MOST_SQUARE_ROWS) -> Plot:
-    """The weights of probabilistic PCA beside those of Bayesian PCA, fitted to the same rows with as many axes."""
+def beside_bayesian(subject: ModelOnTable) -> dict[str, Array]:
+    """The weights of probabilistic PCA and those of Bayesian PCA, fitted to the same rows with as many axes."""
     from lowdim.models.linear.bayesian_pca import BayesianPCA
     from lowdim.models.linear.ppca import PPCA
 
@@ -79,62 +91,7 @@ def beside_bayesian(subject: ModelOnTable, *, most: int = MOST_SQUARE_ROWS) -> P
     likely = PPCA(q).fit(X if bayesian is given else X / np.nanstd(X, axis=0, ddof=1))
     W = np.zeros((X.shape[1], q))
     W[:, : len(bayesian.components_)] = np.asarray(bayesian.components_).T
-    labels = ("maximum likelihood", "Bayesian")
-    return hinton(np.asarray(likely.components_).T, subject.table.names, other=W, labels=labels, most=most)
-
-
-@draw.styled
-def hinton(
-    W: Array,
-    names: Sequence[str],
-    *,
-    other: Array | None = None,
-    labels: tuple[str, str] = ("this model", "the other"),
-    most: int = MOST_SQUARE_ROWS,
-) -> Plot:
-    """A matrix as squares whose area is exactly proportional to size: white is positive, black negative.
-
-    W is d x q, one column an axis. With `other` (the same rows, say maximum likelihood beside a Bayesian fit), both
-    are drawn on one scale; an axis that was switched off stays empty. Of many rows the largest `most` are drawn.
-
-    Reference: [Bishop2006], figure 12.14. Other programs take the root after subtracting the smallest entry, so
-    that their areas are not proportional.
-
-    >>> plot = hinton(np.array([[1.0, 0.0], [-0.25, 0.0]]), ["a", "b"])
-    >>> plot.data["area"].round(4).tolist(), plot.sentence
-    ([[0.81, 0.0], [0.2025, 0.0]], "The largest entry is 1 ('a' on axis 1); 1 of 2 axes is switched off.")
-    """
-    both = [np.asarray(W, dtype=np.float64)] + ([] if other is None else [np.asarray(other, dtype=np.float64)])
-    if both[0].ndim != 2 or any(M.ndim != 2 or len(M) != len(both[0]) for M in both):
-        raise error("LD210", option="other", value=both[-1].shape, allowed=f"a matrix with {len(both[0])} rows, as W")
-    if len(names) != len(both[0]):
-        raise error("LD210", option="names", value=f"{len(names)} names", allowed=f"{len(both[0])}, one a row of W")
-    largest = max(float(np.abs(M).max(initial=0.0)) for M in both) or 1.0
-    strength = np.max([np.abs(M).max(axis=1, initial=0.0) for M in both], axis=0)
-    rows = np.sort(np.argsort(-strength, kind="stable")[:most])
-    figure = draw.blank(6.4, float(np.clip(1.3 + 0.26 * len(rows), 3.0, 9.0)))
-    panels = figure.subplots(1, len(both), sharey=True, squeeze=False, width_ratios=[max(M.shape[1], 1) for M in both])
-    tooltips: dict[str, str] = {}
-    for p, (ax, M, label) in enumerate(zip(panels[0], both, labels, strict=False)):
-        tooltips |= _squares(ax, M, rows, largest, names, f"square{p}")
-        if len(both) > 1:
-            ax.set_title(draw.short(label, 30), fontsize=10)
-    panels[0, 0].set_yticks(range(len(rows)), [draw.short(names[j]) for j in rows], fontsize=8)
-    figure.supxlabel(
-        f"axis    (area = size, largest square {draw.number(largest)};  □ positive, ■ negative)", fontsize=9
-    )
-    title, sentence = _words(both, names, labels, len(rows))
-    draw.headline(figure, title)
-    data = _data(both, names, largest)
-    return Plot("hinton", figure, title=title, sentence=sentence, data=data, tooltips=tooltips)
-
-
-def _data(both: list[Array], names: Sequence[str], largest: float) -> dict[str, Any]:
-    area = [LARGEST_SIDE**2 * np.abs(M) / largest for M in both]
-    data: dict[str, Any] = {"column": np.array([str(name) for name in names]), "entry": both[0], "area": area[0]}
-    if len(both) > 1:
-        data |= {"other_entry": both[1], "other_area": area[1]}
-    return data
+    return {"maximum likelihood": np.asarray(likely.components_).T, "Bayesian": W}
 
 
 def off(M: Array, largest: float) -> NDArray[np.bool_]:
@@ -170,7 +127,7 @@ def _squares(
     return tooltips
 
 
-def _words(both: list[Array], names: Sequence[str], labels: tuple[str, str], shown: int) -> tuple[str, str]:
+def _words(both: list[Array], names: Sequence[str], labels: list[str], shown: int) -> tuple[str, str]:
     W = both[0]
     largest = max(float(np.abs(M).max(initial=0.0)) for M in both)
     if not W.size or not np.any(W):
@@ -180,7 +137,7 @@ def _words(both: list[Array], names: Sequence[str], labels: tuple[str, str], sho
     idle = W.shape[1] - used[0]
     title = f"{used[0]} of {draw.count(W.shape[1], 'axis', 'axes')} in use"
     if len(both) > 1:
-        title = f"{draw.short(labels[0])} uses {draw.count(used[0], 'axis', 'axes')}, {draw.short(labels[1])} {used[1]}"
+        title = f"{labels[0]} uses {draw.count(used[0], 'axis', 'axes')}, {labels[1]} {used[1]}"
     if shown < len(W):
         title += f" ({shown} of {len(W)} columns drawn)"
     unused = (
@@ -189,6 +146,5 @@ def _words(both: list[Array], names: Sequence[str], labels: tuple[str, str], sho
     at = f"({draw.quoted(names[int(r)])} on axis {c + 1})"
     if len(both) == 1:
         return title, f"The largest entry is {draw.number(W[r, c])} {at}; {unused}."
-    first, second = (draw.short(label) for label in labels)
-    uses = f"{second} uses {used[1]} of {both[1].shape[1]}"
-    return title, f"By {first} the largest entry is {draw.number(W[r, c])} {at} and {unused}; {uses}."
+    uses = f"{labels[1]} uses {used[1]} of {both[1].shape[1]}"
+    return title, f"By {labels[0]} the largest entry is {draw.number(W[r, c])} {at} and {unused}; {uses}."

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, RowLaw
-from lowdim.maths.linalg import Array
-from lowdim.models.base.results import Posterior
+from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.beside_points import JOIN, RowPictures, draw_beside, draw_path, path_words
@@ -24,7 +22,6 @@ from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from lowdim.jobs.analysis import Analysis
     from lowdim.plot.access import ModelOnTable
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 
 ALL_ELLIPSES = 300  # rows; of more, only those with gaps or odd ones get an ellipse
 MAP_BINS = (80, 60)  # of the density image
-ELLIPSE_LEVEL = 0.90  # of every row's ellipse
+ELLIPSE_REACH = -2.0 * np.log1p(-0.90)  # of every row's ellipse: the 90% quantile of chi-square, 2 degrees of freedom
 T2_LEVEL = 0.95  # of the limit that complete rows lie within
 MOST_NAMED_ROWS = 10  # odd rows named on a map
 MOST_NAMED_PAIRS = 80  # rows of distances that are all named
@@ -41,6 +38,7 @@ LEGEND_LETTERS = 98  # of two labels side by side below a map
 CROWD = 60  # ellipses from which they are drawn lightly
 
 
+@draw.styled
 def map_of_model(
     subject: ModelOnTable,
     *,
@@ -50,33 +48,45 @@ def map_of_model(
     shape: Shape = None,
     connections: Connections = None,
 ) -> Plot:
-    """Rows where one model puts them, whatever model it is: two of its axes, without ellipses."""
+    """Rows where one model puts them, whatever model it is: two of its axes, without ellipses.
+
+    Of distances or similarities between rows nothing but its name says what a row is: rows are named where they are
+    few, and the axes are as long in every direction.
+    """
     entry = next((e for e in ENTRIES if e.class_name == type(subject.model).__name__), None)
     if entry is None or (entry.lack("map") and not entry.local):
         raise subject.lacks("map", "it has no axes", "a model with axes: -m ppca, isomap or gplvm")
-    z = _places(subject, entry, max(axes) + 1)
-    draw.need_axes(z.shape[1], 2, "map")
-    kinds = subject.groups(color) if color is not None or not join else None  # a path is coloured by order
-    pairs = subject.table.holds != "measurements"
-    gap = None if pairs else np.isnan(subject.table.X[subject.rows]).any(axis=1)
-    pictures = None if shape is None else row_pictures(subject.table, subject.rows, shape, connections)
-    return map_places(
-        z,
-        entry.title,
-        axes=axes,
-        row_names=subject.row_names,
-        color=kinds,
-        gap_rows=gap,
-        join=join,
-        pictures=pictures,
-        of_pairs=pairs,
+    z, names, of_pairs = (
+        _places(subject, entry, max(axes) + 1),
+        subject.row_names,
+        subject.table.holds != "measurements",
     )
-
-
-def _by_groups(analysis: Analysis) -> Groups | None:
-    """The groups that the rows of a table without labels fall into."""
-    names = analysis.groups.names
-    return None if names is None or len(names) > MOST_POINTS else groups(names, len(names), "group")
+    draw.need_axes(z.shape[1], 2, "map")
+    a, b = check_axes(axes, z.shape[1])
+    xy, n = np.ascontiguousarray(z[:, [a, b]]), len(z)
+    gap = np.zeros(n, dtype=bool) if of_pairs else subject.has_gaps
+    kinds = subject.groups(color, in_order=join)
+    figure = draw.blank(6.4, 4.8)
+    ax = figure.subplots()
+    dots = spread_out(n, MOST_POINTS)
+    draw_groups(ax, xy, kinds, gap, dots)
+    ax.margins(0.05 if shape is None else 0.12)
+    ax.set(xlabel=f"axis {a + 1}", ylabel=f"axis {b + 1}")
+    marks = [] if kinds.value is not None else legend_marks(kinds, gap)
+    if len(marks) > 1:
+        figure.legend(handles=marks, loc="outside lower left", ncols=4, fontsize=8)
+    pictures = None if shape is None else row_pictures(subject.table, subject.rows, shape, connections)
+    words, extra = _extras(ax, z, xy, join, pictures)
+    title = f"{draw.count(n, 'row')} where {entry.title} puts them"
+    draw.headline(figure, title)
+    if of_pairs:
+        ax.set_aspect("equal", adjustable="datalim")
+        shown = range(n) if n <= MOST_NAMED_PAIRS else ()
+        draw.place_labels(ax, xy[list(shown)], [draw.short(names[i], 14) for i in shown], size=7.0, avoid=xy)
+    some = f" {len(dots):,} of {n:,} rows are drawn." if len(dots) < n else ""
+    sentence = f"{draw.count(n, 'row')} on axes {a + 1} and {b + 1} of {entry.title}.{words}{some}{kinds.words}"
+    data = {"row": np.array(names), "position": xy, "has_gaps": gap, **extra}
+    return Plot("map", figure, title=title, sentence=sentence, data=data)
 
 
 def _places(subject: ModelOnTable, entry: ModelEntry, needed: int) -> Array:
@@ -88,131 +98,11 @@ def _places(subject: ModelOnTable, entry: ModelEntry, needed: int) -> Array:
     return Subject(subject.table, subject.model, entry, subject.unit).places.z[subject.rows]
 
 
-@plot(
-    "map",
-    "Rows on two axes, each with its own uncertainty.",
-    needs="analysis",
-    options=(COLOR, AXES, JOIN, SHAPE, CONNECTIONS),
-    report=InReport("map", "rows", "rows.csv"),
-    of_model=map_of_model,
-)
-def map_of(
-    analysis: Analysis,
-    *,
-    color: Any = None,
-    labels: Any = "odd",
-    axes: tuple[int, int] = (0, 1),
-    t2_level: float = T2_LEVEL,
-    join: bool = False,
-    shape: Shape = None,
-    connections: Connections = None,
-) -> Plot:
-    """Rows on two axes; each ellipse is where 90% of that row's position lies, given its gaps.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
-    color : str or array of shape (n_rows,), optional
-        A column by its name, or one value a row; in a table of up to 3,000 rows the first label column, or the groups
-        that the rows fall into.
-    labels : {"odd", "none"} or list
-        Rows that are named: the odd ones, none, or these by name or position.
-    axes : tuple of two int, default (0, 1)
-        Positions of the axes.
-    t2_level : float, default 0.95
-        The share of complete rows inside the dashed limit.
-    join : bool, default False
-        Whether rows are joined in their order.
-    shape : tuple of int or "skeleton", optional
-        (height, width) draws some rows as images beside their points, "skeleton" as figures of joined points.
-    connections : sequence of pairs of names, or a path, optional
-        Of a skeleton, the points that are joined.
-
-    Returns
-    -------
-    Plot
-    """
-    draw.need_axes(analysis.dims, 2, "map")
-    names = analysis.row_names
-    if color is None and len(names) <= MOST_POINTS:
-        color = next(iter(analysis.label_names), None)
-    usual = None if join or color is not None else _by_groups(analysis)  # a path is coloured by order
-    kinds = usual if color is None else column_groups(analysis.table, color)
-    odd = [r.row for r in analysis.odd.rows]
-    return map_rows(
-        analysis.posterior,
-        axes=axes,
-        shares=analysis.shares,
-        row_names=names,
-        gap_rows=analysis.has_gaps,
-        odd_rows=odd,
-        color=kinds,
-        named=rows_named(names, labels, odd, MOST_NAMED_ROWS),
-        t2_level=t2_level,
-        law=analysis.odd.judged.law,
-        join=join,
-        pictures=None
-        if shape is None  # the table is not read again for nothing
-        else row_pictures(analysis.table, np.arange(len(names)), shape, connections),
-    )
-
-
 def row_pictures(table: Table, rows: NDArray[np.intp], shape: Shape, connections: Connections) -> RowPictures:
     """The rows of a table as pictures, in its own units; gaps at their column's mean."""
     own = table.scales.outward(table.X)
     form = form_of_rows(shape, table.names, own, connections, everyone(table))
     return RowPictures(np.where(np.isnan(own), np.nanmean(own, axis=0), own)[rows], form)
-
-
-@draw.styled
-def map_places(
-    z: Array,
-    what: str,
-    *,
-    axes: tuple[int, int] = (0, 1),
-    row_names: Sequence[str] | None = None,
-    color: Any = None,
-    gap_rows: Any = None,
-    join: bool = False,
-    pictures: RowPictures | None = None,
-    of_pairs: bool = False,
-) -> Plot:
-    """Rows where a model of any kind puts them: points, joined in their order and with pictures where asked for.
-
-    `of_pairs`: of distances or similarities between rows, which are shown as long in every direction; nothing but
-    its name says what a row is, so rows are named where they are few.
-
-    >>> turn = np.linspace(0.0, 2 * np.pi, 9)
-    >>> map_places(np.column_stack([np.cos(turn), np.sin(turn)]), "a circle", join=True).sentence[:40]
-    '9 rows on axes 1 and 2 of a circle. Rows'
-    """
-    a, b = check_axes(axes, z.shape[1])
-    xy, n = np.ascontiguousarray(z[:, [a, b]]), len(z)
-    gap = np.zeros(n, dtype=bool) if gap_rows is None else np.asarray(gap_rows, dtype=bool)
-    ordered = color is None and join
-    kinds = groups(np.arange(1.0, n + 1.0) if ordered else color, n, "row, in order" if ordered else "")
-    figure = draw.blank(6.4, 4.8)
-    ax = figure.subplots()
-    dots = spread_out(n, MOST_POINTS)
-    draw_groups(ax, xy, kinds, gap, dots)
-    ax.margins(0.12 if pictures is not None else 0.05)
-    ax.set(xlabel=f"axis {a + 1}", ylabel=f"axis {b + 1}")
-    marks = [] if kinds.value is not None else legend_marks(kinds, gap)
-    if len(marks) > 1:
-        figure.legend(handles=marks, loc="outside lower left", ncols=4, fontsize=8)
-    words, data = _extras(ax, z, xy, join, pictures)
-    title = f"{draw.count(n, 'row')} where {what} puts them"
-    draw.headline(figure, title)
-    names = [str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)]
-    if of_pairs:
-        ax.set_aspect("equal", adjustable="datalim")
-        shown = range(n) if n <= MOST_NAMED_PAIRS else ()
-        draw.place_labels(ax, xy[list(shown)], [draw.short(names[i], 14) for i in shown], size=7.0, avoid=xy)
-    some = f" {len(dots):,} of {n:,} rows are drawn." if len(dots) < n else ""
-    sentence = f"{draw.count(n, 'row')} on axes {a + 1} and {b + 1} of {what}.{words}{some}{kinds.words}"
-    data = {"row": np.array(names), "position": xy, "has_gaps": gap, **data}
-    return Plot("map", figure, title=title, sentence=sentence, data=data)
 
 
 def _extras(ax: Axes, z: Array, xy: Array, join: bool, pictures: RowPictures | None) -> tuple[str, dict[str, Any]]:
@@ -229,66 +119,86 @@ def _extras(ax: Axes, z: Array, xy: Array, join: bool, pictures: RowPictures | N
     return words, data
 
 
-@draw.styled
-def map_rows(
-    posterior: Posterior,
+@plot(
+    "map",
+    "Rows on two axes, each with its own uncertainty.",
+    needs="analysis",
+    options=(COLOR, AXES, JOIN, SHAPE, CONNECTIONS),
+    report=InReport("map", "rows", "rows.csv"),
+    of_model=map_of_model,
+)
+def map_of_analysis(
+    analysis: Analysis,
     *,
-    axes: tuple[int, int] = (0, 1),
-    shares: Sequence[float] | Array,
-    row_names: Sequence[str] | None = None,
     color: Any = None,
-    gap_rows: Any = None,
-    odd_rows: Sequence[int] | None = None,
-    named: Sequence[int] | None = None,
-    t2_level: float = T2_LEVEL,
-    law: RowLaw = GAUSSIAN_LAW,
-    spread: Array | None = None,
+    labels: Any = "odd",
+    axes: tuple[int, int] = (0, 1),
     join: bool = False,
-    pictures: RowPictures | None = None,
+    shape: Shape = None,
+    connections: Connections = None,
 ) -> Plot:
     """Rows on two axes; each ellipse is where 90% of that row's position lies, given its gaps.
 
-    A row's ellipse has half-axes sqrt(chi2_2(0.9) v), v the eigenvalues of its 2 x 2 posterior covariance S.
-    The dashed T2 limit is z' B^-1 z = r, which a share t2_level of rows are below by the `law` of ordinary rows
-    (chi-square with 2 degrees of freedom, or what the bulk of a table says); B is the covariance of complete rows'
-    positions, I - S of the best known row unless `spread` gives it (of principal components diag(explained_variance_)).
-    `shares` are the axes' shares of the variation; what is missing to 1 is noise. `color` are kinds or numbers,
-    one a row; `gap_rows` is True for rows with gaps; the rows at `named` (else the odd ones) are named. Of more
-    than 3,000 rows a density is drawn, or, where they are coloured, 3,000 of them spread over the table.
+    A row's ellipse has half-axes sqrt(chi2_2(0.9) v), v the eigenvalues of its 2 x 2 posterior covariance S. The dashed
+    T2 limit is z' B^-1 z = r, which 95% of rows are below by the law of ordinary rows (chi-square with 2 degrees of
+    freedom, or what the bulk of the table says); B, the covariance of complete rows' positions, is I - S of the best
+    known row. Of more than 3,000 rows a density is drawn, or, where they are coloured, 3,000 of them spread over the
+    table.
 
-    >>> post = Posterior(np.zeros((3, 2)), np.tile([0.1, 0.0, 0.2], (3, 1)), np.zeros(3))
-    >>> map_rows(post, shares=[0.5, 0.2]).data["half_axis"].round(2)[0].tolist()
-    [0.96, 0.68]
+    Parameters
+    ----------
+    color : str or array of shape (n_rows,), optional
+        A column by its name, or one value a row; in a table of up to 3,000 rows the first label column, or the groups
+        that the rows fall into.
+    labels : {"odd", "none"} or list
+        Rows that are named: the odd ones, none, or these by name or position.
+    shape : tuple of int or "skeleton", optional
+        (height, width) draws some rows as images beside their points, "skeleton" as figures of joined points.
     """
-    a, b = check_axes(axes, posterior.mean.shape[1])
-    share, n = np.asarray(shares, dtype=np.float64), len(posterior.mean)
-    xy = np.ascontiguousarray(posterior.mean[:, [a, b]])
-    cov = posterior.cov[:, [a, b]][:, :, [a, b]]
-    gap = np.zeros(n, dtype=bool) if gap_rows is None else np.asarray(gap_rows, dtype=bool)
-    odd = np.array([] if odd_rows is None else odd_rows, dtype=int)
-    (half, angle), (limit, turn) = ellipses(cov), _limit(cov, spread, (a, b), float(law.limit(np.array(2), t2_level)))
-    kinds = groups(color, n)
-    figure, ax, strip = _frame()
-    around, dots = _with_ellipse(gap, odd, half, n), _dots(n, odd, color is not None)
+    draw.need_axes(analysis.dims, 2, "map")
+    a, b = check_axes(axes, analysis.dims)
+    names, n, share = analysis.row_names, len(analysis.row_names), np.array(analysis.shares)
+    gap, odd = analysis.has_gaps, np.array([found.row for found in analysis.odd.rows], dtype=int)
+    kinds = _kinds(analysis, color, join)
+    coloured = bool(kinds.names) or kinds.value is not None
+    named = rows_named(names, labels, odd.tolist(), MOST_NAMED_ROWS)
+    mean, cov = analysis.posterior.mean, analysis.posterior.cov[:, [a, b]][:, :, [a, b]]
+    xy = np.ascontiguousarray(mean[:, [a, b]])
+    half, angle = ellipses(cov)
+    limit, turn = _limit(cov, float(analysis.odd.judged.law.limit(np.array(2), T2_LEVEL)))
+    around, dots = _with_ellipse(gap, odd, half, n), _dots(n, odd, coloured)
+    figure = draw.blank(6.4, 4.6)
+    ax, strip = figure.subplots(2, 1, height_ratios=[14, 1])
     draw_groups(ax, xy, kinds, gap, dots) if len(dots) else _density(ax, xy)
     _draw_ellipses(ax, xy, half, angle, around, odd, kinds, len(dots) == 0)
-    _draw_limit(ax, limit, turn, t2_level)
-    named_rows = odd[:MOST_NAMED_ROWS] if named is None else np.asarray(named, dtype=int)
-    inside = _t2(xy, limit, turn) <= 1.0
+    _draw_limit(ax, limit, turn)
     _finish(ax, xy, half, limit, (a, b), share)
     _legend(ax, legend_marks(kinds, gap) if len(dots) else [], len(around), n, len(dots) == 0, len(odd) > 0)
     _draw_left_out(strip, share, (a, b))
-    names = np.array([str(i + 1) if row_names is None else str(row_names[i]) for i in range(n)])
-    draw.place_labels(ax, xy[named_rows], [draw.short(names[i], 14) for i in named_rows])
-    words, extra = _extras(ax, posterior.mean, xy, join, pictures)
-    title, sentence = _map_words(share, (a, b), n, int(gap.sum()), half, gap, float(inside.mean()), t2_level)
+    draw.place_labels(ax, xy[named], [draw.short(names[i], 14) for i in named])
+    pictures = None if shape is None else row_pictures(analysis.table, np.arange(n), shape, connections)
+    words, extra = _extras(ax, mean, xy, join, pictures)
+    inside = _t2(xy, limit, turn) <= 1.0
+    title, sentence = _map_words(share, (a, b), half, gap, float(inside.mean()))
     draw.headline(figure, title)
-    drawn = np.isin(np.arange(n), around)
-    data = {"row": names, "position": xy, "half_axis": half, "angle": np.degrees(angle), "has_gaps": gap}
-    data |= {"has_ellipse": drawn, "inside_limit": inside, "limit_half_axis": limit, "limit_angle": np.degrees(turn)}
-    data |= {"share": _left_out(share, (a, b))} | ({} if color is None else {"color": kinds.shown()}) | extra
+    data = {"row": np.array(names), "position": xy, "half_axis": half, "angle": np.degrees(angle), "has_gaps": gap}
+    data |= {"has_ellipse": np.isin(np.arange(n), around), "inside_limit": inside, "limit_half_axis": limit}
+    data |= {"limit_angle": np.degrees(turn), "share": _left_out(share, (a, b))}
+    data |= ({"color": kinds.shown()} if coloured else {}) | extra
     sentence += _drawn_words(n, dots, around) + words + kinds.words
     return Plot("map", figure, title=title, sentence=sentence, data=data)
+
+
+def _kinds(analysis: Analysis, color: Any, join: bool) -> Groups:
+    """What rows are coloured by: a column or values given, else the first label or the groups that they fall into."""
+    few = len(analysis.row_names) <= MOST_POINTS
+    if color is None and few:
+        color = next(iter(analysis.label_names), None)
+    if color is not None:
+        return column_groups(analysis.table, color)
+    if few and not join and analysis.groups.names is not None:
+        return groups(analysis.groups.names, len(analysis.row_names), "group")
+    return groups(None, len(analysis.row_names))
 
 
 def check_axes(axes: tuple[int, int], q: int) -> tuple[int, int]:
@@ -318,27 +228,17 @@ def _drawn_words(n: int, dots: NDArray[np.intp], around: NDArray[np.int_]) -> st
     return f" {len(dots):,} of {n:,} rows are drawn{ringed}." if len(dots) else f" Rows are drawn as a density{ringed}."
 
 
-def ellipses(cov: Array, level: float = ELLIPSE_LEVEL) -> tuple[Array, Array]:
-    """Half-axes (longer first) and the angle of the longer one, of 2 x 2 covariances at a level."""
-    return _at_reach(cov, -2.0 * np.log1p(-level))  # the quantile of chi-square with 2 degrees of freedom
-
-
-def _at_reach(cov: Array, reach: float) -> tuple[Array, Array]:
-    """The same where the squared distance is `reach`."""
+def ellipses(cov: Array, reach: float = ELLIPSE_REACH) -> tuple[Array, Array]:
+    """Half-axes (longer first) and the angle of the longer one, of 2 x 2 covariances at this squared distance."""
     values, U = np.linalg.eigh(cov)
     half = np.sqrt(reach * np.maximum(values[:, ::-1], 0.0))
     return half, np.arctan2(U[:, 1, 1], U[:, 0, 1])
 
 
-def _limit(cov: Array, spread: Array | None, axes: tuple[int, int], reach: float) -> tuple[Array, float]:
-    """Half-axes and angle of the T2 limit in the plane of two axes."""
-    if spread is None:
-        best = int(np.argmin(np.trace(cov, axis1=1, axis2=2)))
-        B = np.eye(2) - cov[best]
-    else:
-        full = np.asarray(spread, dtype=np.float64)
-        B = (np.diag(full) if full.ndim == 1 else full)[np.ix_(axes, axes)]
-    half, angle = _at_reach(B[None], reach)
+def _limit(cov: Array, reach: float) -> tuple[Array, float]:
+    """Half-axes and angle of the T2 limit, from the row whose position is known best."""
+    best = int(np.argmin(np.trace(cov, axis1=1, axis2=2)))
+    half, angle = ellipses((np.eye(2) - cov[best])[None], reach)
     return half[0], float(angle[0])
 
 
@@ -358,12 +258,6 @@ def _with_ellipse(gap: Any, odd: NDArray[np.int_], half: Array, n: int) -> NDArr
         uncertain = uncertain[:0]  # over a density only the odd rows can be told apart
     widest = uncertain[np.argsort(-half[uncertain].prod(axis=1), kind="stable")]
     return np.concatenate([odd, widest])[:ALL_ELLIPSES]
-
-
-def _frame() -> tuple[Figure, Axes, Axes]:
-    figure = draw.blank(6.4, 4.6)
-    ax, strip = figure.subplots(2, 1, height_ratios=[14, 1])
-    return figure, ax, strip
 
 
 def _density(ax: Axes, xy: Array) -> None:
@@ -410,7 +304,7 @@ def _draw_ellipses(
         )
 
 
-def _draw_limit(ax: Axes, half: Array, angle: float, level: float) -> None:
+def _draw_limit(ax: Axes, half: Array, angle: float) -> None:
     turn = np.linspace(0, 2 * np.pi, 181)
     x, y = half[0] * np.cos(turn), half[1] * np.sin(turn)
     c, s = np.cos(angle), np.sin(angle)
@@ -421,7 +315,7 @@ def _draw_limit(ax: Axes, half: Array, angle: float, level: float) -> None:
         color=draw.INK,
         lw=1.0,
         zorder=1,
-        label=f"T² limit: {draw.percent(level)} of complete rows lie inside",
+        label=f"T² limit: {draw.percent(T2_LEVEL)} of complete rows lie inside",
     )
 
 
@@ -492,9 +386,8 @@ def _draw_left_out(ax: Axes, share: Array, axes: tuple[int, int]) -> None:
     ax.set_xlabel("what the map leaves out:  " + "  ·  ".join(words), fontsize=9, loc="left")
 
 
-def _map_words(
-    share: Array, axes: tuple[int, int], n: int, gaps: int, half: Array, gap: Any, inside: float, level: float
-) -> tuple[str, str]:
+def _map_words(share: Array, axes: tuple[int, int], half: Array, gap: Mask, inside: float) -> tuple[str, str]:
+    n, gaps = len(gap), int(gap.sum())
     on_map, other, noise = _left_out(share, axes)
     a, b = axes[0] + 1, axes[1] + 1
     missing = draw.percent(other + noise)
@@ -502,7 +395,7 @@ def _map_words(
     text = (
         f"{draw.count(n, 'row')} on axes {a} and {b}, which carry {draw.percent(on_map)} of the variation; "
         f"other axes carry {draw.percent(other)} and noise {draw.percent(noise)}. {draw.percent(inside)} of the rows "
-        f"lie inside the {draw.percent(level)} T² limit."
+        f"lie inside the {draw.percent(T2_LEVEL)} T² limit."
     )
     area = half.prod(axis=1)
     if 0 < gaps < n and np.median(area[~gap]) > 0:
@@ -516,19 +409,8 @@ def _map_words(
 
 
 @plot("other_axes", "Axes 3, 4, ... each against axis 1.", needs="analysis", report=InReport("map", "rows"))
-@draw.styled
 def other_axes(analysis: Analysis) -> Plot:
-    """Axes 3, 4, ... each against axis 1: what the map of axes 1 and 2 does not show.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
-
-    Returns
-    -------
-    Plot
-    """
+    """Axes 3, 4, ... each against axis 1: what the map of axes 1 and 2 does not show."""
     draw.need_axes(analysis.dims, 3, "other_axes")
     z, shares = analysis.posterior.mean, analysis.shares
     axes = range(2, min(analysis.dims, 2 + MOST_OTHER_AXES))
@@ -563,19 +445,8 @@ def other_axes(analysis: Analysis) -> Plot:
     needs="analysis",
     report=InReport("map", "no rows"),
 )
-@draw.styled
 def density(analysis: Analysis) -> Plot:
-    """The map as counts of rows in cells; cells with fewer than five rows stay empty.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
-
-    Returns
-    -------
-    Plot
-    """
+    """The map as counts of rows in cells; cells with fewer than five rows stay empty."""
     draw.need_axes(analysis.dims, 2, "density")
     xy = analysis.posterior.mean[:, :2]
     bins = int(np.clip(np.sqrt(len(xy) / 8), 4, 40))

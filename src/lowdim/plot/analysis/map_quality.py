@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowdim.judge.maps.neighbours import NEAR, distances, kept, order
 from lowdim.judge.maps.quality import Shepard, cells_of, coordinates, floors, shares_true, typical
@@ -31,45 +30,29 @@ PAIR_BINS = 60  # bins a side of the pairs
 MOST_NAMED_MOVES = 5  # rows that are named
 
 
-def compared_rows(table: Any, Z: Any, most: int = MOST_COMPARED_ROWS) -> tuple[Array, Array, NDArray[np.intp]]:
-    """Cells, coordinates and positions of the rows that are compared."""
-    X, _ = cells_of(table)
-    Y = coordinates(Z, len(X))
-    if len(X) < 3:
-        raise error("LD160", n=len(X), least=3)
-    rows = spread_out(len(X), most)
-    return X[rows], Y[rows], rows
+class Compared(NamedTuple):
+    """The rows of a table that are compared with a map: their cells in units of the columns, places and names."""
+
+    X: Array
+    Z: Array
+    names: list[str]
+    n: int  # rows of the table
+
+    @property
+    def some(self) -> str:
+        """How many of the rows these are, where they are not all."""
+        return "" if len(self.X) == self.n else f" ({len(self.X):,} of {self.n:,} rows, evenly spread)"
 
 
-def _some(rows: NDArray[np.intp], n: int) -> str:
-    return "" if len(rows) == n else f" ({len(rows):,} of {n:,} rows, evenly spread)"
-
-
-def names_of_rows(row_names: Sequence[object] | None, rows: NDArray[np.intp]) -> list[str]:
-    return [str(k + 1) if row_names is None else str(row_names[k]) for k in rows]
-
-
-@plot("shepard", "Distances on the map over those in the table.", needs="analysis")
-def shepard_of(analysis: Analysis, Z: Any = None) -> Plot:
-    """Distances on the map over those in the table, pair by pair (Shepard's diagram).
-
-    Parameters
-    ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
-    Z : array of shape (n_rows, q), optional
-        Another map of the same rows; that of the analysis where it is left out.
-
-    Returns
-    -------
-    Plot
-    """
-    return shepard(*cells_and_map(analysis, "shepard", Z))
-
-
-def cells_and_map(analysis: Analysis, name: str, Z: Any = None) -> tuple[Array, Any]:
-    """The table in units of its columns, and a map of it."""
-    return analysis.table.in_ones().X / unit_of(analysis), scaled_scores(analysis, name) if Z is None else Z
+def compared(analysis: Analysis, name: str, Z: Any = None, most: int = MOST_COMPARED_ROWS) -> Compared:
+    """Rows of the table, evenly spread, beside another map of it or that of the analysis."""
+    table = analysis.table
+    if table.n < 3:
+        raise error("LD160", n=table.n, least=3)
+    places = coordinates(scaled_scores(analysis, name) if Z is None else Z, table.n)
+    rows = spread_out(table.n, most)
+    X, _ = cells_of(table.in_ones().X / unit_of(analysis))
+    return Compared(X[rows], places[rows], [table.row_names[i] for i in rows], table.n)
 
 
 def scaled_scores(analysis: Analysis, name: str) -> Array:
@@ -80,8 +63,8 @@ def scaled_scores(analysis: Analysis, name: str) -> Array:
     return np.asarray(analysis.posterior.mean * np.sqrt((W**2).sum(axis=1)))
 
 
-@draw.styled
-def shepard(table: Any, Z: Any) -> Plot:
+@plot("shepard", "Distances on the map over those in the table.", needs="analysis")
+def shepard(analysis: Analysis, Z: Any = None) -> Plot:
     """Distances on the map over those in the table, pair by pair, with the best rising curve (Shepard's diagram).
 
     Shades count pairs. Stress is Kruskal's stress-1, the distance of the pairs from the curve. Rows with gaps are
@@ -90,23 +73,23 @@ def shepard(table: Any, Z: Any) -> Plot:
     Reference: J. Kruskal, Multidimensional scaling by optimizing goodness of fit to a nonmetric hypothesis,
     Psychometrika 29, 1964.
 
-    >>> X = np.random.default_rng(0).standard_normal((40, 3))
-    >>> shepard(X, X).data["stress"].round(6).tolist()
-    0.0
+    Parameters
+    ----------
+    Z : array of shape (n_rows, q), optional
+        Another map of the same rows; that of the analysis where it is left out.
     """
-    X, Y, rows = compared_rows(table, Z)
-    pairs = shepard_pairs(distances(X), distances(Y))
+    rows = compared(analysis, "shepard", Z)
+    pairs = shepard_pairs(distances(rows.X), distances(rows.Z))
     figure = draw.blank(6.4, 4.4)
     ax = figure.subplots()
     _pairs(ax, pairs)
     ax.set(xlabel="distance in the table", ylabel="distance on the map")
     legend_above(ax)
-    n = len(cells_of(table)[0])
-    title = f"Distances: rank agreement {pairs.ranks:.2f}, stress {pairs.stress:.3f}{_some(rows, n)}"
+    title = f"Distances: rank agreement {pairs.ranks:.2f}, stress {pairs.stress:.3f}{rows.some}"
     draw.headline(figure, title)
     at = spread_out(len(pairs.table), 200)
     sentence = (
-        f"{draw.count(len(pairs.table), 'pair')} of rows{_some(rows, n)}: the order of their distances in the table "
+        f"{draw.count(len(pairs.table), 'pair')} of rows{rows.some}: the order of their distances in the table "
         f"and on the map agrees by {pairs.ranks:.2f} (Spearman), and the map is off a rising curve by "
         f"{draw.percent(pairs.stress)} of its size (Kruskal's stress)."
     )
@@ -149,47 +132,29 @@ def _pairs(ax: Axes, pairs: Shepard) -> None:
 
 
 @plot("neighbors", "Nearest rows that the map keeps.", needs="analysis")
-def neighbors_of(analysis: Analysis, Z: Any = None, *, beside: Mapping[str, Any] | None = None, k: int = NEAR) -> Plot:
+def neighbors(analysis: Analysis, Z: Any = None, *, beside: Mapping[str, Any] | None = None, k: int = NEAR) -> Plot:
     """The share of each row's k nearest rows that are so on the map, for every k.
+
+    PCA and a random projection with as many axes are drawn beside it, and chance, k / (n - 1). The random projection's
+    curve is the mean of five, its band reaches from the lowest to the highest.
+
+    Reference: J. Lee and M. Verleysen, Quality assessment of dimensionality reduction: rank-based criteria,
+    Neurocomputing 72, 2009.
 
     Parameters
     ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
     Z : array of shape (n_rows, q), optional
         Another map of the same rows; that of the analysis where it is left out.
     beside : mapping of str to array, optional
         Further maps by name.
     k : int, default 10
         The number of nearest rows that the title speaks of.
-
-    Returns
-    -------
-    Plot
     """
-    return neighbors(*cells_and_map(analysis, "neighbors", Z), beside=beside, k=k)
-
-
-@draw.styled
-def neighbors(table: Any, Z: Any, *, beside: Mapping[str, Any] | None = None, k: int = NEAR) -> Plot:
-    """The share of each row's k nearest rows that are so on the map, for every k.
-
-    PCA and a random projection with as many axes are drawn beside it, and chance, k / (n - 1); `beside` are further
-    maps by name. The random projection's curve is the mean of five, its band reaches from the lowest to the highest.
-
-    Reference: J. Lee and M. Verleysen, Quality assessment of dimensionality reduction: rank-based criteria,
-    Neurocomputing 72, 2009.
-
-    >>> X = np.random.default_rng(0).standard_normal((40, 3))
-    >>> float(neighbors(X, X).data["this map"].min())
-    1.0
-    """
-    X, Y, rows = compared_rows(table, Z)
+    X, Y, *_ = compared(analysis, "neighbors", Z)
     table_order, n = order(distances(X)), len(X)
-    maps = {
-        "this map": Y,
-        **{name: coordinates(place, len(cells_of(table)[0]))[rows] for name, place in (beside or {}).items()},
-    }
+    maps = {"this map": Y}
+    for name, place in (beside or {}).items():
+        maps[name] = compared(analysis, "neighbors", place).Z
     floor = floors(X, Y.shape[1], table_order)
     curves = {
         **{name: kept(table_order, order(distances(place))) for name, place in maps.items()},
@@ -240,27 +205,7 @@ def _draw_kept(ax: Axes, curves: Mapping[str, Any], random: Sequence[Array], k: 
 
 
 @plot("trust", "The map, each row in the colour of its trustworthiness.", needs="analysis")
-def trust_of(analysis: Analysis, Z: Any = None, *, k: int = NEAR) -> Plot:
-    """The map, each row in the colour of its own trustworthiness.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
-    Z : array of shape (n_rows, q), optional
-        Another map of the same rows; that of the analysis where it is left out.
-    k : int, default 10
-        The number of nearest rows.
-
-    Returns
-    -------
-    Plot
-    """
-    return trust(*cells_and_map(analysis, "trust", Z), k=k, row_names=analysis.table.row_names)
-
-
-@draw.styled
-def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | None = None) -> Plot:
+def trust(analysis: Analysis, Z: Any = None, *, k: int = NEAR) -> Plot:
     """The map, each row in the colour of its own trustworthiness: dark rows are among rows that are not theirs.
 
     A row's share is 1 where its k nearest on the map are its k nearest in the table, 0 where they are the farthest;
@@ -268,15 +213,18 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
 
     Reference: J. Venna and S. Kaski, Neighborhood preservation in nonlinear projection methods, ICANN, 2001.
 
-    >>> X = np.random.default_rng(0).standard_normal((40, 3))
-    >>> float(trust(X, X).data["trust"].min())
-    1.0
+    Parameters
+    ----------
+    Z : array of shape (n_rows, q), optional
+        Another map of the same rows; that of the analysis where it is left out.
+    k : int, default 10
+        The number of nearest rows.
     """
-    X, Y, rows = compared_rows(table, Z)
+    rows = compared(analysis, "trust", Z)
+    X, Y, names, _ = rows
     near = min(k, len(X) - 2)
     table_order, map_order = order(distances(X)), order(distances(Y))
     row_trust, whole = shares_true(table_order, map_order, near), shares_true(map_order, table_order, near)
-    names = names_of_rows(row_names, rows)
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
     figure = draw.blank(6.4, 4.6)
     ax = figure.subplots()
@@ -297,8 +245,7 @@ def trust(table: Any, Z: Any, *, k: int = NEAR, row_names: Sequence[object] | No
     figure.colorbar(dots, ax=ax, label="trustworthiness of a row (1: all neighbours true)", shrink=0.9)
     _plain_axes(ax, Y.shape[1])
     mean, bad = float(row_trust.mean()), int((row_trust < 0.9).sum())
-    n = len(cells_of(table)[0])
-    title = f"Trustworthiness {mean:.3f}; {draw.count(bad, 'row')} of {len(X):,} below 0.9{_some(rows, n)}"
+    title = f"Trustworthiness {mean:.3f}; {draw.count(bad, 'row')} of {len(X):,} below 0.9{rows.some}"
     draw.headline(figure, title)
     worst = np.argsort(row_trust, kind="stable")[:MOST_NAMED_MOVES]
     worst = worst[row_trust[worst] < 0.9]
@@ -322,75 +269,47 @@ def _plain_axes(ax: Axes, q: int) -> None:
 
 
 @plot("versus", "The map and another one of the same rows, laid on it.", needs="analysis")
-def versus_of(
-    analysis: Analysis, other: Any = None, *, names: tuple[str, str] | None = None, color: Any = None
-) -> Plot:
-    """The map and another one of the same rows, shifted, turned and scaled onto it.
+def versus(analysis: Analysis, other: Any = None, *, names: tuple[str, str] | None = None, color: Any = None) -> Plot:
+    """The map and another one of the same rows, shifted, turned and scaled onto it, a line for each row's move.
+
+    The turn is the best one (Procrustes, with reflection) over all axes; a map with fewer axes is padded with zeros.
+    The rows that move most are named.
+
+    Reference: J. Gower and G. Dijksterhuis, Procrustes Problems, Oxford University Press, 2004.
 
     Parameters
     ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
     other : array of shape (n_rows, q), optional
-        The other map; Isomap of the filled table where it is left out.
+        The other map; Isomap of up to 1,000 rows of the filled table where it is left out.
     names : tuple of two str, optional
         What the two maps are called.
     color : array of shape (n_rows,), optional
         Kinds or numbers, one a row.
-
-    Returns
-    -------
-    Plot
     """
-    Z, row_names = scaled_scores(analysis, "versus"), analysis.table.row_names
-    if other is not None:
-        return versus(Z, other, row_names=row_names, names=names or ("this map", "the other"), color=color)
-    from lowdim.models.spectral.isomap import Isomap
-
-    rows = spread_out(len(Z), MOST_COMPARED_ROWS)
-    other = Isomap(Z.shape[1]).fit_transform(analysis.fills.modelled[rows] / unit_of(analysis))
+    A, words = scaled_scores(analysis, "versus"), list(analysis.row_names)
+    rows = spread_out(len(A), MOST_COMPARED_ROWS)  # that are drawn
     shades = None if color is None else np.asarray(color)[rows]
-    kept_names = [row_names[i] for i in rows]
-    return versus(Z[rows], other, row_names=kept_names, names=names or ("this map", "Isomap"), color=shades)
+    called = names or ("this map", "the other" if other is not None else "Isomap")
+    if other is None:
+        from lowdim.models.spectral.isomap import Isomap
 
-
-@draw.styled
-def versus(
-    Z: Any,
-    other: Any,
-    *,
-    names: tuple[str, str] = ("first", "second"),
-    color: Any = None,
-    row_names: Sequence[object] | None = None,
-) -> Plot:
-    """Two maps of the same rows, the second shifted, turned and scaled onto the first, a line for each row's move.
-
-    The turn is the best one (Procrustes, with reflection) over all axes; a map with fewer axes is padded with zeros.
-    `color` are kinds or numbers, one a row. The rows that move most are named.
-
-    Reference: J. Gower and G. Dijksterhuis, Procrustes Problems, Oxford University Press, 2004.
-
-    >>> A = np.random.default_rng(0).standard_normal((30, 2))
-    >>> float(versus(A, 3 * A[:, ::-1] + 1).data["moved"].max().round(9))
-    0.0
-    """
-    A = coordinates(Z, len(np.asarray(Z)))
-    B = coordinates(other, len(A))
+        B = np.asarray(Isomap(A.shape[1]).fit_transform(analysis.fills.modelled[rows] / unit_of(analysis)))
+        A, words, rows = A[rows], [words[i] for i in rows], np.arange(len(rows))
+    else:
+        B = coordinates(other, len(A))
     q = max(A.shape[1], B.shape[1], 2)
     A, B = (np.pad(M, ((0, 0), (0, q - M.shape[1]))) for M in (A, B))
     fit = procrustes(B, A)
     moved = np.sqrt(((fit.aligned - A) ** 2).sum(axis=1))
     size = float(np.sqrt(((A - A.mean(axis=0)) ** 2).sum(axis=1).mean())) or 1.0
-    rows = spread_out(len(A), MOST_COMPARED_ROWS)
     figure = draw.blank(6.4, 5.0)
     ax = figure.subplots()
-    _moves(ax, A[rows, :2], fit.aligned[rows, :2], names, None if color is None else np.asarray(color)[rows])
+    _moves(ax, A[rows, :2], fit.aligned[rows, :2], called, shades)
     _plain_axes(ax, q)
     typical = draw.percent(float(np.median(moved)) / size)
     common = draw.percent(max(1.0 - fit.error, 0.0))
-    title = f"{draw.short(names[1])} turned onto {draw.short(names[0])}: {common} in common"
+    title = f"{draw.short(called[1])} turned onto {draw.short(called[0])}: {common} in common"
     draw.headline(figure, title)
-    words = names_of_rows(row_names, np.arange(len(A)))
     most = rows[np.argsort(-moved[rows], kind="stable")][:MOST_NAMED_MOVES]
     most = most[moved[most] > 1e-6 * size]
     draw.place_labels(ax, fit.aligned[most, :2], [draw.short(words[i], 12) for i in most], avoid=A[rows, :2])

@@ -33,61 +33,25 @@ FIRM_ANGLE, LOOSE_ANGLE = (
     needs="analysis",
     report=InReport("stability", "rows"),
 )
-def stability_of(analysis: Analysis) -> Plot:
-    """Bootstrap clouds of the rows on the map, and how far each axis turns.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
-
-    Returns
-    -------
-    Plot
-    """
-    draw.need_axes(analysis.dims, 2, "stability")
-    s = analysis.stability
-    names = [analysis.table.row_names[i] for i in s.shown]
-    return stability(s.cloud, analysis.posterior.mean[s.shown][:, :2], s.axes, plane=s.plane, row_names=names)
-
-
-@draw.styled
-def stability(
-    clouds: Any,
-    reference: Any,
-    angles: Any,
-    *,
-    plane: Any = None,
-    row_names: Sequence[object] | None = None,
-    axes: tuple[int, int] = (0, 1),
-) -> Plot:
+def stability(analysis: Analysis) -> Plot:
     """Bootstrap clouds of the rows on the map, and the histogram of each axis's angle to its own direction.
 
-    `clouds` is B x n x q, already turned onto `reference` (n x q) by Procrustes; `angles` is B x q in degrees,
-    `plane` (B) the largest principal angle between the planes of the map. Ellipses are the 90% Gaussian of a
-    row's own cloud. Angles are taken before the turn, so axes that swap show.
-
-    >>> B = np.random.default_rng(0).normal(0, 0.1, (50, 4, 2))
-    >>> shown = stability(B + np.eye(4, 2), np.eye(4, 2), np.full((50, 2), 5.0))
-    >>> shown.data["median_angle"].tolist()
-    [5.0, 5.0]
+    Clouds were turned onto the map by Procrustes; ellipses are the 90% Gaussian of a row's own cloud. Angles are taken
+    before the turn, so axes that swap show; that of the plane is the largest principal angle between the two maps.
     """
-    B = np.asarray(clouds, dtype=float)
-    R, turns = np.asarray(reference, dtype=float), np.asarray(angles, dtype=float)
-    turns, R = np.atleast_2d(turns), R[:, : B.shape[2]]
-    pair = [a for a in axes if a < R.shape[1]]
+    draw.need_axes(analysis.dims, 2, "stability")
+    found = analysis.stability
+    B, turns, plane = found.cloud, found.axes, found.plane[:, None]
+    R = analysis.posterior.mean[found.shown][:, :2]
+    names = [analysis.row_names[i] for i in found.shown]
     spread = np.sqrt(((B - R) ** 2).mean(axis=0).sum(axis=1)) if len(B) else np.zeros(len(R))
     total = float(np.sqrt(R.var(axis=0).sum())) or 1.0
-    names = [str(k + 1) for k in range(len(R))] if row_names is None else [str(name) for name in row_names]
     figure, (left, right) = draw.canvas(6.4, 4.0, columns=2, width_ratios=[1.7, 1])
-    _clouds(left, B[:, :, pair], R[:, pair], spread, names)
-    left.set_xlabel(f"axis {pair[0] + 1}")
-    left.set_ylabel(f"axis {pair[1] + 1}" if len(pair) > 1 else "")
+    _clouds(left, B, R, spread, names)
+    left.set(xlabel="axis 1", ylabel="axis 2")
     middle = np.median(turns, axis=0) if len(turns) else np.zeros(0)
-    both = np.zeros((len(turns), 0)) if plane is None else np.asarray(plane, dtype=float)[:, None]
-    labels = [] if plane is None else ["map plane"]
-    _ridges(right, np.column_stack([both, turns]), labels + [f"axis {k + 1}" for k in range(len(middle))])
-    title, sentence = _words(middle, both, spread, total, names, len(B))
+    _ridges(right, np.column_stack([plane, turns]), ["map plane", *(f"axis {k + 1}" for k in range(len(middle)))])
+    title, sentence = _words(middle, plane, spread, total, names, len(B))
     draw.headline(figure, title)
     far = np.quantile(turns, [0.05, 0.95], axis=0) if len(turns) else np.zeros((2, 0))
     data = {
@@ -97,16 +61,13 @@ def stability(
         "median_angle": middle,
         "angle_5": far[0],
         "angle_95": far[1],
-        "median_plane": np.median(both, axis=0) if both.size else [],
+        "median_plane": np.median(plane, axis=0) if plane.size else [],
     }
     return Plot("stability", figure, title=title, sentence=sentence, data=data)
 
 
 def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) -> None:
-    """Rows as points, bootstrap positions as dots, a 90% ellipse a row; one axis alone is drawn on a line."""
-    if R.shape[1] == 1:
-        B, R = np.concatenate([B, np.zeros_like(B)], axis=2), np.column_stack([R, np.zeros(len(R))])
-        ax.set_yticks([])
+    """Rows as points, bootstrap positions as dots, a 90% ellipse a row."""
     rows = spread_out(len(R), MOST_CLOUDS)
     per = max(1, MOST_CLOUD_DOTS // max(len(rows), 1))
     dots = B[spread_out(len(B), per)][:, rows].reshape(-1, 2)
@@ -194,11 +155,7 @@ def _words(
     firm = int((middle < FIRM_ANGLE).sum())
     axes = f"{len(middle)} {'axis' if len(middle) == 1 else 'axes'}"
     holds = f"{firm} of {axes} keep{'s' if firm == 1 else ''} direction to within {FIRM_ANGLE:.0f}°"
-    title = (
-        f"Drawn again, the map's plane turns by {np.median(both):.0f}° (median); {holds}"
-        if both.size
-        else f"{holds} (median) when the table is drawn again"
-    )
+    title = f"Drawn again, the map's plane turns by {np.median(both):.0f}° (median); {holds}"
     parts = ", ".join(f"axis {i + 1} {a:.0f}°" for i, a in enumerate(middle[:MOST_DRAWN_AXES]))
     more = "" if len(middle) <= MOST_DRAWN_AXES else f" and {len(middle) - MOST_DRAWN_AXES} more"
     loose = [str(i + 1) for i, a in enumerate(middle) if a > LOOSE_ANGLE]
@@ -229,19 +186,8 @@ def _law_fails(p: Array) -> bool:
     needs="analysis",
     report=InReport("stability", "rows", "rows.csv", says_something=lambda analysis: _law_fails(analysis.odd.D2.p)),
 )
-@draw.styled
 def distance_law(analysis: Analysis) -> Plot:
-    """Each row's p-value (D2) against the one its rank should have were the model true: a straight line.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        What `lowdim.analyse` gave.
-
-    Returns
-    -------
-    Plot
-    """
+    """Each row's p-value (D2) against the one its rank should have were the model true: a straight line."""
     p = np.sort(analysis.odd.D2.p)
     n = len(p)
     due = (np.arange(n) + 0.5) / n
@@ -252,7 +198,7 @@ def distance_law(analysis: Analysis) -> Plot:
     top = float(x.max()) * 1.05
     ax.plot([0, top], [0, top], color=draw.GREY, lw=1, ls="--", label="as the model says")
     ax.scatter(x, np.minimum(y, 2.5 * top), s=12, color=draw.COLOURS[0], linewidths=0, label="rows")
-    draw.label_axes(ax, "rarity due to rank (−log10)", "rarity analysis (−log10 p of D²)")
+    draw.label_axes(ax, "rarity due to rank (−log10)", "rarity found (−log10 p of D²)")
     ax.legend(loc="upper left")
     word = "follow" if gap <= limit else "do not follow"
     title = f"The rows' distances {word} the model's law"

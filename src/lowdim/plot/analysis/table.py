@@ -50,37 +50,25 @@ class Strip(NamedTuple):
     needs="table",
     report=InReport("table", "rows"),
 )
-def columns_of(table: Table, *, most: int = MOST_STRIPS) -> Plot:
+def columns(table: Table, *, most: int = MOST_STRIPS) -> Plot:
     """Each column as a strip: histogram, range, share of gaps, far values.
+
+    A far value lies more than three interquartile ranges beyond a quartile (Tukey 1977, "far out"); the histogram spans
+    the others. The numbers are those of all columns, also of those that are not drawn.
 
     Parameters
     ----------
-    table : Table
-        What `lowdim.read` gave.
     most : int, default 16
         Columns drawn; those with most gaps and far values where there are more.
 
-    Returns
-    -------
-    Plot
+    Examples
+    --------
+    >>> import lowdim
+    >>> columns(lowdim.read(np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 6.0]]))).sentence
+    "Of 2 columns, 1 has gaps ('c2' most, 33%), none has far values and 0 never change."
     """
     table = table.in_ones()
-    return columns(table.X, table.scale_names, most=most)
-
-
-@draw.styled
-def columns(X: Array, names: Sequence[str], *, most: int = MOST_STRIPS) -> Plot:
-    """Each column as a strip: histogram, range, share of gaps, far values.
-
-    A far value lies more than three interquartile ranges beyond a quartile (Tukey 1977, "far out"); the
-    histogram spans the others. Of more than `most` columns those with most gaps and far values are drawn;
-    `data` holds all.
-
-    >>> columns(np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 5.0]]), ["a", "b"]).sentence
-    "Of 2 columns, 1 has gaps ('b' most, 33%), none has far values and 1 never changes."
-    """
-    X = np.asarray(X, dtype=np.float64)
-    n = len(X)
+    X, names, n = table.X, table.scale_names, table.n
     strips = [_strip(X[:, j]) for j in range(X.shape[1])]
     gap = np.array([1.0 - s.seen / max(n, 1) for s in strips])
     far = np.array([s.below + s.above for s in strips])
@@ -95,7 +83,7 @@ def columns(X: Array, names: Sequence[str], *, most: int = MOST_STRIPS) -> Plot:
     left.set_ylim(len(shown) - 0.4, -0.6)
     draw.headline(figure, title)
     data = {
-        "column": np.array([str(name) for name in names]),
+        "column": names,
         "seen": [s.seen for s in strips],
         "gap_share": gap,
         "low": [s.low for s in strips],
@@ -188,19 +176,8 @@ def _draw_shares(ax: Axes, share: Array) -> None:
     needs="table",
     report=InReport("table", "no rows"),
 )
-@draw.styled
 def spreads(table: Table) -> Plot:
-    """A histogram of each column between 2.5 standard deviations around its mean, in bins of at least five rows.
-
-    Parameters
-    ----------
-    table : Table
-        What `lowdim.read` gave.
-
-    Returns
-    -------
-    Plot
-    """
+    """A histogram of each column between 2.5 standard deviations around its mean, in bins of at least five rows."""
     table = table.in_ones()
     X, names = table.X, table.names
     shown = min(len(names), MOST_STRIPS)
@@ -238,36 +215,25 @@ def spreads(table: Table) -> Plot:
 
 
 @plot("gaps", "Rows by columns with every gap hatched.", needs="table", report=InReport("gaps", "rows"))
-def gaps_of(table: Table, *, order: str = "pattern") -> Plot:
+def gaps(table: Table, *, order: str = "pattern") -> Plot:
     """Rows by columns with every gap hatched, and totals at the sides.
+
+    Where single gaps would be too small to see, rows are pooled and shades show the share of gaps.
 
     Parameters
     ----------
-    table : Table
-        What `lowdim.read` gave.
     order : {"pattern", "time"}
-        Rows with the same gaps together, or in the order of the table.
+        Rows with the same gaps together, most gaps first, or in the order of the table.
 
-    Returns
-    -------
-    Plot
-    """
-    return gaps(~np.isnan(table.X), table.names, table.row_names, order=order)
-
-
-@draw.styled
-def gaps(mask: Mask, names: Sequence[str], row_names: Sequence[str] | None = None, *, order: str = "pattern") -> Plot:
-    """Rows by columns with every gap hatched, and totals at the sides; `mask` is True where a cell is seen.
-
-    `order="pattern"` sets rows with the same gaps together, most gaps first; `"time"` keeps the table's order.
-    Where single gaps would be too small to see, rows are pooled and shades show the share of gaps.
-
-    >>> gaps(np.array([[True, True], [True, False]]), ["a", "b"]).sentence
-    "1 of 4 cells (25%) is a gap, in 1 of 2 columns; 1 of 2 rows is complete; 'b' has most gaps (50%)."
+    Examples
+    --------
+    >>> import lowdim
+    >>> gaps(lowdim.read(np.array([[1.0, 2.0], [3.0, np.nan], [2.0, 5.0]]))).sentence
+    "1 of 6 cells (17%) is a gap, in 1 of 2 columns; 2 of 3 rows are complete; 'c2' has most gaps (33%)."
     """
     if order not in ("pattern", "time"):
         raise error("LD210", option="order", value=order, allowed="'pattern' or 'time'")
-    hole = ~np.asarray(mask, dtype=bool)
+    hole, names = np.isnan(table.X), table.names
     n = len(hole)
     rows = _by_pattern(hole) if order == "pattern" else np.arange(n)
     per_column, per_row = hole.sum(axis=0), hole.sum(axis=1)
@@ -279,10 +245,10 @@ def gaps(mask: Mask, names: Sequence[str], row_names: Sequence[str] | None = Non
     pooled = _draw_holes(body, hole[rows])
     _draw_totals(top, side, per_column / max(n, 1), per_row[rows])
     _name_columns(body, names, per_column)
-    _name_rows(body, rows, row_names, order)
+    _name_rows(body, rows, table.row_names, order)
     draw.headline(figure, title)
     data = {
-        "column": np.array([str(name) for name in names]),
+        "column": names,
         "gaps_in_column": per_column,
         "gap_share": per_column / max(n, 1),
     }
@@ -384,16 +350,14 @@ def _name_columns(ax: Axes, names: Sequence[str], weight: Any, most: int = 26) -
     ax.set_xticks(named, [draw.short(names[j], long) for j in named], rotation=90 if d > 4 else 0, fontsize=8)
 
 
-def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str] | None, order: str) -> None:
+def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str], order: str) -> None:
     n = len(rows)
     sorted_ = "rows, same gaps together" if order == "pattern" else "rows in the table's order"
     if n <= 25:
-        ax.set_yticks(
-            np.arange(n) + 0.5, [draw.short(r + 1 if names is None else names[r], 12) for r in rows], fontsize=7
-        )
+        ax.set_yticks(np.arange(n) + 0.5, [draw.short(names[r], 12) for r in rows], fontsize=7)
     elif order == "time":
         marks = evenly_spread(n, 6, ends=True)
-        ax.set_yticks(marks + 0.5, [draw.short(r + 1 if names is None else names[r], 12) for r in marks], fontsize=8)
+        ax.set_yticks(marks + 0.5, [draw.short(names[r], 12) for r in marks], fontsize=8)
     else:
         whole_ticks(ax.yaxis)
     ax.set_ylabel(sorted_)
@@ -406,53 +370,38 @@ def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str] | None, or
     needs="table",
     report=InReport("gaps", "rows", says_something=lambda analysis: int((analysis.gaps.by_column > 0).sum()) > 1),
 )
-def gap_pairs_of(table: Table, *, most: int = MOST_PAIRED_COLUMNS) -> Plot:
+def gap_pairs(table: Table, *, most: int = MOST_PAIRED_COLUMNS) -> Plot:
     """Which gaps come together: the correlation of every two columns' gaps, and what chance would give.
+
+    With n rows, a and b gaps, the number of rows with both is hypergeometric if gaps fall independently; a pair is
+    named where more of them meet than chance gives, false discoveries held at 5% (Benjamini and Hochberg 1995). The
+    sentence also says whether rows with a gap differ in the other columns, which gaps left completely at random do not
+    (Little 1988). That they are not at random in a way that depends on the missing number itself, no table can show.
 
     Parameters
     ----------
-    table : Table
-        What `lowdim.read` gave.
     most : int, default 20
         Columns drawn; those whose gaps go most with others' where there are more.
 
-    Returns
-    -------
-    Plot
+    Examples
+    --------
+    >>> import lowdim
+    >>> X = np.random.default_rng(0).standard_normal((40, 3))
+    >>> X[:8, :2] = np.nan
+    >>> gap_pairs(lowdim.read(X)).sentence
+    "Gaps in 'c1' and 'c2' come together in 8 rows where chance would give 1.6; 1 of 1 pair does so (5% false ..."
     """
+    # here, as a plot of columns needs no judge of gaps
     from lowdim.judge.gaps import gap_report
-
-    return gap_pairs(
-        ~np.isnan(table.X), table.names, report=gap_report(table.X, table.names, table.code_labels), most=most
-    )
-
-
-@draw.styled
-def gap_pairs(
-    mask: Mask, names: Sequence[str], *, report: GapReport | None = None, most: int = MOST_PAIRED_COLUMNS
-) -> Plot:
-    """Which gaps come together: the correlation of every two columns' gaps, and what chance would give.
-
-    With n rows, a and b gaps, the number of rows with both is hypergeometric if gaps fall independently; a
-    pair is named where more of them meet than chance gives, false discoveries held at 5% (Benjamini and
-    Hochberg 1995). With `report` (judge/gaps.py) the sentence also says whether rows with a gap differ in the other
-    columns, which gaps left completely at random do not (Little 1988). That they are not at random in a way that
-    depends on the missing number itself, no table can show.
-
-    >>> seen = np.ones((40, 3), dtype=bool)
-    >>> seen[:8, :2] = False
-    >>> gap_pairs(seen, ["a", "b", "c"]).sentence
-    "Gaps in 'a' and 'b' come together in 8 rows where chance would give 1.6; 1 of 1 pair does so (5% false ..."
-    """
     from lowdim.judge.rows.reference_law import false_discovery
 
-    hole = ~np.asarray(mask, dtype=bool)
+    hole, names = np.isnan(table.X), table.names
     with_gaps = np.flatnonzero(hole.any(axis=0) & ~hole.all(axis=0))
     G = hole[:, with_gaps].astype(float)
     both, phi, p = _together(G)
     i, j = np.tril_indices(len(with_gaps), -1)
     is_named = false_discovery(p[i, j], FALSE_DISCOVERY)
-    hint, tied = _value_hint(report)
+    hint, tied = _value_hint(gap_report(table.X, names, table.code_labels))
     title, sentence = _pair_words([names[int(k)] for k in with_gaps], both, G.sum(axis=0), len(G), (i, j, is_named), p)
     figure = draw.blank(6.4, 4.0 if len(with_gaps) <= 10 else 5.6)
     ax = figure.subplots()
@@ -462,8 +411,8 @@ def gap_pairs(
     )
     draw.headline(figure, title)
     data = {
-        "first": np.array([str(names[k]) for k in with_gaps[j]]),
-        "second": np.array([str(names[k]) for k in with_gaps[i]]),
+        "first": np.array([names[k] for k in with_gaps[j]]),
+        "second": np.array([names[k] for k in with_gaps[i]]),
         "together": both[i, j],
         "expected": np.outer(G.sum(axis=0), G.sum(axis=0))[i, j] / max(len(G), 1),
         "correlation": phi[i, j],
@@ -491,9 +440,9 @@ def _together(G: Array) -> tuple[Array, Array, Array]:
     return both, phi, p
 
 
-def _value_hint(report: GapReport | None) -> tuple[str, int]:
+def _value_hint(report: GapReport) -> tuple[str, int]:
     """Whether rows with a gap in one column have other values elsewhere, as the report on the gaps found."""
-    if report is None or not report.tested:
+    if not report.tested:
         return "", 0
     if not report.depends:
         return " Rows with and without gaps have similar values elsewhere, as gaps at random would.", 0

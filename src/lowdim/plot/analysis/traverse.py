@@ -91,7 +91,7 @@ class Walk(NamedTuple):
     options=(AXIS, SHAPE, CONNECTIONS),
     report=InReport("lost"),
 )
-def traverse_of(
+def traverse(
     subject: ModelOnTable,
     axis: int = 0,
     *,
@@ -99,89 +99,51 @@ def traverse_of(
     shape: Shape = None,
     connections: Connections = None,
 ) -> Plot:
-    """What the model says a row looks like as it moves along one axis.
+    """What the model says a row looks like as it moves along one axis, in sd of that axis, others in the middle.
+
+    Bands hold 90% of new cells there: mean +- 1.645 sqrt(doubt about the map + noise). Of a model without noise (an
+    autoencoder, ICA, kernel PCA) its rows say how far its axes reach, and bands hold 90% of its errors on them. Columns
+    that move most against their band are drawn. A walk ends where the grid of a GTM does.
 
     Parameters
     ----------
     subject : ModelOnTable
         A model with a decoder. Of columns of answers it draws the probability of each, of levels their mean.
-    axis : int, default 0
-        Its position.
     steps : sequence of float, default (-2, -1, 0, 1, 2)
         Places on the axis, in its standard deviations.
-    shape : tuple of int or "skeleton", optional
-        (d,) draws rows as curves, (height, width) as images, "skeleton" as figures of joined points.
-    connections : sequence of pairs of names, or a path, optional
-        Of a skeleton, the points that are joined; those that keep their distance where it is left out.
 
-    Returns
-    -------
-    Plot
-    """
-    how: dict[str, Any] = {"shape": shape, "connections": connections, "every_name": everyone(subject.table)}
-    if "likelihoods_" not in vars(subject.model):
-        return traverse(subject.model, axis, subject.table.names, steps, X=subject.X, unit=subject.unit, **how)
-    map = MixedMap(subject.model)
-    return _drawn(lambda along: _by_answers(map, axis, along), axis, map.line_names, steps, **how)
-
-
-@draw.styled
-def traverse(
-    model: Any,
-    axis: int,
-    names: Sequence[str],
-    steps: Sequence[float] = WALK_STEPS,
-    *,
-    shape: Shape = None,
-    connections: Connections = None,
-    X: Any = None,
-    unit: Any = None,
-    every_name: Sequence[str] | None = None,
-) -> Plot:
-    """What the model says a row looks like as it moves along one axis, in sd of that axis, others in the middle.
-
-    Bands hold 90% of new cells there: mean +- 1.645 sqrt(doubt about the map + noise). A model without noise (an
-    autoencoder, ICA, kernel PCA) needs rows X to know how far its axes reach, and its bands hold 90% of its errors on
-    those rows. `unit` is what one unit of each column is worth. Columns that move most against their band are drawn.
-    A walk ends where the grid of a GTM does.
-
-    >>> from lowdim.models.linear.ppca import PPCA
+    Examples
+    --------
+    >>> import lowdim
     >>> X = np.random.default_rng(0).normal(size=(50, 1)) @ [[2.0, 1.0, 0.5]] + np.arange(150).reshape(50, 3) % 2
-    >>> traverse(PPCA(1).fit(X), 0, ["a", "b", "c"]).sentence
-    "From -2 to +2 sd along axis 1, 'a' moves most: from -3.11 to 4.63 (90% of cells within ± 0.904)."
+    >>> lowdim.analyse(X, dims=1, budget="1s").plot.traverse(model=lowdim.PPCA(1).fit(X)).sentence
+    "From -2 to +2 sd along axis 1, 'c1' moves most: from -3.11 to 4.63 (90% of cells within ± 0.904)."
     """
-    one = np.ones(1) if unit is None else np.asarray(unit, dtype=np.float64)
-    rows = None if X is None else np.asarray(X) * one
-    how: dict[str, Any] = {"shape": shape, "connections": connections, "every_name": every_name}
-    return _drawn(lambda along: walk_axis(model, axis, along, X).scaled(one), axis, names, steps, rows, **how)
+    names, way = subject.table.names, partial(walk_axis, subject, axis)
+    if "likelihoods_" in vars(subject.model):
+        answers = MixedMap(subject.model)
+        names, way = answers.line_names, partial(_by_answers, answers, axis)
+    walk = way(np.asarray(steps, dtype=np.float64))
+    rows = subject.X * subject.unit if names is subject.table.names else walk.mean
+    form = form_of_rows(shape, names, rows, connections, everyone(subject.table))
+    figure, title, sentence = _drawn(walk, way, f"along axis {axis + 1}", names, form)
+    data = {"column": names, "step": walk.step, "position": walk.z[:, axis], "mean": walk.mean.T, "band": walk.band.T}
+    return Plot("traverse", figure, title=title, sentence=sentence, data=data)
 
 
-@draw.styled
 def _drawn(
-    walk_at: Callable[[Array], Walk],
-    axis: int,
-    names: Sequence[str],
-    steps: Sequence[float],
-    rows: Array | None = None,
-    *,
-    shape: Shape,
-    connections: Connections,
-    every_name: Sequence[str] | None,
-) -> Plot:
-    """The walk that is made of these steps; `rows` of the table say what its pictures are, where they are known."""
-    walk = walk_at(np.asarray(steps, dtype=np.float64))
-    along, mean, band = walk.step, walk.mean, walk.band
-    form = form_of_rows(shape, names, mean if rows is None else rows, connections, every_name)
+    walk: Walk, way: Callable[[Array], Walk], where: str, names: Sequence[str], form: Form
+) -> tuple[Figure, str, str]:
+    """The figure of a walk, its title and its sentence; `way` makes the curve between its steps."""
     order = _most_moved(walk)
     if form is None:
-        curve = walk_at(np.linspace(min(steps), max(steps), CURVE_POINTS))
+        curve = way(np.linspace(walk.step.min(), walk.step.max(), CURVE_POINTS))
         figure = _columns(walk, curve, order[:MOST_WALK_PANELS], names)
     else:
         figure = _curves(walk) if isinstance(form, CurveForm) else _pictures(walk, form)
-    title, sentence = _words(walk, f"along axis {axis + 1}", int(order[0]), names, shape is not None)
+    title, sentence = _words(walk, where, int(order[0]), names, form is not None)
     draw.headline(figure, title)
-    data = {"column": np.array([str(name) for name in names]), "step": along, "position": walk.z[:, axis]}
-    return Plot("traverse", figure, title=title, sentence=sentence, data={**data, "mean": mean.T, "band": band.T})
+    return figure, title, sentence
 
 
 @plot(
@@ -196,7 +158,6 @@ def _drawn(
         CONNECTIONS,
     ),
 )
-@draw.styled
 def between(
     subject: ModelOnTable,
     start: str = "",
@@ -223,46 +184,32 @@ def between(
         The column whose groups are meant; the first label column that has the value where it is left out.
     steps : sequence of float, default (0, 0.25, 0.5, 0.75, 1)
         Shares of the way.
-    shape : tuple of int or "skeleton", optional
-        As of `traverse`: rows as curves, images or figures of joined points.
-    connections : sequence of pairs of names, or a path, optional
-        Of a skeleton, the points that are joined.
-
-    Returns
-    -------
-    Plot
     """
-    model, names, one = subject.model, subject.table.names, subject.unit
-    if "likelihoods_" in vars(model):
+    if "likelihoods_" in vars(subject.model):
         raise subject.lacks("between", "its columns have levels and labels, and no bands", "its weights: hinton")
+    names = subject.table.names
     ends = (start, end) if start and end else _two_groups(subject, groups)
     a, b = (rows_called(subject, word, groups) for word in ends)
-    way = partial(walk_between, model, subject.X, a, b, ends)
-    walk = way(np.asarray(steps, dtype=np.float64)).scaled(one)
-    form = form_of_rows(shape, names, subject.X * one, connections, everyone(subject.table))
-    order = _most_moved(walk)
-    if form is None:
-        curve = way(np.linspace(min(steps), max(steps), CURVE_POINTS)).scaled(one)
-        figure = _columns(walk, curve, order[:MOST_WALK_PANELS], names)
-    else:
-        figure = _curves(walk) if isinstance(form, CurveForm) else _pictures(walk, form)
+    way = partial(walk_between, subject, a, b, ends)
+    walk = way(np.asarray(steps, dtype=np.float64))
+    form = form_of_rows(shape, names, subject.X * subject.unit, connections, everyone(subject.table))
     where = f"on the way from {draw.quoted(ends[0])} to {draw.quoted(ends[1])}"
-    title, sentence = _words(walk, where, int(order[0]), names, shape is not None)
-    draw.headline(figure, title)
-    data = {"column": np.array([str(name) for name in names]), "step": walk.step, "position": walk.z}
+    figure, title, sentence = _drawn(walk, way, where, names, form)
+    data = {"column": names, "step": walk.step, "position": walk.z}
     data |= {"rows": np.array([len(a), len(b)]), "mean": walk.mean.T, "band": walk.band.T}
     return Plot("between", figure, title=title, sentence=sentence, data=data)
 
 
-def walk_between(model: Any, X: Array, a: Rows, b: Rows, ends: tuple[str, ...], along: Array) -> Walk:
+def walk_between(subject: ModelOnTable, a: Rows, b: Rows, ends: tuple[str, ...], along: Array) -> Walk:
     """The straight way from the mean place of rows a to that of rows b; its band as along an axis."""
+    model, X = subject.model, subject.X
     if not callable(getattr(model, "inverse_transform", None)) or not callable(getattr(model, "transform", None)):
-        fix = "a model with a decoder: ppca, gtm, gplvm"
-        raise error("LD494", name="between", model=f"this {type(model).__name__}", why="it has no decoder", fix=fix)
+        raise subject.lacks("between", "it has no decoder", "a model with a decoder: ppca, gtm, gplvm")
     places = np.asarray(model.transform(X), dtype=np.float64)
     first, last = places[a].mean(axis=0), places[b].mean(axis=0)
     z = first + along[:, None] * (last - first)
-    return Walk(z, along, *_decoded(model, z, X, places), called=ends)
+    decoded = _with_noise(model, z) if _has_noise(model) else _by_errors(model, z, X, places)
+    return Walk(z, along, *decoded, called=ends).scaled(subject.unit)
 
 
 def rows_called(subject: ModelOnTable, word: str, column: Any = None) -> Rows:
@@ -283,7 +230,7 @@ def rows_called(subject: ModelOnTable, word: str, column: Any = None) -> Rows:
 def _two_groups(subject: ModelOnTable, column: Any) -> tuple[str, str]:
     """The two most common groups, in the order of their names."""
     found = subject.groups(column)
-    if found is None or found.value is not None or len(found.names) < 2:
+    if found.value is not None or len(found.names) < 2:
         fix = "two rows by their names: --from ROW --to ROW (in Python start and end)"
         raise subject.lacks("between", "no column of the table has groups", fix)
     first, second = sorted(found.names[:2])
@@ -322,15 +269,13 @@ def _words(walk: Walk, where: str, j: int, names: Sequence[str], pictures: bool)
     return title, f"{begin}, {draw.quoted(names[j])} moves most: {what} ({half})."
 
 
-def walk_axis(model: Any, axis: int, along: Array, X: Any = None) -> Walk:
+def walk_axis(subject: ModelOnTable, axis: int, along: Array) -> Walk:
     """Positions along an axis, the cells they decode to, and the half-width of their band."""
-    if _has_noise(model):
-        return _by_prior(model, axis, along)
-    if X is None or not callable(getattr(model, "inverse_transform", None)):
-        why = "it has no decoder" if X is not None else "it has no noise, so rows must say how far its axes reach"
-        fix = "traverse(model, axis, names, X=X)" if X is None else "a model with a decoder: ppca, gtm, gplvm"
-        raise error("LD494", name="traverse", model=f"this {type(model).__name__}", why=why, fix=fix)
-    return _by_rows(model, axis, along, np.asarray(X, dtype=np.float64))
+    if _has_noise(subject.model):
+        return _by_prior(subject.model, axis, along).scaled(subject.unit)
+    if not callable(getattr(subject.model, "inverse_transform", None)):
+        raise subject.lacks("traverse", "it has no decoder", "a model with a decoder: ppca, gtm, gplvm")
+    return _by_rows(subject.model, axis, along, subject.X).scaled(subject.unit)
 
 
 def _check_axis(axis: int, q: int) -> None:
@@ -377,11 +322,6 @@ def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:
 
 def _has_noise(model: Any) -> bool:
     return isinstance(model, LatentModel) and ("noise_variance_" in vars(model) or "noise_variances_" in vars(model))
-
-
-def _decoded(model: Any, z: Array, X: Array, places: Array) -> tuple[Array, Array, str]:
-    """Cells at positions, half the width of their band, and what it holds."""
-    return _with_noise(model, z) if _has_noise(model) else _by_errors(model, z, X, places)
 
 
 def _with_noise(model: LatentModel, z: Array) -> tuple[Array, Array, str]:

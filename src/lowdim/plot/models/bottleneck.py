@@ -38,8 +38,16 @@ def filled_rows(analysis: Analysis, model: Any) -> ModelOnTable:
 
 
 @plot("bottleneck", "What autoencoders of each width lose, beside PCA.", needs="model", stand_in=filled_rows)
-def bottleneck_of(subject: ModelOnTable, widths: Sequence[int] | None = None, *, seeds: int = STARTS) -> Plot:
+def bottleneck(subject: ModelOnTable, widths: Sequence[int] | None = None, *, seeds: int = STARTS) -> Plot:
     """The share of the variance that is lost against the width: an autoencoder, the linear one, and PCA.
+
+    Every fifth row is kept out of all fits; the lines are of these rows, the dotted ones of the rows of the fits. Bars
+    reach from the best to the worst of the starts. Without hidden layers an autoencoder is PCA (Baldi and Hornik), and
+    must meet its line.
+
+    Reference: [Kipf2016] of `docs/sources.md`; P. Baldi and K. Hornik, Neural networks and principal component
+    analysis, Neural Networks 2, 1989; G. Hinton and R. Salakhutdinov, Reducing the dimensionality of data with neural
+    networks, Science 313, 2006, figure 3.
 
     Parameters
     ----------
@@ -49,36 +57,12 @@ def bottleneck_of(subject: ModelOnTable, widths: Sequence[int] | None = None, *,
         Of the bottleneck; 1 to 6 where it is left out.
     seeds : int, default 3
         Starts at each width.
-
-    Returns
-    -------
-    Plot
     """
-    from lowdim.models.nonlinear.autoencoder import Autoencoder
+    from lowdim.models.nonlinear.autoencoder import Autoencoder  # imports its optimiser
 
-    if not isinstance(subject.model, Autoencoder):
+    X, network = subject.X, subject.model
+    if not isinstance(network, Autoencoder):
         raise subject.lacks("bottleneck", "it is no autoencoder", "lowdim fit FILE -m autoencoder")
-    return bottleneck(subject.X, widths, model=subject.model, seeds=seeds)
-
-
-@draw.styled
-def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None, seeds: int = STARTS) -> Plot:
-    """The share of the variance that is lost against the width: an autoencoder, the linear one, and PCA.
-
-    Every fifth row is kept out of all fits; the lines are of these rows, the dotted ones of the rows of the fits. The
-    nonlinear one is `model` (default: Autoencoder()) with each width in turn and `seeds` starts, the bar from the best
-    to the worst of them. Without hidden layers an autoencoder is PCA (Baldi and Hornik), and must meet its line.
-
-    Reference: [Kipf2016] of `docs/sources.md`; P. Baldi and K. Hornik, Neural networks and principal component
-    analysis, Neural Networks 2, 1989; G. Hinton and R. Salakhutdinov, Reducing the dimensionality of data with neural
-    networks, Science 313, 2006, figure 3.
-
-    >>> t = np.linspace(0, 3, 100)[:, None]
-    >>> plot = bottleneck(np.hstack([np.cos(t), np.sin(t), t]), [1, 2], seeds=1)
-    >>> bool(np.allclose(plot.data["linear"], plot.data["pca"], atol=1e-8))
-    True
-    """
-    X = np.asarray(X, dtype=np.float64)
     if np.isnan(X).any():
         raise error(
             "LD163",
@@ -92,9 +76,6 @@ def bottleneck(X: Any, widths: Sequence[int] | None = None, *, model: Any = None
     tried = np.array(list(usual if widths is None else widths), dtype=int)
     if not len(tried) or tried.min() < 1 or tried.max() > most:
         raise error("LD210", option="widths", value=widths, allowed=f"whole numbers from 1 to {most}")
-    from lowdim.models.nonlinear.autoencoder import Autoencoder
-
-    network = Autoencoder() if model is None else model
     out = np.arange(len(X)) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
     lost = _lost(X, out, tried, network, seeds)
     figure = draw.blank(6.4, 4.2)

@@ -11,7 +11,7 @@ from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
 from lowdim.plot.access import ModelOnTable, fit_spread_rows
 from lowdim.plot.base import Plot
-from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
+from lowdim.plot.colour import Groups, draw_groups, legend_marks
 from lowdim.plot.marks import MOST_POINTS, legend_above, spread_out
 from lowdim.plot.registry import COLOR, PLANE, ROW, plot
 from lowdim.text.messages import error
@@ -48,18 +48,13 @@ class Lattice(NamedTuple):
         return " x ".join(str(len(side)) for side in self.sides)
 
 
-def lattice(model: Any, name: str) -> Lattice:
+def lattice(subject: ModelOnTable, name: str) -> Lattice:
     """The grid of a GTM; of a density network, which has a drawn sample, a regular one over most of it."""
-    grid = vars(model).get("grid_")
+    grid = vars(subject.model).get("grid_")
     if grid is None or grid.shape[1] > 2:
         why = "it has no sheet of nodes" if grid is None else f"its map has {grid.shape[1]} axes, and pages have two"
-        raise error(
-            "LD494",
-            name=name,
-            model=f"this {type(model).__name__}",
-            why=why,
-            fix="a GTM or a density network with one or two axes:  lowdim fit FILE -m gtm --dims 2",
-        )
+        fix = "a GTM or a density network with one or two axes:  lowdim fit FILE -m gtm --dims 2"
+        raise subject.lacks(name, why, fix)
     sides = tuple(np.unique(grid[:, k]) for k in range(grid.shape[1]))
     even = all(np.allclose(np.diff(side), np.ptp(side) / max(len(side) - 1, 1)) for side in sides)
     if even and int(np.prod([len(side) for side in sides])) == len(grid):
@@ -123,8 +118,14 @@ def gtm_of(analysis: Analysis, model: Any) -> ModelOnTable:
     options=(COLOR, PLANE),
     stand_in=gtm_of,
 )
-def gtm_sheet_of(subject: ModelOnTable, *, columns: tuple[int, int] | None = None, color: Any = None) -> Plot:
-    """The sheet of a GTM or a density network as lines through its nodes, bent through the rows.
+def gtm_sheet(subject: ModelOnTable, *, columns: tuple[int, int] | None = None, color: Any = None) -> Plot:
+    """The sheet of a fitted GTM or density network as lines through its nodes, bent through the rows.
+
+    The plane is that of two columns or of the first two principal axes of the rows, their gaps filled by the model;
+    rows with gaps are hollow. Rows scatter about the sheet with the model's noise, which the sentence gives.
+
+    Reference: C. Bishop, M. Svensen and C. Williams, GTM: the generative topographic mapping, Neural Computation 10,
+    1998, figure 1.
 
     Parameters
     ----------
@@ -132,52 +133,16 @@ def gtm_sheet_of(subject: ModelOnTable, *, columns: tuple[int, int] | None = Non
         The model; of an analysis without `model=`, a GTM of its table.
     columns : tuple of two int, optional
         Positions of the columns to draw in; the plane of the first principal axes where it is left out.
-    color : str or array of shape (n_rows,), optional
-        A column by its name, or one value a row.
-
-    Returns
-    -------
-    Plot
     """
-    model, names = subject.model, subject.table.names
-    return gtm_sheet(model, subject.X, columns=columns, names=names, unit=subject.unit, color=subject.groups(color))
-
-
-@draw.styled
-def gtm_sheet(
-    model: Any,
-    X: Any,
-    *,
-    columns: tuple[int, int] | None = None,
-    names: Sequence[str] | None = None,
-    color: Any = None,
-    unit: Any = None,
-) -> Plot:
-    """The sheet of a fitted GTM or density network as lines through its nodes, bent through the rows of X.
-
-    The plane is that of two `columns` (positions from 0) or of the first two principal axes of X, its gaps filled by
-    the model; rows with gaps are hollow. `unit` is what one unit of each column of X is worth, where X was scaled.
-    Rows scatter about the sheet with the model's noise, which the sentence gives.
-
-    Reference: C. Bishop, M. Svensen and C. Williams, GTM: the generative topographic mapping, Neural Computation 10,
-    1998, figure 1.
-
-    >>> from lowdim import GTM
-    >>> t = np.linspace(0, 3, 60)
-    >>> X = np.column_stack([np.cos(t), np.sin(t)])
-    >>> gtm_sheet(GTM(1, grid=9).fit(X), X).title
-    'A sheet of 9 nodes, bent through 60 rows'
-    """
-    X, net = np.asarray(X, dtype=np.float64), lattice(model, "gtm_sheet")
-    heads = [f"c{j + 1}" for j in range(X.shape[1])] if names is None else list(names)
-    gap = np.isnan(X).any(axis=1)
+    model, X, net = subject.model, subject.X, lattice(subject, "gtm_sheet")
+    gap = subject.has_gaps
     filled = np.asarray(model.impute(X)) if gap.any() else X
-    view = plane(filled, columns, heads, np.ones(X.shape[1]) if unit is None else np.asarray(unit, dtype=np.float64))
+    view = plane(filled, columns, subject.table.names, subject.unit)
     nodes = view.of(np.asarray(model.inverse_transform(net.points)))
     rows = view.of(filled)
     figure = draw.blank(6.4, 4.8)
     ax = figure.subplots()
-    kinds, shown = groups(color, len(X)), spread_out(len(X), MOST_POINTS)
+    kinds, shown = subject.groups(color), spread_out(len(X), MOST_POINTS)
     draw_groups(ax, rows, kinds, gap, shown)
     _lines(ax, model, net, view)
     ax.plot(*nodes.T, ".", color=draw.INK, ms=2.5, zorder=5)
@@ -250,47 +215,25 @@ def _words(model: Any, X: Array, net: Lattice, view: TablePlane, shown: int) -> 
     options=(COLOR,),
     stand_in=gtm_of,
 )
-def magnification_of(subject: ModelOnTable, *, color: Any = None) -> Plot:
-    """How much area of the table a piece of the map is worth.
+def magnification(subject: ModelOnTable, *, color: Any = None) -> Plot:
+    """How much area (with one axis: length) of the table a piece of the map is worth, on a logarithmic scale.
+
+    The factor is sqrt(det J'J), J the slopes of the sheet, over its median on the map. Dark borders separate groups
+    that lie close on the map and far apart in the table. Rows lie at their posterior means.
+
+    Reference: C. Bishop, M. Svensen and C. Williams, Magnification factors for the GTM algorithm, Fifth International
+    Conference on Artificial Neural Networks, 1997.
 
     Parameters
     ----------
     subject : ModelOnTable
         A GTM or a density network; of an analysis without `model=`, a GTM of its table.
-    color : str or array of shape (n_rows,), optional
-        A column by its name, or one value a row.
-
-    Returns
-    -------
-    Plot
     """
-    return magnification(subject.model, subject.X, color=subject.groups(color))
-
-
-@draw.styled
-def magnification(model: Any, X: Any = None, *, color: Any = None) -> Plot:
-    """How much area (with one axis: length) of the table a piece of the map is worth, on a logarithmic scale.
-
-    The factor is sqrt(det J'J), J the slopes of the sheet, over its median on the map. Dark borders separate groups
-    that lie close on the map and far apart in the table. The rows of X lie at their posterior means.
-
-    Reference: C. Bishop, M. Svensen and C. Williams, Magnification factors for the GTM algorithm, Fifth International
-    Conference on Artificial Neural Networks, 1997.
-
-    >>> from lowdim import GTM
-    >>> X = np.column_stack([np.linspace(0, 1, 40), np.linspace(0, 1, 40) ** 3])
-    >>> plot = magnification(GTM(1, grid=9).fit(X), X)
-    >>> bool(np.median(plot.data["log10_stretch"]) == 0.0)
-    True
-    """
-    net = lattice(model, "magnification")
+    model, X, net = subject.model, subject.X, lattice(subject, "magnification")
     stretch = np.asarray(model.magnification(net.points), dtype=np.float64)
     stretch = np.maximum(stretch, SMALLEST_STRETCH * (stretch.max(initial=0.0) or 1.0))
     value = np.log10(stretch / np.median(stretch))
-    cells = None if X is None else np.asarray(X, dtype=np.float64)
-    rows = np.zeros((0, net.points.shape[1])) if cells is None else np.asarray(model.transform(cells))
-    gap: Mask = np.zeros(len(rows), dtype=bool) if cells is None else np.asarray(np.isnan(cells).any(axis=1))
-    kinds = groups(color, len(rows))
+    rows, gap, kinds = np.asarray(model.transform(X)), subject.has_gaps, subject.groups(color)
     figure = draw.blank(6.4, 4.8)
     ax = figure.subplots()
     if len(net.sides) == 1:
@@ -305,17 +248,21 @@ def magnification(model: Any, X: Any = None, *, color: Any = None) -> Plot:
             vmax=darkest,
             rasterized=True,
         )
-        _bar(figure, ax, shade, value)
+        bar = figure.colorbar(shade, ax=ax, shrink=0.8, label="area in the table, over its median")
+        bar.ax.set_ylim(float(value.min()), float(value.max()))
+        _powers(bar.ax.yaxis, value)
         draw_groups(ax, rows, kinds, gap, spread_out(len(rows), MOST_POINTS))
         ax.set(xlabel="axis 1 of the map (no scale)", ylabel="axis 2 of the map (no scale)")
-        _below(figure, legend_marks(kinds, gap))
+        marks = legend_marks(kinds, gap)
+        if marks:
+            figure.legend(handles=marks, loc="outside lower left", ncols=4, fontsize=8)
     title, sentence = _stretch_words(model, net, value, rows)
     draw.headline(figure, title)
     return Plot(
         "magnification",
         figure,
         title=title,
-        sentence=sentence + (kinds.words if len(rows) else ""),
+        sentence=sentence + kinds.words,
         data={"place": net.points, "stretch": stretch, "log10_stretch": value, "row": rows},
     )
 
@@ -325,7 +272,7 @@ def _curve(ax: Axes, net: Lattice, value: Array, rows: Array, kinds: Groups) -> 
     ax.plot(net.sides[0], value, "o-", color=draw.INK, ms=3)
     low = float(value.min()) - 0.08 * (float(np.ptp(value)) or 1.0)
     for k in range(max(1, len(kinds.names))):
-        places = rows[kinds.kind == k, 0] if len(rows) else rows[:, 0]
+        places = rows[kinds.kind == k, 0]
         name = draw.short(kinds.names[k]) if kinds.names else "rows"
         ax.plot(places, np.full(len(places), low), "|", color=kinds.look(k)[0], ms=9, label=name)
     ax.set(xlabel="the map's axis (no scale)", ylabel="stretch over its median")
@@ -346,32 +293,19 @@ def _powers(axis: Any, value: Array) -> None:
     axis.set_ticks(inside, [_power(tick) for tick in inside])
 
 
-def _bar(figure: Figure, ax: Axes, shade: Any, value: Array) -> None:
-    bar = figure.colorbar(shade, ax=ax, shrink=0.8, label="area in the table, over its median")
-    bar.ax.set_ylim(float(value.min()), float(value.max()))
-    _powers(bar.ax.yaxis, value)
-
-
-def _below(figure: Figure, marks: list[Any]) -> None:
-    if marks:
-        figure.legend(handles=marks, loc="outside lower left", ncols=4, fontsize=8)
-
-
 def _stretch_words(model: Any, net: Lattice, value: Array, rows: Array) -> tuple[str, str]:
     most, least = float(10.0 ** (value.max() - value.min())), float(np.quantile(value, 0.9))
     size = "area" if len(net.sides) == 2 else "length"
     title = f"The sheet is stretched {draw.number(most)} times more at one place of the map than at another"
     ends = f"{draw.number(10.0 ** value.min())} and {draw.number(10.0 ** value.max())}"
     text = f"A piece of the map is worth between {ends} times the median {size} of the table."
-    if len(rows):
-        at_rows = np.log10(np.maximum(model.magnification(rows), 1e-300)) - np.log10(
-            np.maximum(np.median(model.magnification(net.points)), 1e-300)
-        )
-        text += (
-            f" {draw.percent(float((at_rows > least).mean()))} of {len(rows):,} rows lie in the most stretched tenth "
-            "of the map: dark borders separate what is near on the map and far apart in the table."
-        )
-    return title, text
+    at_rows = np.log10(np.maximum(model.magnification(rows), 1e-300)) - np.log10(
+        np.maximum(np.median(model.magnification(net.points)), 1e-300)
+    )
+    return title, text + (
+        f" {draw.percent(float((at_rows > least).mean()))} of {len(rows):,} rows lie in the most stretched tenth "
+        "of the map: dark borders separate what is near on the map and far apart in the table."
+    )
 
 
 # one row ------------------------------------------------------------------------------------------------
@@ -382,40 +316,22 @@ def _stretch_words(model: Any, net: Lattice, value: Array, rows: Array) -> tuple
     options=(ROW,),
     stand_in=gtm_of,
 )
-def responsibility_of(subject: ModelOnTable, row: int | None = None) -> Plot:
-    """One row's posterior over the nodes of a GTM or the sample of a density network.
+def responsibility(subject: ModelOnTable, row: int | None = None) -> Plot:
+    """One row's posterior over the nodes of a GTM or the sample of a density network; its mean and mode joined.
+
+    Where mean and mode lie apart, the posterior is spread out or has several peaks, and the mean, which `transform`
+    gives, stands between places.
+
+    Reference: [Lawrence2012] of `docs/sources.md`, figure 6.10.
 
     Parameters
     ----------
     subject : ModelOnTable
         The model; of an analysis without `model=`, a GTM of its table.
     row : int, optional
-        Its position; the most spread out row where it is left out.
-
-    Returns
-    -------
-    Plot
+        Its position; the row whose mean and mode lie farthest apart where it is left out.
     """
-    return responsibility(subject.model, subject.X, row, row_names=subject.row_names)
-
-
-@draw.styled
-def responsibility(model: Any, X: Any, row: int | None = None, *, row_names: Sequence[str] | None = None) -> Plot:
-    """One row's posterior over the nodes of a GTM or the sample of a density network; its mean and mode joined.
-
-    `row` is a position from 0; without it the row whose mean and mode lie farthest apart is drawn. Where they do, the
-    posterior is spread out or has several peaks, and the mean, which `transform` gives, stands between places.
-
-    Reference: [Lawrence2012] of `docs/sources.md`, figure 6.10.
-
-    >>> from lowdim import GTM
-    >>> t = np.linspace(0, 3, 60)
-    >>> X = np.column_stack([np.cos(t), np.sin(t)])
-    >>> plot = responsibility(GTM(1, grid=9).fit(X), X, 30)
-    >>> plot.data["share"].shape, round(float(plot.data["share"].sum()), 12)
-    ((9,), 1.0)
-    """
-    net, X = lattice(model, "responsibility"), np.asarray(X, dtype=np.float64)
+    model, X, net = subject.model, subject.X, lattice(subject, "responsibility")
     means, modes = np.asarray(model.transform(X)), np.asarray(model.mode(X))
     distance = np.sqrt(((means - modes) ** 2).sum(axis=1))
     chosen = row is None
@@ -434,9 +350,8 @@ def responsibility(model: Any, X: Any, row: int | None = None, *, row_names: Seq
         _joined(ax, means[i], modes[i])
         ax.set(xlabel="axis 1 of the map (no scale)", ylabel="axis 2 of the map (no scale)")
     legend_above(ax, ncols=3)
-    name = str(i + 1) if row_names is None else str(row_names[i])
     title, sentence = _row_words(
-        name, share, float(distance[i]), _spacing(net, places), chosen, int(np.isnan(X[i]).sum())
+        subject.row_names[i], share, float(distance[i]), _spacing(net, places), chosen, int(np.isnan(X[i]).sum())
     )
     draw.headline(figure, title)
     return Plot(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,53 +24,41 @@ CONTOUR_LEVELS = 11
 
 
 @plot("kpca_contours", "Components of kernel PCA over two columns.", needs="table", options=(PLANE,))
-def kpca_contours_of(table: Table, columns: tuple[int, int] = (0, 1), *, model: Any = None) -> Plot:
-    """The components of a kernel PCA of two columns, each as lines of equal value.
-
-    Parameters
-    ----------
-    table : Table
-        What `lowdim.read` gave.
-    columns : tuple of two int, default (0, 1)
-        Positions of the columns.
-    model : KernelPCA, optional
-        Fitted to these columns; one with the width of the median distance where it is left out.
-
-    Returns
-    -------
-    Plot
-    """
-    pair = list(columns)
-    if len({*pair}) != 2 or not all(0 <= j < table.d for j in pair):
-        raise error("LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {table.d - 1}")
-    X = table.X[:, pair] if model is not None else table.X[:, pair] / column_units(table.X, table.scale)[pair]
-    X = X[np.isfinite(X).all(axis=1)]
-    X = X[spread_out(len(X), KPCA_ROWS)]
-    if model is None:
-        from lowdim.models.spectral.kernel_pca import KernelPCA
-
-        model = KernelPCA(min(MOST_COMPONENTS, len(X) - 1)).fit(X)
-    return kpca_contours(model, X, names=[table.names[j] for j in pair])
-
-
-@draw.styled
-def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> Plot:
+def kpca_contours(table: Table, columns: tuple[int, int] = (0, 1), *, model: Any = None) -> Plot:
     """The first eight components of a kernel PCA of two columns, each as lines of equal value over the plane.
 
-    `model` is a fitted KernelPCA with as many components as are to be drawn, X the n x 2 table of its fit; each title
-    has the component's eigenvalue. Components that split groups come first; then those that split them in halves.
+    Each title has the component's eigenvalue. Components that split groups come first; then those that split them in
+    halves.
 
     Reference: B. Schoelkopf, A. Smola and K.-R. Mueller, Nonlinear component analysis as a kernel eigenvalue problem,
     Neural Computation 10, 1998; [Bishop2006], figure 12.17.
 
-    >>> from lowdim import KernelPCA
+    Parameters
+    ----------
+    model : KernelPCA, optional
+        Fitted to these columns, with as many components as are to be drawn; one with the width of the median distance
+        where it is left out.
+
+    Examples
+    --------
+    >>> import lowdim
     >>> X = np.random.default_rng(0).standard_normal((30, 2))
-    >>> kpca_contours(KernelPCA(4, gamma=0.5).fit(X), X).data["value"].shape
+    >>> kpca_contours(lowdim.read(X), model=lowdim.KernelPCA(4, gamma=0.5).fit(X)).data["value"].shape
     (4, 61, 61)
     """
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2 or X.shape[1] != 2 or int(model.n_features_in_) != 2:
-        raise error("LD491", d=X.shape[1] if X.ndim == 2 else 0, model_d=int(model.n_features_in_))
+    pair = list(columns)
+    if len({*pair}) != 2 or not all(0 <= j < table.d for j in pair):
+        raise error("LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {table.d - 1}")
+    heads = [table.names[j] for j in pair]
+    X = table.X[:, pair] if model is not None else table.X[:, pair] / column_units(table.X, table.scale)[pair]
+    X = X[np.isfinite(X).all(axis=1)]
+    X = X[spread_out(len(X), KPCA_ROWS)]
+    if model is None:
+        from lowdim.models.spectral.kernel_pca import KernelPCA  # a model is imported where one is fitted
+
+        model = KernelPCA(min(MOST_COMPONENTS, len(X) - 1)).fit(X)
+    if int(model.n_features_in_) != 2:
+        raise error("LD491", d=2, model_d=int(model.n_features_in_))
     low, high = X.min(axis=0), X.max(axis=0)
     edge = 0.1 * np.where(high > low, high - low, 1.0)
     x, y = (np.linspace(low[c] - edge[c], high[c] + edge[c], CONTOUR_SIDE) for c in (0, 1))
@@ -88,7 +75,6 @@ def kpca_contours(model: Any, X: Any, *, names: Sequence[str] | None = None) -> 
         _component(
             ax, x, y, value[c], dots, f"{c + 1}: eigenvalue {draw.number(float(eigen[c]))}"
         ) if c < k else ax.set_axis_off()
-    heads = ("c1", "c2") if names is None else tuple(names)
     figure.supxlabel(draw.short(heads[0]), fontsize=9)
     figure.supylabel(draw.short(heads[1]), fontsize=9)
     share = eigen / eigen.sum() if eigen.sum() > 0 else eigen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,10 +12,9 @@ from lowdim.plot.access import ModelOnTable, fit_spread_rows
 from lowdim.plot.analysis.map import check_axes
 from lowdim.plot.base import Plot
 from lowdim.plot.beside_points import JOIN, draw_path, path_words
-from lowdim.plot.colour import Groups, draw_groups, groups, legend_marks
+from lowdim.plot.colour import Groups, draw_groups, legend_marks
 from lowdim.plot.marks import MOST_POINTS, legend_above, spread_out
 from lowdim.plot.registry import AXES, COLOR, plot
-from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,86 +65,38 @@ def gplvm_of(analysis: Analysis, model: Any) -> ModelOnTable:
     options=(COLOR, AXES, JOIN),
     stand_in=gplvm_of,
 )
-def latent_variance_of(
+def latent_variance(
     subject: ModelOnTable, *, axes: tuple[int, int] = (0, 1), color: Any = None, join: bool = False
 ) -> Plot:
-    """Rows of a GP-LVM over the standard deviation of a new cell at each place of the map.
+    """Rows of a GP-LVM (Bayesian or not) over the standard deviation of a new cell at each place of the map.
+
+    The sd is the root mean square over columns of `predictive_variance`, each in units of what its column varies: near
+    1 the model knows nothing there. The column whose mean changes fastest with the place is named where it does so,
+    with an arrow uphill. Axes beyond the two drawn stay in the middle of the rows; of a model with one axis the sd is a
+    curve.
+
+    Reference: [Lawrence2005] of `docs/sources.md`, figure 1; steepest gradients as in GPy.
 
     Parameters
     ----------
     subject : ModelOnTable
         A GP-LVM; of an analysis without `model=`, one of up to 300 rows of its table.
-    axes : tuple of two int, default (0, 1)
-        Positions of the axes.
-    color : str or array of shape (n_rows,), optional
-        A column by its name, or one value a row.
-    join : bool, default False
-        Whether rows are joined in their order.
-
-    Returns
-    -------
-    Plot
     """
-    gap = np.isnan(subject.table.X[subject.rows]).any(axis=1)
-    kinds = subject.groups(color) if color is not None or not join else None  # a path is coloured by order
-    return latent_variance(subject.model, axes=axes, names=subject.table.names, gap_rows=gap, color=kinds, join=join)
-
-
-@draw.styled
-def latent_variance(
-    model: Any,
-    X: Any = None,
-    *,
-    axes: tuple[int, int] = (0, 1),
-    names: Sequence[str] | None = None,
-    color: Any = None,
-    gap_rows: Any = None,
-    join: bool = False,
-) -> Plot:
-    """Rows of a GP-LVM (Bayesian or not) over the standard deviation of a new cell at each place of the map.
-
-    The sd is the root mean square over columns of `predictive_variance`, each in units of what its column varies: near
-    1 the model knows nothing there. Rows are those of the fit, or of X. The column whose mean changes fastest with the
-    place is named where it does so, with an arrow uphill. `join=True` joins the rows in their order, for a path or a
-    film. Axes beyond the two drawn stay in the middle of the rows; of a model with one axis the sd is a curve.
-
-    Reference: [Lawrence2005] of `docs/sources.md`, figure 1; steepest gradients as in GPy.
-
-    >>> from lowdim import GPLVM
-    >>> t = np.linspace(0, 3, 30)
-    >>> noise = 0.01 * np.sin(99 * np.arange(90)).reshape(30, 3)
-    >>> plot = latent_variance(GPLVM(1).fit(np.column_stack([np.cos(t), np.sin(t), t]) + noise))
-    >>> bool(plot.data["sd"].min() < 0.1)
-    True
-    """
+    model = subject.model
     if not callable(getattr(model, "predictive_variance", None)):
-        raise error(
-            "LD494",
-            name="latent_variance",
-            model=f"this {type(model).__name__}",
-            why="it is equally sure of itself everywhere",
-            fix="a GP-LVM:  lowdim fit FILE -m gplvm --dims 2",
-        )
-    Z = np.asarray(model.embedding_ if X is None else model.transform(X), dtype=np.float64)
-    size = spread_of(model)
-    heads = [f"c{j + 1}" for j in range(len(size))] if names is None else list(names)
-    kinds = groups(_ordered(color, join, len(Z)), len(Z), "row, in order" if color is None and join else "")
-    gap = np.zeros(len(Z), dtype=bool) if gap_rows is None else np.asarray(gap_rows, dtype=bool)
+        why = "it is equally sure of itself everywhere"
+        raise subject.lacks("latent_variance", why, "a GP-LVM:  lowdim fit FILE -m gplvm --dims 2")
+    Z, size = np.asarray(model.embedding_, dtype=np.float64), spread_of(model)
+    flat, kinds = Z.shape[1] > 1, subject.groups(color, in_order=join)
     figure = draw.blank(6.4, 5.0)
-    if Z.shape[1] == 1:
-        data, steepest_names = _line(figure, model, Z, size)
+    if flat:
+        data, steepest_names = _plane(figure, subject, check_axes(axes, Z.shape[1]), size, kinds, join)
     else:
-        data, steepest_names = _plane(figure, model, Z, check_axes(axes, Z.shape[1]), size, heads, (kinds, gap), join)
-    flat = Z.shape[1] > 1
+        data, steepest_names = _line(figure, model, Z, size)
     title, sentence = _words(model, Z, size, join and flat, steepest_names)
     draw.headline(figure, title)
     words = kinds.words if flat else ""
     return Plot("latent_variance", figure, title=title, sentence=sentence + words, data={"row": Z, **data})
-
-
-def _ordered(color: Any, join: bool, n: int) -> Any:
-    """Rows that are joined are coloured by their order where nothing else was asked for."""
-    return np.arange(1.0, n + 1.0) if color is None and join else color
 
 
 def spread_of(model: Any) -> Array:
@@ -168,23 +118,17 @@ def _reach(values: Array, points: int) -> Array:
 
 
 def _plane(
-    figure: Figure,
-    model: Any,
-    Z: Array,
-    axes: tuple[int, int],
-    size: Array,
-    names: Sequence[str],
-    marks: tuple[Groups, Any],
-    join: bool,
+    figure: Figure, subject: ModelOnTable, axes: tuple[int, int], size: Array, kinds: Groups, join: bool
 ) -> tuple[dict[str, Any], str]:
     """The sd as shades, rows and names on top; the numbers, and which columns were named."""
+    model, names, gap = subject.model, subject.table.names, subject.has_gaps
+    Z = np.asarray(model.embedding_, dtype=np.float64)
     ground = MapPlane(
         axes, _reach(Z[:, axes[0]], SD_GRID_SIDE), _reach(Z[:, axes[1]], SD_GRID_SIDE), np.median(Z, axis=0)
     )
     sd = doubt(model, ground.grid, size).reshape(SD_GRID_SIDE, SD_GRID_SIDE)
     ax = _shades(figure, ground, sd)
     xy = np.ascontiguousarray(Z[:, list(axes)])
-    kinds, gap = marks
     draw_groups(ax, xy, kinds, gap, spread_out(len(xy), MOST_POINTS))
     if join:
         draw_path(ax, xy)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,94 +24,61 @@ RINGS = ((1.0, "-"), (2.0, "--"))  # standard deviations: 39 % and 86 % of a com
 
 
 @plot("mixture", "Clusters over two columns.", needs="model", options=(PLANE,))
-def mixture_of(subject: ModelOnTable, columns: tuple[int, int] = (0, 1)) -> Plot:
-    """Rows in the colour of their clusters over two columns; components as ellipses.
+def mixture(subject: ModelOnTable, columns: tuple[int, int] = (0, 1)) -> Plot:
+    """Rows in the colour of their clusters, mixed by membership; components as ellipses of one and two sd.
+
+    Components with axes of their own are drawn with them, one standard deviation long. Rows with a gap in the two
+    columns are left out. More than 3,000 rows are thinned evenly.
+
+    Reference: M. Tipping and C. Bishop, Mixtures of probabilistic principal component analysers, Neural Computation 11,
+    1999, figure 3.
 
     Parameters
     ----------
     subject : ModelOnTable
         A mixture or K-means.
-    columns : tuple of two int, default (0, 1)
-        Positions of the columns.
-
-    Returns
-    -------
-    Plot
     """
-    parts = parts_of(subject.model, subject.X)
+    X, pair, names = subject.X, list(columns), subject.table.names
+    parts = parts_of(subject.model, X)
     if parts is None:
         raise subject.lacks("mixture", "it has no clusters", "a mixture: -m gmm, mppca, mfa or kmeans")
-    return mixture(subject.X, columns=columns, names=subject.table.names, **parts)
-
-
-@draw.styled
-def mixture(
-    X: Any,
-    means: Any,
-    shares: Any,
-    *,
-    covariances: Any = None,
-    weights: Any = None,
-    axes: Sequence[Any] | None = None,
-    columns: tuple[int, int] = (0, 1),
-    names: Sequence[str] | None = None,
-) -> Plot:
-    """Rows in the colour of their clusters, mixed by membership; components as ellipses of one and two sd.
-
-    `means` is K x d and `shares` n x K (responsibilities; one-hot for K-means); `covariances` K x d x d draws
-    ellipses, `axes` (one q x d matrix a component) its local axes, one standard deviation long. `columns` are the
-    two drawn. Rows with a gap there are left out. More than 3,000 rows are thinned evenly.
-
-    Reference: M. Tipping and C. Bishop, Mixtures of probabilistic principal component analysers, Neural Computation 11,
-    1999, figure 3.
-
-    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [5.0, 5.0], [3.0, 2.0]])
-    >>> mixture(X, [[0.5, 0.0], [5.0, 5.0]], [[1, 0], [1, 0], [0, 1], [0.5, 0.5]]).sentence
-    '2 clusters hold 62% and 38% of the rows; 1 of 4 rows drawn lies between clusters.'
-    """
-    X, mu, shares = (np.asarray(part, dtype=np.float64) for part in (X, means, shares))
-    _check(X, mu, shares, columns)
-    pair = list(columns)
-    whole = np.flatnonzero(np.isfinite(X[:, pair]).all(axis=1))
-    rows = whole[spread_out(len(whole), MOST_POINTS)]
-    figure = draw.blank(6.4, 4.8)
-    ax = figure.subplots()
-    _points(ax, X[rows][:, pair], shares[rows])
-    for k in range(len(mu)):
-        colour = draw.COLOURS[k % len(draw.COLOURS)]
-        if covariances is not None:
-            S = np.asarray(covariances[k], dtype=np.float64)[np.ix_(pair, pair)]
-            _rings(ax, mu[k, pair], S, colour)
-        if axes is not None:
-            _local(ax, mu[k, pair], np.asarray(axes[k], dtype=np.float64)[:, pair], colour)
-    ax.plot(*mu[:, pair].T, "P", color=draw.INK, ms=8, mec=draw.PAPER, zorder=5)
-    titles = [f"c{j + 1}" for j in range(X.shape[1])] if names is None else list(names)
-    ax.set(xlabel=draw.short(titles[pair[0]]), ylabel=draw.short(titles[pair[1]]))
-    part = shares.mean(axis=0) if weights is None else np.asarray(weights, dtype=np.float64)
-    title, sentence = _words(part, shares[rows], len(X) - len(whole), len(rows), len(X), covariances is not None)
-    draw.headline(figure, title)
-    figure.canvas.draw_idle()
-    draw.place_labels(ax, mu[:, pair], [f"{k + 1}: {draw.percent(p)}" for k, p in enumerate(part)])
-    data: dict[str, Any] = {"cluster": np.arange(1, len(mu) + 1), "share": part, "mean": mu[:, pair]}
-    data |= {"row": rows + 1, "cell": X[rows][:, pair], "membership": shares[rows]}
-    if covariances is not None:
-        data["covariance"] = np.stack([np.asarray(S, dtype=np.float64)[np.ix_(pair, pair)] for S in covariances])
-    return Plot("mixture", figure, title=title, sentence=sentence, data=data)
-
-
-def _check(X: Array, mu: Array, shares: Array, columns: tuple[int, int]) -> None:
-    fits = X.ndim == mu.ndim == shares.ndim == 2 and mu.shape[1] == X.shape[1] and shares.shape == (len(X), len(mu))
-    if not fits:
-        raise error(
-            "LD210",
-            option="X, means, shares",
-            value=(X.shape, mu.shape, shares.shape),
-            allowed="n x d rows, K x d means and n x K shares",
-        )
     if len({*columns}) != 2 or not all(0 <= j < X.shape[1] for j in columns):
         raise error(
             "LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {X.shape[1] - 1}"
         )
+    whole = np.flatnonzero(np.isfinite(X[:, pair]).all(axis=1))
+    rows = whole[spread_out(len(whole), MOST_POINTS)]
+    mu, shares, weights = parts.means[:, pair], parts.shares[rows], parts.weights
+    S = None if parts.covariances is None else parts.covariances[:, pair][:, :, pair]
+    figure = draw.blank(6.4, 4.8)
+    ax = figure.subplots()
+    _points(ax, X[rows][:, pair], shares)
+    for k, centre in enumerate(mu):
+        colour = draw.COLOURS[k % len(draw.COLOURS)]
+        if S is not None:
+            _rings(ax, centre, S[k], colour)
+        if parts.axes is not None:
+            _local(ax, centre, np.asarray(parts.axes[k], dtype=np.float64)[:, pair], colour)
+    ax.plot(*mu.T, "P", color=draw.INK, ms=8, mec=draw.PAPER, zorder=5)
+    ax.set(xlabel=draw.short(names[pair[0]]), ylabel=draw.short(names[pair[1]]))
+    title, sentence = _words(weights, shares, len(X) - len(whole), len(rows), len(X), S is not None)
+    draw.headline(figure, title)
+    figure.canvas.draw_idle()
+    draw.place_labels(ax, mu, [f"{k + 1}: {draw.percent(p)}" for k, p in enumerate(weights)])
+    data: dict[str, Any] = {"cluster": np.arange(1, len(mu) + 1), "share": weights, "mean": mu}
+    data |= {"row": rows + 1, "cell": X[rows][:, pair], "membership": shares}
+    data |= {} if S is None else {"covariance": S}
+    return Plot("mixture", figure, title=title, sentence=sentence, data=data)
+
+
+class MixtureParts(NamedTuple):
+    """The clusters of a model: means (K x d), responsibilities (n x K), weights, and their shapes where it has them."""
+
+    means: Array
+    shares: Array
+    weights: Array
+    covariances: Array | None = None  # K x d x d
+    axes: Any = None  # one q x d matrix a component, a row of it one standard deviation long
 
 
 def mixed(shares: Array) -> Array:
@@ -189,26 +155,24 @@ def as_full(kind: str, covariances: Any, K: int, d: int) -> NDArray[np.float64]:
     return width[:, :, None] * np.eye(d)
 
 
-def parts_of(model: Any, X: Any) -> dict[str, Any] | None:
-    """What `mixture` draws of a fitted mixture or K-means; None where a model has no clusters."""
+def parts_of(model: Any, X: Array) -> MixtureParts | None:
+    """The clusters of a fitted mixture or K-means; None where a model has none."""
     fitted = vars(model)
     if "cluster_centers_" in fitted:
-        mu = fitted["cluster_centers_"]
-        return {"means": mu, "shares": np.eye(len(mu))[model.predict(X)]}
+        mu = np.asarray(fitted["cluster_centers_"], dtype=np.float64)
+        shares = np.eye(len(mu))[model.predict(X)]
+        return MixtureParts(mu, shares, shares.mean(axis=0))
     if not fitted.keys() >= {"means_", "weights_"}:
         return None
-    mu = np.asarray(fitted["means_"])
-    parts = {"means": mu, "shares": model.predict_proba(X), "weights": fitted["weights_"]}
+    mu, axes = np.asarray(fitted["means_"], dtype=np.float64), fitted.get("components_")
+    covariances = None
     if "covariances_" in fitted:
         options = model.get_params(deep=False)
         kind = options.get("covariance_type", options.get("component", "full"))
-        parts["covariances"] = as_full(str(kind), fitted["covariances_"], *mu.shape)
-    axes = fitted.get("components_")
-    if axes is None:
-        return parts
-    if "covariances_" not in fitted and "noise_variance_" in fitted:  # of probabilistic PCA or factor analysis
+        covariances = as_full(str(kind), fitted["covariances_"], *mu.shape)
+    elif axes is not None and "noise_variance_" in fitted:  # of probabilistic PCA or factor analysis
         noise = np.asarray(fitted["noise_variance_"], dtype=np.float64)
         kind = "spherical" if noise.ndim == 1 else "diag"
         inner = np.stack([np.asarray(W, dtype=np.float64).T @ np.asarray(W, dtype=np.float64) for W in axes])
-        parts["covariances"] = inner + as_full(kind, noise, *mu.shape)
-    return {**parts, "axes": axes}
+        covariances = inner + as_full(kind, noise, *mu.shape)
+    return MixtureParts(mu, model.predict_proba(X), np.asarray(fitted["weights_"]), covariances, axes)

@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.maths.linalg import Array
+from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
 from lowdim.plot.access import ModelOnTable, fit_spread_rows
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import legend_above
 from lowdim.plot.registry import plot
-from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
 
-SWITCHED_OFF = 1e-3  # without `kept`: an axis below this share of the strongest is off
 MOST_NUMBERED_BARS = 24  # bars that can carry their number
 
 
@@ -29,57 +27,36 @@ def bayesian_pca(analysis: Analysis, model: Any) -> ModelOnTable:
 
 
 @plot("relevance", "How much each axis of a Bayesian model matters.", needs="model", stand_in=bayesian_pca)
-def relevance_of(subject: ModelOnTable) -> Plot:
-    """How much each axis of a Bayesian model matters, and which were switched off.
+def relevance(subject: ModelOnTable) -> Plot:
+    """Bars of 1/alpha, the prior variance that automatic relevance determination left each axis; strongest first.
+
+    Filled bars are kept, hollow ones switched off; an axis that is off has little to show and says so.
+
+    Reference: [Bishop2006], section 12.2.3, and [Zabaras2017], of `docs/sources.md`.
 
     Parameters
     ----------
     subject : ModelOnTable
         Bayesian PCA or a Bayesian GP-LVM; of an analysis without `model=`, Bayesian PCA of its table.
-
-    Returns
-    -------
-    Plot
     """
     fitted = vars(subject.model)
     if "relevance_" not in fitted:
         raise subject.lacks("relevance", "it switches no axes off", "a Bayesian model: -m bpca or -m bgplvm")
-    return relevance(fitted["relevance_"], fitted.get("kept_"))
-
-
-@draw.styled
-def relevance(values: Any, kept: Any = None, *, name: str = "1/α") -> Plot:
-    """Bars of 1/alpha, the prior variance that automatic relevance determination left each axis; strongest first.
-
-    `kept` says which axes are in use; without it those within a thousandth of the strongest are. Filled bars are
-    kept, hollow ones switched off; an axis that is off has little to show and says so.
-
-    Reference: [Bishop2006], section 12.2.3, and [Zabaras2017], of `docs/sources.md`.
-
-    >>> relevance([0.9, 0.4, 1e-9], [True, True, False]).sentence
-    '2 of 3 axes are kept; the weakest kept has 0.4, the strongest 0.9, and the strongest switched off 1e-09.'
-    """
-    value = np.asarray(values, dtype=np.float64).ravel()
-    if not len(value) or not np.isfinite(value).all() or (value < 0).any():
-        raise error("LD210", option="values", value=values, allowed="finite numbers >= 0, one an axis")
-    keep = value > SWITCHED_OFF * value.max() if kept is None else np.asarray(kept, dtype=bool).ravel()
-    if keep.shape != value.shape:
-        raise error("LD210", option="kept", value=kept, allowed=f"{len(value)} times True or False")
+    value, keep = np.asarray(fitted["relevance_"], dtype=np.float64), np.asarray(fitted["kept_"], dtype=bool)
     order = np.argsort(-value, kind="stable")
     title, sentence = _words(value, keep)
     figure = draw.blank(6.4, 3.4)
-    _bars(figure.subplots(), value[order], keep[order], order, name)
+    _bars(figure.subplots(), value[order], keep[order], order)
     draw.headline(figure, title)
     data = {"axis": order + 1, "relevance": value[order], "kept": keep[order]}
     return Plot("relevance", figure, title=title, sentence=sentence, data=data)
 
 
-def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
+def _bars(ax: Any, value: Array, on: Mask, order: Any) -> None:
     """Filled bars for what is kept, hollow for what is off, each with its number."""
     from matplotlib.patches import Patch
 
     at, top = np.arange(len(value)), float(value.max()) or 1.0
-    on = keep.astype(bool)
     ax.bar(at[on], value[on], width=0.7, color=draw.COLOURS[0])
     ax.bar(at[~on], value[~on], width=0.7, facecolor=draw.PAPER, edgecolor=draw.GREY, hatch="////", linewidth=1.0)
     if len(value) <= MOST_NUMBERED_BARS:
@@ -99,7 +76,7 @@ def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
     ax.set_xticks(at[::step], [str(k + 1) for k in order[::step]], fontsize=8)
     ax.set_xlim(-0.6, len(value) - 0.4)
     ax.set_ylim(0.0, 1.12 * top)
-    ax.set(xlabel="axis, strongest first", ylabel=f"relevance {name}")
+    ax.set(xlabel="axis, strongest first", ylabel="relevance 1/α")
     legend_above(
         ax,
         handles=[
@@ -110,7 +87,7 @@ def _bars(ax: Any, value: Array, keep: Array, order: Any, name: str) -> None:
     )
 
 
-def _words(value: Array, keep: Any) -> tuple[str, str]:
+def _words(value: Array, keep: Mask) -> tuple[str, str]:
     on, n = int(keep.sum()), len(value)
     title = f"{on} of {draw.count(n, 'axis', 'axes')} kept"
     off_text = f"the strongest switched off {draw.number(value[~keep].max())}" if on < n else ""

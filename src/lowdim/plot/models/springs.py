@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.judge.maps.quality import coordinates
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.access import ModelOnTable, given_model, unit_of
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import MOST_VECTOR_POINTS, legend_above, spread_out
 from lowdim.plot.registry import plot
-from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,66 +40,47 @@ def laplacian_of(analysis: Analysis, model: Any) -> ModelOnTable:
 
 
 @plot("springs", "The springs that hold a spectral map together.", needs="model", stand_in=laplacian_of)
-def springs_of(subject: ModelOnTable) -> Plot:
-    """Rows on a map joined by the springs of its precision, and one draw from its field.
+def springs(subject: ModelOnTable) -> Plot:
+    """Rows on a map joined by the springs of its precision L: -L_ij is a spring's strength, wider lines are stronger.
+
+    The energy of the map is sum_ij w_ij |z_i - z_j|^2; the springs that hold most of it are red: there the map is torn
+    or folded. The second panel is coloured by one draw of the field: the mattress in its heat bath, which varies slowly
+    along strong springs. Negative springs (free multipliers) are dashed.
+
+    Reference: [Lawrence2012], chapter 5, and [Lawrence2012b], of `docs/sources.md`.
 
     Parameters
     ----------
     subject : ModelOnTable
         A spectral model; of an analysis without `model=`, Laplacian eigenmaps of its filled table.
-
-    Returns
-    -------
-    Plot
     """
-    model = subject.model
-    if not callable(getattr(model, "field", None)):
+    if not callable(getattr(subject.model, "field", None)):
         raise subject.lacks("springs", "it has no springs", "a spectral model: -m laplacian, lle or mvu")
-    field = model.field()
-    return springs(model.embedding_, field.precision, heights=field.sample(1, 0)[:, 0], row_names=subject.row_names)
-
-
-@draw.styled
-def springs(Z: Any, L: Any, *, heights: Any = None, row_names: Sequence[object] | None = None) -> Plot:
-    """Rows on a map joined by the springs of L: -L_ij is a spring's strength, wider lines are stronger.
-
-    The energy of the map is sum_ij w_ij |z_i - z_j|^2; the springs that hold most of it are red: there the map is torn
-    or folded. `heights`, one number a row from `model.field().sample`, colours a second panel: the mattress in its
-    heat bath, which varies slowly along strong springs. Negative springs (free multipliers) are dashed.
-
-    Reference: [Lawrence2012], chapter 5, and [Lawrence2012b], of `docs/sources.md`.
-
-    >>> path = np.diag([1.0, 2.0, 1.0]) - np.eye(3, k=1) - np.eye(3, k=-1)
-    >>> springs(np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]]), path).data["tension"].tolist()
-    [1.0, 4.0]
-    """
-    Y = coordinates(Z, len(np.asarray(Z)))
-    i, j, w = edges_of(L, len(Y))
+    Y, field = subject.model.embedding_, subject.model.field()
+    i, j, w = edges_of(field.precision)
+    height = field.sample(1, 0)[:, 0]
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
     tension = w * ((Y[i] - Y[j]) ** 2).sum(axis=1)
-    figure = draw.blank(6.4, 4.6) if heights is None else draw.blank(9.0, 4.4)
-    panels = figure.subplots(1, 1 if heights is None else 2, sharex=True, sharey=True, squeeze=False)[0]
-    _draw_springs(panels[0], xy, i, j, w, tension)
-    if heights is not None:
-        _draw_heights(panels[1], xy, np.asarray(heights, dtype=np.float64).ravel(), i, j)
-    for ax in panels:
-        ax.set(xlabel="axis 1", ylabel="axis 2" if Y.shape[1] > 1 else "")
-    if heights is not None:
-        panels[-1].set_ylabel("")
+    figure = draw.blank(9.0, 4.4)
+    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    _draw_springs(left, xy, i, j, w, tension)
+    _draw_heights(right, xy, height, i, j)
+    left.set(xlabel="axis 1", ylabel="axis 2" if Y.shape[1] > 1 else "")
+    right.set_xlabel("axis 1")
     title, sentence = _words(len(Y), i, w, tension)
     draw.headline(figure, title)
-    names = [str(k + 1) if row_names is None else str(row_names[k]) for k in range(len(Y))]
-    data = {"row": names, "place": Y, "from": i + 1, "to": j + 1, "strength": w, "tension": tension}
-    if heights is not None:
-        data["height"] = np.asarray(heights, dtype=np.float64).ravel()
-    return Plot("springs", figure, title=title, sentence=sentence, data=data)
+    data = {"row": subject.row_names, "place": Y, "from": i + 1, "to": j + 1, "strength": w, "tension": tension}
+    return Plot("springs", figure, title=title, sentence=sentence, data=data | {"height": height})
 
 
-def edges_of(L: Any, n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
-    """The springs i < j of a matrix and their strengths -L_ij, weak ones left out."""
+def edges_of(L: Any) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """The springs i < j of a matrix and their strengths -L_ij, weak ones left out.
+
+    >>> path = np.diag([1.0, 2.0, 1.0]) - np.eye(3, k=1) - np.eye(3, k=-1)
+    >>> edges_of(path)[2].tolist()
+    [1.0, 1.0]
+    """
     A = sp.coo_array(L)
-    if A.shape != (n, n):
-        raise error("LD490", shape=f"{A.shape[0]} x {A.shape[1]}", n=n)
     upper = A.row < A.col
     i, j, w = A.row[upper].astype(np.intp), A.col[upper].astype(np.intp), -np.asarray(A.data, dtype=np.float64)[upper]
     visible = np.abs(w) > FAINTEST_SPRING * np.abs(w).max(initial=0.0)
@@ -151,8 +129,6 @@ def _draw_springs(ax: Axes, xy: Array, i: NDArray[np.intp], j: NDArray[np.intp],
 def _draw_heights(ax: Axes, xy: Array, height: Array, i: NDArray[np.intp], j: NDArray[np.intp]) -> None:
     from matplotlib.collections import LineCollection
 
-    if len(height) != len(xy):
-        raise error("LD210", option="heights", value=f"{len(height)} numbers", allowed=f"{len(xy)}, one a row")
     shown = spread_out(len(i), MOST_SPRING_LINES)
     ax.add_collection(
         LineCollection(

@@ -26,38 +26,24 @@ if TYPE_CHECKING:
     needs="model",
     report=InReport("stability", says_something=lambda analysis: not analysis.model.certificate_.converged),
 )
-def trace_of(subject: ModelOnTable) -> Plot:
-    """The objective after each step of a fit, and what was still missing to its last value.
+def trace(subject: ModelOnTable) -> Plot:
+    """The objective after each step of a fit, and what was still missing to its last value, on a logarithmic scale.
+
+    EM never lowers its objective; a fall beyond rounding is marked with a cross and named. Of several starts the best
+    is drawn in full, the others thin.
 
     Parameters
     ----------
     subject : ModelOnTable
         A model that was fitted step by step.
-
-    Returns
-    -------
-    Plot
     """
     history = vars(subject.model).get("history_")
     if history is None or not len(history):
         raise subject.lacks("trace", "it is found in one step", "an iterative model: -m gtm, gplvm, gmm")
-    return trace(history, subject.model.certificate_.objective_name)
-
-
-@draw.styled
-def trace(history: Any, name: str = "log-likelihood", *, rounding: float = ROUNDING) -> Plot:
-    """The objective after each step, and what is still missing to its last value, on a logarithmic scale.
-
-    EM never lowers its objective; a fall beyond rounding is marked with a cross and named. `history` is one run
-    or a list of runs (restarts): the best is drawn in full, the others thin.
-
-    >>> trace([-9.0, -5.0, -4.5, -4.4]).sentence
-    'The log-likelihood rose at each of 3 steps, from -9 to -4.4; the last step added 0.1.'
-    """
-    runs = _runs(history)
+    name, runs = subject.model.certificate_.objective_name, _runs(history)
     best = int(np.argmax([run[-1] if len(run) else -np.inf for run in runs]))
     h = runs[best]
-    falls = np.flatnonzero(np.diff(h) < -rounding * np.maximum(np.abs(h[:-1]), 1.0)) + 1
+    falls = np.flatnonzero(np.diff(h) < -ROUNDING * np.maximum(np.abs(h[:-1]), 1.0)) + 1
     figure = draw.blank()
     left, right = figure.subplots(1, 2, width_ratios=[3, 2])
     for k, run in enumerate(runs):
