@@ -249,18 +249,19 @@ def test_far_rows_are_held_out_of_the_fit_and_named(tmp_path):
     X = cluster_table()
     pd.DataFrame(X, columns=[f"x{j}" for j in range(10)]).to_csv(tmp_path / "t.csv", index=False)
     found, plain = (ld.analyse(tmp_path / "t.csv", budget="1s", robust=robust) for robust in (True, False))
-    assert found.held.choice == "screened" and set(range(30)) <= set(found.held.rows.tolist())
-    assert found.odd.odd[:30].all() and "30 odd rows, all of them together" in found.sentences[3]
-    assert "of the rows) are rather a bend of the table or a group than single errors." in found.sentences[3]
-    assert plain.held.choice == "plain" and not plain.odd.odd[:30].all() and "held out" not in plain.sentences[3]
+    assert found.partition.choice == "screened" and found.partition.groups[0].tolist() == list(range(30))
+    assert not found.odd.odd[:30].any() and "30 rows apart from the others are a group" in found.odd.sentence
+    assert "The rows fall into 2 groups (170, 30 rows)" in found.sentences[4] and "together" not in found.sentences[3]
+    assert found.sentences[4].endswith("the map is fitted without group 2.") and found.groups.unfitted == (1,)
+    assert plain.partition.choice == "plain" and not plain.odd.odd[:30].all() and "held out" not in plain.sentences[3]
     clean = ld.PPCA(2, standardize=True).fit(X[30:])
     spans = [np.linalg.qr(model.components_.T)[0] for model in (clean, found.model)]
     assert np.linalg.svd(spans[0].T @ spans[1])[1].min() > np.cos(np.radians(10))
     run = save_run(found, tmp_path / "t.run")
     lines = (run / "held.csv").read_text().splitlines()
-    assert lines[0] == "row,column,value" and sum(line.endswith(",,") for line in lines) == len(found.held.rows)
+    assert lines[0] == "row,column,value" and sum(line.endswith(",,") for line in lines) == len(found.partition.outside)
     opened = ld.load_run(run).analysis
-    assert np.array_equal(opened.held.rows, found.held.rows) and opened.settings.robust
+    assert np.array_equal(opened.partition.outside, found.partition.outside) and opened.settings.robust
     assert opened.explain(3).p == pytest.approx(found.explain(3).p)
 
 
@@ -283,5 +284,5 @@ def test_a_far_group_that_makes_an_axis_is_said_and_named(tmp_path):
 def test_a_clean_table_holds_nothing_out():
     X = cluster_table()[30:]
     found = ld.analyse(X, budget="1s")
-    assert found.held.choice == "plain" and found.held.sentence == ""
+    assert found.partition.choice == "plain" and found.partition.sentence == ""
     assert np.array_equal(found.scores, found.model.transform(X))

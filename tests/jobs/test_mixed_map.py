@@ -45,7 +45,7 @@ def test_answers_get_their_likelihood_from_their_role(made):
     assert found.axes[0].sentence.startswith("Axis 1 is 'y' on v")
     assert 0 < sum(found.shares) < 1 and found.noise_share == pytest.approx(1 - sum(found.shares))
     assert np.abs(found.loadings).max() < 1 and found.loadings.shape == (8, 2)
-    assert not len(found.held.cells) and "Mixed factor analysis" in repr(found)
+    assert not len(found.partition.wrong_cells) and "Mixed factor analysis" in repr(found)
 
 
 def test_numbers_and_own_units_stay_gaussian():

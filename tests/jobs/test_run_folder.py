@@ -33,7 +33,7 @@ def test_opened_again_it_is_the_same(run):
     assert opened.names == found.table.names == ("x1", "x2", "x3", "x4", "x5")
     assert np.array_equal(opened.table.X, found.table.X, equal_nan=True)
     assert np.array_equal(opened.analysis.scores, found.scores)
-    ordinary = np.setdiff1d(np.arange(found.table.n), [*found.held.cells[:, 0], *found.held.rows])
+    ordinary = np.setdiff1d(np.arange(found.table.n), [*found.partition.wrong_cells[:, 0], *found.partition.outside])
     assert np.array_equal(opened.model.transform(found.table.X)[ordinary], found.scores[ordinary])
 
 

@@ -67,8 +67,8 @@ def test_labels_are_stored_with_their_probabilities(tmp_path):
 def test_nothing_that_is_stored_is_made_again(run, monkeypatch):
     made = (
         "lowdim.judge.dimensions.jury.choose_dimension",
-        "lowdim.judge.robust.held_out",
-        "lowdim.judge.robust.fit_without_held",
+        "lowdim.judge.robust.partition_of",
+        "lowdim.judge.robust.fit_bulk",
         "lowdim.judge.maps.gaussian_map.GaussianMap.positions",
         "lowdim.judge.maps.gaussian_map.GaussianMap.odd_rows",
         "lowdim.judge.maps.gaussian_map.GaussianMap.resampled",

@@ -123,16 +123,16 @@ def test_the_farthest_cell_that_is_held_out_and_in_no_odd_row_is_named():
     frame = pd.DataFrame(z + 0.3 * rng.standard_t(2, (200, 5)), columns=list("abcde"))
     frame.loc[17, "c"] = 30.0
     found = analyse(frame)
-    assert [17, 2] in found.held.cells.tolist()
+    assert [17, 2] in found.partition.wrong_cells.tolist()
     named = "row 18, because c is 30" if found.odd.odd[17] else "the farthest cell is in row 18: c is 30; the rest of"
     assert named in found.sentences[3]
     judged_none = SimpleNamespace(odd=np.zeros(200, dtype=bool), unjudged=())
     said = SimpleNamespace(
-        held=found.held, odd=judged_none, model=found.model, table=found.table, row_names=found.row_names
+        partition=found.partition, odd=judged_none, model=found.model, table=found.table, row_names=found.row_names
     )
     assert "the farthest cell is in row 18: c is 30; the rest of the row says" in held_sentence(said)
-    said.held = found.held._replace(cells=found.held.cells[:0])
-    assert held_sentence(said) == found.held.sentence
+    said.partition = found.partition._replace(wrong_cells=found.partition.wrong_cells[:0])
+    assert held_sentence(said) == said.partition.sentence
 
 
 @pytest.mark.parametrize(("goes", "tried", "said"), [(True, 40, True), (False, 40, False), (True, 0, False)])

@@ -135,7 +135,11 @@ class Cards:
     def _held(self, row: int) -> list[str]:
         """The cells of a row that are held out of the fit."""
         analysis = self.subject.analysis
-        return [] if analysis is None else [self.subject.table.names[j] for i, j in analysis.held.cells if i == row]
+        return (
+            []
+            if analysis is None
+            else [self.subject.table.names[j] for i, j in analysis.partition.wrong_cells if i == row]
+        )
 
     def ellipses(self, a: int, b: int, rows: Sequence[int]) -> Array:
         """The covariances of some rows along two axes, n x 3."""

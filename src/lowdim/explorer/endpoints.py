@@ -145,7 +145,7 @@ class Endpoints:
             "labels": [{"name": name, "values": values} for name, values, _ in self._labels],
             "extras": list(self._extras),
             "uncertain": s.places.sd is not None,
-            "held": s.analysis is not None and len(s.analysis.held.cells) > 0,
+            "held": s.analysis is not None and len(s.analysis.partition.wrong_cells) > 0,
             "times": t.time is not None,
             "run": None if s.run is None else str(s.run.folder),
             "table": t.path,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from lowdim.judge.held_out import NOTHING_HELD, HeldOut
+from lowdim.judge.partition import ALL_BULK, Partition
 from lowdim.maths.linalg import Array, Mask
 from lowdim.table.kinds.scales import log_words
 from lowdim.table.table import frame_like
@@ -56,7 +56,7 @@ Tell = Callable[[str, str], object]
 SCALES = ("unit", "none")
 WORDS_SECONDS = 5.0  # that the labels of a table may take; beyond, they are filled by their frequencies
 WORTH_SAYING = 10.0  # seconds from which a person wants to know how long it will take
-FINDINGS = ("jury", "held", "model", "posterior", "odd", "fills", "axes")  # parts without which it is not finished
+FINDINGS = ("jury", "partition", "model", "posterior", "odd", "fills", "axes")  # parts without which it is not finished
 
 
 class Settings(NamedTuple):
@@ -116,8 +116,9 @@ class Analysis:
         How many dimensions the table has, by every judge.
     dims : int
         The number of dimensions of the map.
-    held : HeldOut
-        The cells and rows that are held out of the model's fit because they contradict the rest.
+    partition : Partition
+        The rows and cells that are no part of the bulk, to which the model is fitted: groups apart from it, far rows,
+        wrong cells.
     model : ProbabilisticPCA or MixedFactorAnalysis
         The model of the map; the latter where a label shapes the axes, or most columns hold answers or levels.
     posterior : Posterior
@@ -133,7 +134,7 @@ class Analysis:
     stability : Stability
         How far the map moves when rows are resampled.
     groups : RowGroups
-        Groups that the rows clearly fall into on the map; one where they do not.
+        Groups that the rows clearly fall into, on the map or apart from it; one where they do not.
     sentences, trust
         Five sentences that anyone can repeat, and six checks, each with its evidence.
     of : int or None
@@ -191,19 +192,65 @@ class Analysis:
 
         return counts(self.settings.budget, self.table.n, self.table.d)
 
-    @part
-    def jury(self) -> Jury:
-        """How many dimensions the table has, by every judge."""
+    @cached_property
+    def _jury_of_all(self) -> Jury:
+        """How many dimensions all rows together have."""
+        return self._jury_of(None)
+
+    def _jury_of(self, rows: Mask | None) -> Jury:
+        """How many dimensions these rows have; all where none are named."""
         from lowdim.judge.dimensions.jury import choose_dimension
         from lowdim.judge.quantified import quantified
+        from lowdim.sources.arrays import ArraySource
+        from lowdim.sources.views import gather
 
+        numbers = quantified(self.table)
+        if rows is not None:
+            x, seen = gather(numbers)
+            numbers = ArraySource(x[rows], None if seen is None else seen[rows], columns=numbers.columns)
         return choose_dimension(
-            quantified(self.table),
+            numbers,
             standardize=self._standardize,
             random_state=self.settings.seed,
             shuffles=self._counts.shuffles,
             folds=self._counts.folds,
         )
+
+    def _is_mixed(self, q: int) -> bool:
+        """Whether a map of q axes is that of a mixed model; one wrong answer bends it little, so all rows are bulk."""
+        from lowdim.judge.mixed.mixed_map import is_mixed
+
+        return is_mixed(self.table, q, self._standardize)
+
+    @part
+    def partition(self) -> Partition:
+        """The bulk of the rows, and what contradicts it, where a fit to the bulk predicts better."""
+        if not self.settings.robust or self.of is not None:
+            return ALL_BULK
+        from lowdim.judge.dimensions.jury import axes_drawn
+        from lowdim.judge.robust import partition_of
+
+        chosen = self.settings.dims == "auto"
+        dims = axes_drawn(self._jury_of_all, self.table.d) if chosen else int(self.settings.dims)
+        if dims == 0 or self._is_mixed(dims):
+            return ALL_BULK
+        return partition_of(
+            self._numbers,
+            dims,
+            standardize=self._standardize,
+            sample_weight=self.table.weight,
+            random_state=self.settings.seed,
+        )
+
+    @part
+    def jury(self) -> Jury:
+        """How many dimensions the table has, by every judge: those of the bulk, where groups lie beside it."""
+        if not self.partition.groups:
+            return self._jury_of_all
+        grouped = self.partition.group_mask(self.table.n)
+        jury = self._jury_of(~grouped)
+        note = f"{count(int(grouped.sum()), 'row')} of groups apart from the others set aside while counting dimensions"
+        return jury._replace(notes=(*jury.notes, note))
 
     @part
     def dims(self) -> int:
@@ -214,43 +261,21 @@ class Analysis:
 
         return axes_drawn(self.jury, self.table.d)
 
-    @cached_property
-    def _is_mixed(self) -> bool:
-        """Whether the map is that of a mixed model; one wrong answer bends it little, so nothing is held out of it."""
-        from lowdim.judge.mixed.mixed_map import is_mixed
-
-        return is_mixed(self.table, self.dims, self._standardize)
-
-    @part
-    def held(self) -> HeldOut:
-        """The cells and rows that contradict the rest, where a fit without them predicts better."""
-        if not self.settings.robust or self.of is not None or self.dims == 0 or self._is_mixed:
-            return NOTHING_HELD
-        from lowdim.judge.robust import held_out
-
-        return held_out(
-            self._numbers,
-            self.dims,
-            standardize=self._standardize,
-            sample_weight=self.table.weight,
-            random_state=self.settings.seed,
-        )
-
     @part
     def model(self) -> MapModel:
         """The model of the map."""
         if self._fit is not None:
             return self._fit(self.dims)
-        if self._is_mixed:
+        if self._is_mixed(self.dims):
             from lowdim.judge.mixed.mixed_map import fit_mixed_map
 
             return fit_mixed_map(self.table, self.dims, self.settings.seed, self.settings.rotate)
-        from lowdim.judge.robust import fit_without_held
+        from lowdim.judge.robust import fit_bulk
 
-        return fit_without_held(
+        return fit_bulk(
             self._numbers,
             self.dims,
-            self.held,
+            self.partition,
             standardize=self._standardize,
             sample_weight=self.table.weight,
             rotation=self.settings.rotate,
@@ -265,13 +290,13 @@ class Analysis:
 
     @part
     def posterior(self) -> Posterior:
-        """Where each row lies by the cells that are not held out; far rows by all they have."""
-        return self.map.positions(self.table.X, self.held)
+        """Where each row lies by its cells that are not wrong; far rows by all they have."""
+        return self.map.positions(self.table.X, self.partition)
 
     @part
     def odd(self) -> OddRows:
         """The rows that the model finds odd, and why."""
-        return self.map.odd_rows(self.table.X, self.table.row_names, held=self.held)
+        return self.map.odd_rows(self.table.X, self.table.row_names, partition=self.partition)
 
     @part
     def gaps(self) -> GapReport:
@@ -288,7 +313,7 @@ class Analysis:
     @cached_property
     def resampled(self) -> ResampledMap:
         """The map with its table's rows drawn again: what takes longest, and is too large to be stored."""
-        return self.map.resampled(self.table, self.held, self._counts.refits, self.settings.seed)
+        return self.map.resampled(self.table, self.partition, self._counts.refits, self.settings.seed)
 
     @part
     def axes(self) -> tuple[AxisCard, ...]:
@@ -305,10 +330,10 @@ class Analysis:
 
     @part
     def groups(self) -> RowGroups:
-        """Groups that the rows clearly fall into on the map; one where they do not."""
+        """Groups that the rows clearly fall into, on the map or apart from it; one where they do not."""
         from lowdim.judge.maps.groups import row_groups
 
-        return row_groups(self.map, self.table, self.posterior.mean, self.held, self.settings.seed)
+        return row_groups(self.map, self.table, self.posterior.mean, self.partition, self.settings.seed)
 
     @part
     def surprises(self) -> Array:

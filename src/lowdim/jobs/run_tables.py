@@ -15,9 +15,9 @@ from lowdim.text.csv_table import csv_table
 if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows
     from lowdim.judge.fills.filled_table import Fills
-    from lowdim.judge.held_out import HeldOut
     from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.mixed.mixed_cells import GapAnswers
+    from lowdim.judge.partition import Partition
     from lowdim.judge.rows.odd_rows import OddRow, OddRows
     from lowdim.models.base.results import Posterior
 
@@ -31,8 +31,8 @@ def tables(analysis: Analysis) -> dict[str, str]:
         groups = analysis.groups if analysis.finished else None
         texts["scores.csv"] = position_table(t.row_names, analysis.posterior, analysis.odd, groups)
         texts["odd.csv"] = odd_table(analysis.odd)
-        if analysis.held.choice == "screened":
-            texts["held.csv"] = held_table(t, analysis.held)
+        if analysis.partition.choice == "screened":
+            texts["held.csv"] = held_table(t, analysis.partition)
     if analysis.has("fills"):
         texts["fills.csv"] = fills_table(t, analysis.fills)
     return texts
@@ -130,8 +130,8 @@ def _said(r: OddRow) -> tuple[Any, Any]:
     return (r.words[0], r.words[1]) if r.words else (r.value, r.expected)
 
 
-def held_table(t: Table, held: HeldOut) -> str:
+def held_table(t: Table, partition: Partition) -> str:
     """One line a cell that is held out of the fit, in the table's units; a whole row has no column."""
     values = t.scales.outward(t.X)
-    cells = [[t.row_names[i], t.names[j], float(values[i, j])] for i, j in held.cells]
-    return csv_table(["row", "column", "value"], [*cells, *([t.row_names[i], "", ""] for i in held.rows)])
+    cells = [[t.row_names[i], t.names[j], float(values[i, j])] for i, j in partition.wrong_cells]
+    return csv_table(["row", "column", "value"], [*cells, *([t.row_names[i], "", ""] for i in partition.outside)])

@@ -6,7 +6,7 @@ part                                          where it is
 `dims`, `sentences`, `trust`, `shares`,       run.json
 `label_names`, `calibration`,
 `law_of_new_rows`
-`jury`, `held`, `posterior`, `odd`, `fills`,  judges.lowdim (format: `storage/model_file.py`, plain values
+`jury`, `partition`, `posterior`, `odd`, `fills`,  judges.lowdim (format: `storage/model_file.py`, plain values
 `axes`, `groups`, `row_names`, `has_gaps`     only), those that are small enough
 `model`                                       model.lowdim
 `table`                                       the file it was read from, if it has not changed since
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 JUDGES_FILE = "judges.lowdim"
 JUDGES_SCHEMA = 2  # of the parts; a file of another one is as good as none
 PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a larger part is made again
-PLAIN_PARTS = ("jury", "held", "posterior", "axes", "groups")  # records and arrays through and through
+PLAIN_PARTS = ("jury", "partition", "posterior", "axes", "groups")  # records and arrays through and through
 FILL_FIELDS = ("columns", "level", "n_components", "held", "tried", "skill", "hidden", "bare", "how")
 STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "ApartRows": "judge.rows.apart",
@@ -50,7 +50,7 @@ STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "ColumnScales": "table.kinds.scales",
     "DimensionRow": "judge.dimensions.jury",
     "DistanceLaw": "judge.dimensions.distance_law",
-    "HeldOut": "judge.held_out",
+    "Partition": "judge.partition",
     "HiddenErrors": "judge.fills.calibration",
     "Judge": "judge.dimensions.jury",
     "JudgedAnswers": "judge.rows.answers",
@@ -90,7 +90,7 @@ class RunStore:
         """A part of the analysis that was saved here; None where it is not here."""
         run = self.run
         match name:
-            case "jury" | "held" | "posterior" | "axes" | "groups":
+            case "jury" | "partition" | "posterior" | "axes" | "groups":
                 return unpacked(self.packed_parts.get(name))
             case "odd":
                 return self._odd(analysis)

@@ -106,7 +106,7 @@ class Subject:
         """
         if self.table.holds != "measurements":
             return RowPlaces(self.model.embedding_, None, None, None)  # of the pairs that it was fitted to
-        if self.analysis is None or len(self.analysis.held.cells):
+        if self.analysis is None or len(self.analysis.partition.wrong_cells):
             return place_rows(self.model, self.entry, self.source)
         p = self.analysis.posterior
         return RowPlaces(p.mean, p.std, None, p.log_density)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from lowdim.judge.cells import given_others
 from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
-from lowdim.judge.held_out import NOTHING_HELD, HeldOut
+from lowdim.judge.partition import ALL_BULK, GROUP_ROWS, GROUP_SHARE, Partition, far_partition
 from lowdim.judge.rows.outlyingness import (
     MAD_TO_SD,
     far_rows,
@@ -84,12 +84,12 @@ class RobustFit(NamedTuple):
         return np.where(hidden, np.nan, x)
 
     @property
-    def held_out(self) -> HeldOut:
+    def partition(self) -> Partition:
         """What is held out, as an analysis keeps it."""
         if self.choice == "plain":
-            return NOTHING_HELD
-        cells = np.argwhere(self.held_cells & ~self.far_rows[:, None])
-        return HeldOut(self.choice, cells, np.flatnonzero(self.far_rows), self.weights, self.sentence)
+            return ALL_BULK
+        together = [np.array(group, dtype=np.intp) for group in self.far_groups]
+        return far_partition(self.choice, self.held_cells, self.far_rows, together, self.weights)
 
     @property
     def sentence(self) -> str:
@@ -125,32 +125,32 @@ class Screen(NamedTuple):
     scale: Array  # d, spread of each column's surprises in the bulk; infinite where no cell may be held out
 
 
-def without_held(X: ArraySource, held: HeldOut, *, rows: bool) -> ArraySource:
-    """A table with the cells that are held out as gaps; with `rows` the far rows too, whole."""
-    if held.choice == "plain":
+def without_wrong(X: ArraySource, partition: Partition, *, rows: bool) -> ArraySource:
+    """A table with its wrong cells as gaps; with `rows` the rows outside the bulk too, whole."""
+    if partition.choice == "plain":
         return X
     x, mask = gather(X)
-    gone = held.cell_mask(*x.shape)
+    gone = partition.cell_mask(*x.shape)
     if rows:
-        gone |= held.row_mask(len(x))[:, None]
+        gone |= partition.outside_mask(len(x))[:, None]
     return ArraySource(x, ~gone if mask is None else mask & ~gone, columns=X.columns)
 
 
-def fit_without_held(
+def fit_bulk(
     X: ArraySource,
     q: int,
-    held: HeldOut,
+    partition: Partition,
     *,
     standardize: bool,
     sample_weight: Array | None,
     rotation: str | None = None,
 ) -> ProbabilisticPCA:
-    """Probabilistic PCA of what is not held out: a plain model with the robust axes."""
+    """Probabilistic PCA of the bulk without its wrong cells: a plain model with the robust axes."""
     weight = sample_weight
-    if held.weights.size:
-        weight = held.weights if weight is None else weight * held.weights
+    if partition.weights.size:
+        weight = partition.weights if weight is None else weight * partition.weights
     model = ProbabilisticPCA(q, standardize=standardize, rotation=rotation)
-    return model.fit(without_held(X, held, rows=False), sample_weight=weight)
+    return model.fit(without_wrong(X, partition, rows=False), sample_weight=weight)
 
 
 def robust_fit(
@@ -195,14 +195,14 @@ def robust_fit(
     return table.result(table.choice(), source)
 
 
-def held_out(
+def partition_of(
     X: Any, n_components: int, *, standardize: bool = True, sample_weight: Any = None, random_state: int = 0
-) -> HeldOut:
-    """What `robust_fit` holds out of a table; where that is nothing, no model is fitted to all rows for it."""
+) -> Partition:
+    """The partition of `robust_fit`; where all rows are the bulk, no model is fitted to them for it."""
     source = as_source(X, weight=sample_weight)
     table = _RobustTable.of(source, n_components, standardize, random_state)
     found = table.choice()
-    return NOTHING_HELD if found.name == "plain" else table.result(found, source).held_out
+    return ALL_BULK if found.name == "plain" else table.result(found, source).partition
 
 
 def _better(one: Array, other: Array) -> bool:
@@ -211,10 +211,11 @@ def _better(one: Array, other: Array) -> bool:
     return bool(gain.mean() > max(gain.std(ddof=1) / np.sqrt(len(gain)), LEAST_GAIN * other.mean()))
 
 
-def _chosen(loss: dict[str, Array]) -> str:
-    """The plain fit unless another is better; the screened one, which says what it leaves out, unless Student's is."""
+def _chosen(loss: dict[str, Array], grouped: bool) -> str:
+    """The plain fit unless another is better; the screened one, which says what it leaves out, unless Student's is and
+    no group is among that."""
     better = [name for name in ("screened", "student") if _better(loss[name], loss["plain"])]
-    if len(better) == 2 and _better(loss["student"], loss["screened"]):
+    if len(better) == 2 and not grouped and _better(loss["student"], loss["screened"]):
         return "student"
     return better[0] if better else "plain"
 
@@ -348,7 +349,9 @@ class _RobustTable(NamedTuple):
         with no_warnings():  # of trials: what the table's own fit has to say is said once, at the end
             screen = judged.screened()
             loss = judged.losses_of_all(screen)
-            name = _chosen(loss)
+            together = similar_groups(judged.z, judged.seen, np.flatnonzero(screen.far))
+            least = max(GROUP_ROWS, GROUP_SHARE * len(judged.x))
+            name = _chosen(loss, bool(together) and len(together[0]) >= least)
             if name == "screened" and judged.x.shape != self.x.shape:
                 screen = self.screened()
         errors = {name: float(values.mean()) for name, values in loss.items()}

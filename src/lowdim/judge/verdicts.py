@@ -8,12 +8,12 @@ import numpy as np
 
 from lowdim.judge.dimensions.text import in_words
 from lowdim.judge.fills.calibration import width_word
+from lowdim.judge.partition import GROUP_SHARE
 from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
 from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.text.format import count
 
 NOT_RANDOM = " The gaps go with values (LD124), so of them intervals may hold fewer."
-PART_SHARE = 0.05  # of the rows from which odd ones that lie together are a part of the table
 ROWS_PER_DIMENSION = 3.0  # rows a dimension needs to be useful
 
 
@@ -87,18 +87,24 @@ def odd_sentence(odd: Any) -> str:
     first = odd.rows[0]
     many = len(odd.rows)
     lead = f"row {first.name}" if many == 1 else f"the oddest is row {first.name}"
-    together = f", {'all' if len(odd.groups[0]) == many else len(odd.groups[0])} of them together" if odd.groups else ""
-    text = f"{count(many, 'odd row')}{together}: {lead}, because {because(first)} ({chance})."
-    if odd.groups and len(odd.groups[0]) >= PART_SHARE * len(odd.odd):
-        share = f"{100 * len(odd.groups[0]) / len(odd.odd):.0f}%"
-        text += f" So many together ({share} of the rows) are rather a bend of the table or a group than single errors."
-    return text
+    return f"{count(many, 'odd row')}{_together(odd)}: {lead}, because {because(first)} ({chance})."
+
+
+def _together(odd: Any) -> str:
+    """How many of the odd rows lie together, and from a share of the rows on what that is a sign of."""
+    if not odd.groups:
+        return ""
+    size, n = len(odd.groups[0]), len(odd.odd)
+    text = f", {'all' if size == len(odd.rows) else size} of them together"
+    rather = f" ({100 * size / n:.0f}% of the rows: rather a bend of the table or a group than single errors)"
+    return text + rather * (size >= GROUP_SHARE * n)
 
 
 def held_sentence(analysis: Any) -> str:
     """What is held out of the fit, with the farthest of its cells that no odd row names."""
-    held, odd = analysis.held, analysis.odd
-    shown = [(i, j) for i, j in held.cells.tolist() if not odd.odd[i] and not any(i == r.row for r in odd.unjudged)]
+    held, odd = analysis.partition, analysis.odd
+    named = {*np.flatnonzero(odd.odd).tolist(), *(r.row for r in odd.unjudged)}
+    shown = [(i, j) for i, j in held.wrong_cells.tolist() if i not in named]
     if not shown:
         return str(held.sentence)
     row, cell = farthest_held(analysis.model, analysis.table, held, shown)

@@ -120,7 +120,7 @@ def odd(analysis: Analysis, rows: bool) -> Section:
     return Section(
         "odd",
         "Odd rows",
-        " ".join(filter(None, (f"{o.sentence}.", analysis.held.sentence))) if rows else sentences(analysis)[3],
+        " ".join(filter(None, (f"{o.sentence}.", analysis.partition.sentence))) if rows else sentences(analysis)[3],
         "T2 is the distance within the map, Q the distance off it, D2 both together; limits follow each "
         "row's own gaps, so they step where cells are missing. A row is picked by p: that of D2 or of its least likely "
         "cell, whichever is rarer. A cell's surprise is its distance from what the rest of its row says, in standard "
@@ -138,10 +138,10 @@ def odd(analysis: Analysis, rows: bool) -> Section:
 
 def held_grid(analysis: Analysis) -> tuple[Grid, ...]:
     """The cells that are held out of the fit, and the rows; none where there are none."""
-    held, names, columns = analysis.held, analysis.row_names, analysis.table.names
-    values = analysis.table.scales.outward(analysis.table.X) if held.cells.size else analysis.table.X
-    lines: list[tuple[Any, ...]] = [(names[i], columns[j], float(values[i, j])) for i, j in held.cells]
-    lines += [(names[i], "the whole row", "") for i in held.rows]
+    found, names, columns = analysis.partition, analysis.row_names, analysis.table.names
+    values = analysis.table.scales.outward(analysis.table.X) if found.wrong_cells.size else analysis.table.X
+    lines: list[tuple[Any, ...]] = [(names[i], columns[j], float(values[i, j])) for i, j in found.wrong_cells]
+    lines += [(names[i], "the whole row", "") for i in found.outside]
     return (grid("Held out of the fit", ("row", "column", "value"), lines, most=50),) if lines else ()
 
 

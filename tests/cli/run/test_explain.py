@@ -39,7 +39,7 @@ def test_an_axis_is_told_by_the_rows_that_made_it(lowdim):
     assert lowdim("fit", "far.csv", "--budget", "1s").code == 0
     run = load_run(lowdim.folder / "far.run")
     card = json.loads(lowdim("explain", "far.run", "--axis", "1", "--json").out)["card"]
-    assert len(run.analysis.held.rows) == 24
+    assert len(run.analysis.partition.outside) == 24
     assert all(part["low"] <= part["value"] <= part["high"] for part in card["loadings"])
     assert card["sentence"] == run.analysis.axes[0].sentence
 

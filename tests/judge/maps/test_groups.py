@@ -163,7 +163,7 @@ def test_cells_that_are_held_out_make_no_group():
     X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((300, 6))
     X[:24, 2] += 60.0
     found = ld.analyse(X, budget="1s")
-    assert len(found.held.cells) >= 24 and len(found.groups.sizes) == 1
+    assert len(found.partition.wrong_cells) >= 24 and len(found.groups.sizes) == 1
 
 
 def test_scores_of_a_run_name_the_group_of_each_row(tmp_path):

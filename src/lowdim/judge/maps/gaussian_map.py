@@ -11,9 +11,9 @@ import numpy as np
 from lowdim.judge.axes import AxisCard, axes
 from lowdim.judge.cells import all_surprises
 from lowdim.judge.fills.calibration import MapCalibration
-from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.maps.table_map import NumberFills, ellipse_size
-from lowdim.judge.robust import without_held
+from lowdim.judge.partition import ALL_BULK, Partition
+from lowdim.judge.robust import without_wrong
 from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
 from lowdim.judge.rows.reference_law import RowLaw, model_law
@@ -47,9 +47,9 @@ class GaussianMap:
         """Rows as the model takes them."""
         return ArraySource(X, columns=self.names)
 
-    def positions(self, X: Array, held: HeldOut = NOTHING_HELD) -> Posterior:
-        """Where each row lies by the cells that are not held out; far rows by all they have."""
-        return self.model.posterior(without_held(self.source(X), held, rows=False))
+    def positions(self, X: Array, partition: Partition = ALL_BULK) -> Posterior:
+        """Where each row lies by its cells that are not wrong; far rows by all they have."""
+        return self.model.posterior(without_wrong(self.source(X), partition, rows=False))
 
     def blurred(self, X: Array, rng: np.random.Generator) -> Array:
         """Where each row would lie with its values anywhere within their steps: of a yes or no, anywhere about it."""
@@ -62,17 +62,18 @@ class GaussianMap:
         X: Array,
         row_names: Any,
         *,
-        held: HeldOut = NOTHING_HELD,
+        partition: Partition = ALL_BULK,
         odd_level: float = 0.95,
         law: RowLaw | None = None,
     ) -> OddRows:
         """The odd rows, each with its reason."""
         how: dict[str, Any] = {"row_names": row_names, "scales": self.scales, "odd_level": odd_level, "law": law}
-        return judge_rows(self.model, self.source(X), held=held.cell_mask(*X.shape), far=held.row_mask(len(X)), **how)
+        how |= {"held": partition.cell_mask(*X.shape), "far": partition.outside_mask(len(X))}
+        return judge_rows(self.model, self.source(X), grouped=partition.group_mask(len(X)), **how)
 
-    def resampled(self, table: Table, held: HeldOut, bootstraps: int, seed: int) -> ResampledGaussian:
+    def resampled(self, table: Table, partition: Partition, bootstraps: int, seed: int) -> ResampledGaussian:
         """The map with its rows drawn again."""
-        X = without_held(self.source(table.X), held, rows=True)
+        X = without_wrong(self.source(table.X), partition, rows=True)
         found = refits(self.model, X, bootstraps=bootstraps, random_state=seed)
         return ResampledGaussian(self.model, X, table, found, seed)
 
@@ -155,7 +156,7 @@ def usual_step(x: Array) -> float:
 
 
 class ResampledGaussian(NamedTuple):
-    """A Gaussian map with its rows drawn again: `X` are those of the table that are not held out."""
+    """A Gaussian map with its rows drawn again: `X` are those of the bulk."""
 
     model: LinearGaussian
     X: ArraySource

@@ -20,12 +20,12 @@ from scipy.spatial import cKDTree
 from scipy.special import chdtri
 
 from lowdim.maths.kmeans import Labels, nearest_centers, plus_plus
-from lowdim.maths.linalg import Array
+from lowdim.maths.linalg import Array, Mask
 from lowdim.table.column import in_ones, one_names, ones_of
 
 if TYPE_CHECKING:
-    from lowdim.judge.held_out import HeldOut
     from lowdim.judge.maps.table_map import TableMap
+    from lowdim.judge.partition import Partition
     from lowdim.table.table import Table
 
 MOST_ROWS = 2000  # rows that are looked at; the others go with their nearest
@@ -35,6 +35,7 @@ LEAST_ROWS, LEAST_SHARE = 10, 0.05  # of a group
 SEEN_SHARE = 0.5  # of a row's cells: one with fewer lies near the middle whatever it is
 FAR = 50.0  # spreads between two centres, beyond which it is no matter how far
 VALLEY = 0.4  # density of the valley over that of the lower peak: two Gaussians 4 spreads apart have 0.27
+EMPTY = 1e-6  # of the same, of a valley with no row for spreads around: no bend leaves one
 CLEAR = 3.6  # errors between the two: no false alarm among simulated skew, heavy-tailed, flat and bent tables
 BESIDE, LEAST_BESIDE = 0.15, 8  # share and number of the rows beside a valley that tell whether it is a bend
 BENT_P, BENT_SQUARE = 0.02, 0.15  # how unlike the others these may lie: see `_bent`
@@ -49,6 +50,7 @@ class RowGroups(NamedTuple):
 
     label: NDArray[np.int64]  # of each row, from 0
     columns: tuple[str, ...]  # that tell them apart best
+    unfitted: tuple[int, ...] = ()  # groups apart from the bulk, to which the map is not fitted
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -67,7 +69,10 @@ class RowGroups(NamedTuple):
             return ""
         sizes = ", ".join(f"{size:,}" for size in self.sizes)
         by = " and ".join(self.columns)
-        return f"The rows fall into {len(self.sizes)} groups ({sizes} rows), told apart mainly by {by}."
+        text = f"The rows fall into {len(self.sizes)} groups ({sizes} rows), told apart mainly by {by}"
+        without = " and ".join(str(k + 1) for k in self.unfitted)
+        word = "groups" if len(self.unfitted) > 1 else "group"
+        return text + (f"; the map is fitted without {word} {without}." if without else ".")
 
 
 def one_group(n: int) -> RowGroups:
@@ -75,28 +80,44 @@ def one_group(n: int) -> RowGroups:
     return RowGroups(np.zeros(n, dtype=np.int64), ())
 
 
-def row_groups(found: TableMap, table: Table, places: Array, held: HeldOut, seed: int = 0) -> RowGroups:
-    """The groups that a map shows of a table's rows, by their places on it: cells that are held out tell nothing."""
+def row_groups(found: TableMap, table: Table, places: Array, partition: Partition, seed: int = 0) -> RowGroups:
+    """The groups of a table's rows: those that its map shows of the bulk, by places on it, and those apart from it.
+
+    Wrong cells tell nothing, and far rows go with the group that they are nearest to.
+    """
+    X = np.where(partition.cell_mask(*table.X.shape), np.nan, table.X)
+    label = _groups_of_bulk(found, X, places, partition.outside_mask(len(X)), seed)
+    for k, rows in enumerate(partition.groups, label.max(initial=0) + 1):
+        label[rows] = k
+    if not label.any():
+        return one_group(len(X))
+    largest = np.argsort(-np.bincount(label), kind="stable")
+    first_apart = len(largest) - len(partition.groups)
+    unfitted = tuple(k for k, group in enumerate(largest.tolist()) if group >= first_apart)
+    label = np.argsort(largest)[label]
+    ones = ones_of(table.code_labels)
+    names = one_names(table.names, table.code_labels, ones)
+    return RowGroups(label, _telling(in_ones(X, ones), names, label), unfitted)
+
+
+def _groups_of_bulk(found: TableMap, X: Array, places: Array, outside: Mask, seed: int) -> Labels:
+    """The group of each row that the map shows, from 0; all 0 where it shows none."""
     n, q = places.shape
-    X = np.where(held.cell_mask(*table.X.shape), np.nan, table.X)
-    full = np.flatnonzero(np.isnan(X).mean(axis=1) <= 1.0 - SEEN_SHARE)
+    full = np.flatnonzero((np.isnan(X).mean(axis=1) <= 1.0 - SEEN_SHARE) & ~outside)
     rows = full[:: max(1, -(-len(full) // MOST_ROWS))]
+    one = np.zeros(n, dtype=np.int64)
     if q == 0 or len(rows) < 2 * LEAST_ROWS:
-        return one_group(n)
+        return one
     z = found.blurred(X[rows], np.random.default_rng(seed))
     label = groups_of_places(z)
     if not label.any():
-        return one_group(n)
+        return one
     spread = z.std(axis=0)
     scale = np.where(spread > 0.0, spread, 1.0)
     nearest = cKDTree(z / scale).query(places / scale)[1]
     everyone = label[nearest]
     everyone[rows] = label
-    largest = np.argsort(-np.bincount(everyone), kind="stable")
-    everyone = np.argsort(largest)[everyone]
-    ones = ones_of(table.code_labels)
-    names = one_names(table.names, table.code_labels, ones)
-    return RowGroups(everyone, _telling(in_ones(X[rows], ones), names, everyone[rows]))
+    return everyone
 
 
 def _telling(X: Array, names: tuple[str, ...], label: NDArray[np.int64]) -> tuple[str, ...]:
@@ -198,6 +219,8 @@ def _apart(a: Array, b: Array) -> bool:
     alike = max(_alike(along[: len(a)]), _alike(along[len(a) :]), 0.0)
     if depth > VALLEY or errors * np.sqrt((1.0 - alike) / (1.0 + alike)) < CLEAR:
         return False
+    if depth < EMPTY:
+        return True
     beside = np.argsort(np.abs(at - place), kind="stable")[: int(max(LEAST_BESIDE, BESIDE * len(w)))]
     return not _bent(w[beside] - np.outer(along[beside], gap))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from lowdim.judge.held_out import NOTHING_HELD, HeldOut
+from lowdim.judge.partition import ALL_BULK, Partition
 from lowdim.maths.linalg import Array
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class TableMap(Protocol):
         ...
 
     # the table's own rows
-    def positions(self, X: Array, held: HeldOut = NOTHING_HELD) -> Posterior:
-        """Where each row lies by the cells that are not held out; far rows by all they have."""
+    def positions(self, X: Array, partition: Partition = ALL_BULK) -> Posterior:
+        """Where each row lies by its cells that are not wrong; far rows by all they have."""
         ...
 
     def blurred(self, X: Array, rng: np.random.Generator) -> Array:
@@ -87,14 +87,14 @@ class TableMap(Protocol):
         X: Array,
         row_names: Any,
         *,
-        held: HeldOut = NOTHING_HELD,
+        partition: Partition = ALL_BULK,
         odd_level: float = 0.95,
         law: RowLaw | None = None,
     ) -> OddRows:
         """The odd rows; new ones are judged by the law of the table's own."""
         ...
 
-    def resampled(self, table: Table, held: HeldOut, bootstraps: int, seed: int) -> ResampledMap:
+    def resampled(self, table: Table, partition: Partition, bootstraps: int, seed: int) -> ResampledMap:
         """The map with its rows drawn again."""
         ...
 

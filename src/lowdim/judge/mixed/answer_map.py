@@ -10,7 +10,6 @@ import numpy as np
 
 from lowdim.judge.axes import AxisCard
 from lowdim.judge.fills.calibration import MapCalibration
-from lowdim.judge.held_out import NOTHING_HELD, HeldOut
 from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import NumberFills, TableMap, ellipse_size
 from lowdim.judge.mixed.mixed_axes import (
@@ -32,6 +31,7 @@ from lowdim.judge.mixed.mixed_cells import (
 )
 from lowdim.judge.mixed.mixed_map import MixedMap, rows_fitted
 from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
+from lowdim.judge.partition import ALL_BULK, Partition
 from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard
 from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, RowLaw
@@ -63,7 +63,7 @@ class AnswerMap(MixedMap):
         few = rows_fitted(table)
         return "mixed factor analysis" + (f" of {few:,} rows spread over the table" if few < table.n else "")
 
-    def positions(self, X: Array, held: HeldOut = NOTHING_HELD) -> Posterior:
+    def positions(self, X: Array, partition: Partition = ALL_BULK) -> Posterior:
         """Where each row lies, and how surely."""
         return self.posterior(X)
 
@@ -79,14 +79,14 @@ class AnswerMap(MixedMap):
         X: Array,
         row_names: Any,
         *,
-        held: HeldOut = NOTHING_HELD,
+        partition: Partition = ALL_BULK,
         odd_level: float = 0.95,
         law: RowLaw | None = None,
     ) -> OddRows:
         """The odd rows, each with its reason."""
         return judge_mixed_rows(self, X, odd_level=odd_level, row_names=row_names, law=law)
 
-    def resampled(self, table: Table, held: HeldOut, bootstraps: int, seed: int) -> ResampledAnswers:
+    def resampled(self, table: Table, partition: Partition, bootstraps: int, seed: int) -> ResampledAnswers:
         """The map with its rows drawn again."""
         found = mixed_refits(self, table.X, table.weight, bootstraps, seed, rows_fitted(table))
         return ResampledAnswers(self, table, found)

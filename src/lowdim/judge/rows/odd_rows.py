@@ -52,7 +52,7 @@ from lowdim.text.table import text_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lowdim.judge.held_out import HeldOut
+    from lowdim.judge.partition import Partition
     from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.kinds.scales import ColumnScales
 
@@ -123,6 +123,7 @@ class JudgedRows(NamedTuple):
     scales: ColumnScales | None = None  # on which the columns were analysed
     law: RowLaw = GAUSSIAN_LAW  # of the whole distance
     answers: JudgedAnswers | None = None  # of a mixed map
+    grouped: Mask = np.zeros(0, dtype=bool)  # rows of groups apart from the bulk, which are not odd; empty = none
 
 
 class OddRows(NamedTuple):
@@ -183,7 +184,9 @@ class OddRows(NamedTuple):
         have = f"{count(self.below, 'row')} {'has' if self.below == 1 else 'have'} p < {1 - self.odd_level:.3g}"
         lie = len(self.groups[0]) if self.groups else 0
         together = f", {'all' if lie == k else lie} of them together" if lie else ""
-        return f"{head}{together} ({have}; about {self.expected:,.0f} expected by chance)"
+        text = f"{head}{together} ({have}; about {self.expected:,.0f} expected by chance)"
+        grouped = int(self.judged.grouped.sum())
+        return text + (f"; {count(grouped, 'row')} apart from the others are a group, not odd" if grouped else "")
 
     def text(self, *, most: int = 20) -> str:
         """The table of `lowdim odd`."""
@@ -237,13 +240,15 @@ def judge_rows(
     scales: ColumnScales | None = None,
     held: Mask | None = None,
     far: Mask | None = None,
+    grouped: Mask | None = None,
     law: RowLaw | None = None,
 ) -> OddRows:
     """The rows a fitted linear-Gaussian model finds odd, each with its one-sentence reason.
 
     Rows are picked by Benjamini and Hochberg's rule at rate 1 - odd_level. All distances know the row's gaps. The
     reason names the cell that disagrees most with the rest of its row, and what hiding it does. Cells `held` out of
-    the fit (n x d) and `far` rows (n) have no part in saying what is ordinary. Rows that are not those of the fit are
+    the fit (n x d) and `far` rows (n) have no part in saying what is ordinary; those of them that are `grouped` (n) are
+    not asked about. Rows that are not those of the fit are
     judged by a `law` of the fit, such as `model_law(model)`: they may be odd all together.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -266,6 +271,8 @@ def judge_rows(
     rows = RowDistances(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
     rows = without_culprit(_by_kept_cells(rows, g, x, mask, kept, law), g, x, mask, law)
     judged = JudgedRows(rows, source.columns, g.frame.scale, row_names, scales, law)
+    if grouped is not None and grouped.any():
+        judged = judged._replace(grouped=grouped)
     found = picked(*laws(rows, law), judged, odd_level)
     if int(found.odd.sum()) < LEAST_IN_GROUP:
         return found
@@ -319,14 +326,14 @@ def without_culprit(rows: RowDistances, g: FramedGaussian, x: Array, mask: Mask,
 
 
 def farthest_held(
-    model: LinearGaussian, table: Any, held: HeldOut, cells: Sequence[tuple[int, int]]
+    model: LinearGaussian, table: Any, partition: Partition, cells: Sequence[tuple[int, int]]
 ) -> tuple[int, tuple[str, float, float, float, int]]:
     """Of some cells that are held out of a fit, the one farthest from what the kept cells of its row say: its row, and
     what `disagrees` takes."""
     g, i, j = framed_gaussian(model), *np.array(cells, dtype=np.intp).T
     x, own = table.X[i], np.arange(len(i))
     mask: Mask = ~np.isnan(x)
-    kept = mask & ~held.cell_mask(*table.X.shape)[i]
+    kept = mask & ~partition.cell_mask(*table.X.shape)[i]
     inward = g.inward(Block(np.where(mask, x, 0.0), mask)).x
     shift, sd = (part[own, j] for part in given_others(g, inward, mask, kept)[:2])
     k = int(np.argmax(np.abs(shift) / sd))
@@ -340,12 +347,15 @@ def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> Od
     check_level(odd_level, "odd_level")
     seen, rate, law = judged.rows.seen, 1.0 - odd_level, judged.law
     p = row_p_values(D2.p, judged.rows.cell_p, seen)
-    odd = false_discovery(p, rate) & (seen > 0) & law.judges
-    order = [int(k) for k in np.lexsort((-D2.value, p))]  # far rows may share p = 0
+    asked = ~judged.grouped if judged.grouped.size else np.ones(len(p), dtype=bool)
+    odd = np.zeros(len(p), dtype=bool)
+    odd[asked] = false_discovery(p[asked], rate)
+    odd &= (seen > 0) & law.judges
+    order = [int(k) for k in np.lexsort((-D2.value, p)) if asked[k]]  # far rows may share p = 0
     listed = [k for k in order if odd[k]] if law.judges else order[:UNJUDGED_ROWS]
     rows = tuple(odd_row(k, judged, (D2, T2, Q), rate)._replace(p=float(p[k])) for k in listed)
     cards, few = (rows, ()) if law.judges else ((), rows)
-    below, expected = int((p < rate).sum()), rate * float((seen > 0).sum())
+    below, expected = int((p[asked] < rate).sum()), rate * float((seen[asked] > 0).sum())
     parts = (D2, T2, Q, seen, len(judged.columns), odd_level, odd, cards, below, expected, judged)
     return OddRows(*parts, law.scale, law.dof, few)
 
