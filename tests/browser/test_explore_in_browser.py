@@ -14,7 +14,7 @@ from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import serving
 from lowdim.jobs.subject import Subject, subject
 from lowdim.judge.mixed.given_others import cells_at
-from lowdim.judge.mixed.mixed_cells import touched_numbers
+from lowdim.judge.mixed.mixed_cells import touched_row
 from lowdim.models.mixed.column_kinds import LEVELLED
 from tests.browser.chrome import Chrome, browser
 from tests.browser.explorer import SHIFT, Explorer
@@ -426,7 +426,7 @@ def answers():
 def check_answers(page: Explorer, i: int, hidden=(), edited=None) -> None:
     """What the page says of a touched row of answers is what Python says of it."""
     s, told = subjects.answers(), page.numbers
-    x = touched_numbers(s.mixed, s.table.X[i : i + 1], hidden, edited or {})
+    x = touched_row(s.mixed, s.table.X[i : i + 1], hidden, edited or {})
     at, others, card = s.mixed.posterior(x), s.mixed.given_others(x), s.explain(i, hidden=hidden, edited=edited)
     assert same(told["z"], at.mean[0].tolist()) and same(told["cov"], at.cov[0].ravel().tolist())
     for name in ("D2", "p", "T2", "Q"):
@@ -441,7 +441,7 @@ def check_answers(page: Explorer, i: int, hidden=(), edited=None) -> None:
 
 
 def test_a_row_of_answers_can_be_touched(chrome, answers):
-    x = subjects.answers().mixed.codes(subjects.answers().table.X)
+    x = subjects.answers().table.X
     i = int(np.flatnonzero((x[:, 9] == 0) & ~np.isnan(x[:, [3, 11]]).any(axis=1))[0])  # of Aden
     page = Explorer(chrome, answers.address, f"screen=row&row={i + 1}")
     check_answers(page, i)

@@ -152,14 +152,14 @@ def _place_answers(
 ) -> tuple[PlaceAnswer, ...]:
     """Every column of the map once: answers by their words with their probabilities, numbers with a band."""
     found = []
-    for k, name in enumerate(map.names):
+    for k, (name, answers) in enumerate(zip(map.names, answers_of(map), strict=True)):
         own = [line for line, (column, _) in enumerate(map.ones) if column == k]
         cell, kind = max((cells[line] for line in own), key=lambda c: abs(c.off)), map.model.likelihoods_[k]
         word, chance, usual = "", None, None
         if name in shares:
             share, levels = shares[name][0], _numbers_of_levels(map, k)
             best = float(levels[share.argmax()])
-            word, chance = answers_of(map)[k].word(best), float(share.max())
+            word, chance = answers.word(best), float(share.max())
             seen = lines[~np.isnan(lines[:, own[0]])][:, own]
             usual = float((seen[:, int(best)] if len(own) > 1 else seen[:, 0] == best).mean())
         low, high = (cell.low, cell.high) if kind != "count" else (np.floor(cell.low), np.ceil(cell.high))
