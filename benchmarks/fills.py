@@ -12,13 +12,13 @@ stay, and a cell of another column is hidden with a probability that rises with 
 slope 1 a standard deviation. Every method sees the same table. How many hidings there are stands in each line, and in
 brackets where a method has fewer: its mean is then of other cells than ours, but differences are of the same.
 
-straight: `fill(engines="straight")`. ridge: scikit-learn's IterativeImputer as it comes. trees: IterativeImputer with
-30 extremely randomised trees a column, 3 rounds from the column means: what missForest does, with these trees instead
-of random forests. knn: KNNImputer as it comes. Slow ones, each in a process of its own: R's mice 3.15 (5 rounds;
-predictive mean matching of numbers, logistic regressions of labels; the mean of 5 imputations, of mixed tables 10), R's
-pcaMethods 1.90 (`pca(method = "bpca")`), miceforest 6.0.5 with lightgbm 4.5 (5 imputations in 5 rounds; one to three
-hidings of 10 % at random). On bfi, biopsy and colic mice takes minutes a hiding and was not run. missMDA is not among
-Debian's packages (FactoMineR is), CRAN was not reached; its method stands in its place on mixed tables.
+straight: `fill(engines="straight")`, our linear model alone. ridge: scikit-learn's IterativeImputer as it comes. trees:
+IterativeImputer with 30 extremely randomised trees a column, 3 rounds from the column means: what missForest does, with
+these trees instead of random forests. knn: KNNImputer as it comes. Slow ones, each in a process of its own: R's mice
+3.15 (5 rounds; predictive mean matching of numbers, logistic regressions of labels; the mean of 5 imputations, of mixed
+tables 10), R's pcaMethods 1.90 (`pca(method = "bpca")`), miceforest 6.0.5 with lightgbm 4.5 (5 imputations in 5 rounds;
+one to three hidings of 10 % at random). On bfi, biopsy and colic mice takes minutes a hiding and was not run. missMDA
+is not among Debian's packages (FactoMineR is), CRAN was not reached; its method stands in its place on mixed tables.
 
 Tables of numbers: columns in units of their spread. RMSE: of the hidden cells, over all hidings. The difference is our
 mean squared error less that of the best other, paired by hiding, ± its standard error over hidings; these share the

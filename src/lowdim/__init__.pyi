@@ -19,7 +19,7 @@ from lowdim.judge.clusters import choose_clusters as choose_clusters
 from lowdim.judge.compare.compare import compare as compare
 from lowdim.judge.dimensions.distance_law import distance_law as distance_law
 from lowdim.judge.dimensions.jury import choose_dimension as choose_dimension
-from lowdim.judge.fills.fills import fill as fill
+from lowdim.judge.fills.fill import fill as fill
 from lowdim.judge.maps.embedding_score import embedding_score as embedding_score
 from lowdim.judge.maps.quality import judge_map as judge_map
 from lowdim.judge.robust import robust_fit as robust_fit

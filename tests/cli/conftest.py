@@ -36,8 +36,8 @@ def lowdim(capsys, tmp_path, monkeypatch) -> Command:
 
 @pytest.fixture(autouse=True)
 def straight_fills(monkeypatch) -> None:
-    """No time for engines beside the straight model, unless --budget asks for them: tested in judge/fills."""
-    monkeypatch.setattr("lowdim.judge.fills.fills.FILL_BUDGET", 1e-3)
+    """No time for engines beside the linear model, unless --budget asks for them: tested in judge/fills."""
+    monkeypatch.setattr("lowdim.judge.fills.fill.MOST_BUDGET", 1e-3)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.cli.conftest import small_table, write_csv
 HOMES = {  # of the stages
     "dimensions": ("judge.dimensions.jury", "choose_dimension"),
     "fit": ("judge.maps.gaussian_map", "judge_rows"),
-    "fills": ("judge.fills.fills", "fill"),
+    "fills": ("judge.fills.fill", "fill"),
     "axes": ("judge.maps.gaussian_map", "refits"),
 }
 # Ctrl-C as each stage begins: from inside, so that no machine is too slow or too fast; one process for all of them

@@ -158,7 +158,7 @@ def test_intervals_are_those_of_the_calibration(model):
     assert np.array_equal(found.lower[~gap], X[~gap]) and (found.lower[gap] < found.filled[gap]).all()
     assert found.calibrated and found.level == 0.8 and "LD223" not in [m.code for m in found.messages]
     assert "the map's model (2 dimensions)" in found.own_model
-    assert "4 dimensions" not in found.own_model  # where a run's own gaps are filled by a blend, these are not its own
+    assert "4 dimensions" not in found.own_model  # where a run's own gaps are filled by a stack, these are not its own
     plain = place(model, NAMES, X)
     assert not plain.calibrated and [m.code for m in plain.messages] == ["LD223"]
     assert np.allclose((plain.upper - plain.filled)[gap], 1.6448536 * plain.sd[gap])

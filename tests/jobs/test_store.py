@@ -14,7 +14,7 @@ from lowdim.jobs import store
 from lowdim.jobs.run_folder import save_run
 from lowdim.text.messages import LowdimError
 from tests.cli.conftest import small_table, write_csv
-from tests.judge.fills.test_labels import survey
+from tests.judge.fills.test_words import survey
 
 PARTS = ("jury", "posterior", "odd", "gaps", "fills", "axes", "stability")
 
@@ -72,7 +72,7 @@ def test_nothing_that_is_stored_is_made_again(run, monkeypatch):
         "lowdim.judge.maps.gaussian_map.GaussianMap.positions",
         "lowdim.judge.maps.gaussian_map.GaussianMap.odd_rows",
         "lowdim.judge.maps.gaussian_map.GaussianMap.resampled",
-        "lowdim.judge.fills.fills.fill",
+        "lowdim.judge.fills.fill.fill",
     )
     for name in made:
         monkeypatch.setattr(name, lambda *given, **how: pytest.fail("made again"))

@@ -8,7 +8,7 @@ import pytest
 
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.run_folder import load_run, save_run
-from lowdim.judge.fills.fills import fill
+from lowdim.judge.fills.fill import fill
 from lowdim.judge.scales import log_trials, on_suitable_scales
 from lowdim.judge.table_input import read
 from tests.conftest import need

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lowdim import analyse, read
-from lowdim.judge.fills.filled_table import LEVELS
+from lowdim.judge.fills.result import LEVELS
 from lowdim.report.section_cells import fills
 from tests.conftest import need
 from tests.report import pages
@@ -45,7 +45,7 @@ def test_fills_outside_are_counted_and_the_command_works_when_pasted(ozone, tmp_
     assert [int(row[column]) for row in section.grids[0].rows] == out.sum(axis=0).tolist()
     assert f" {out.sum()} fills are outside the values seen in Ozone:" in section.limits
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("lowdim.judge.fills.fills.FILL_BUDGET", 1e-3)  # the straight model, as in the report
+    monkeypatch.setattr("lowdim.judge.fills.fill.MOST_BUDGET", 1e-3)  # the linear model, as in the report
     shutil.copy(ozone.table.path, tmp_path)
     words = shlex.split(section.limits.split("As logarithms: ")[1])
     assert words[:2] == ["lowdim", "fill"] and words[words.index("--log") + 1] == "Ozone"

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 MIXED = "mixed"  # the one method by name whose map is asked as that of the main job
-NO_PLACE = "has no measured number and was left out (LD121): it has no place on the map"
-NO_PLACES = "have no measured number and were left out (LD121): they have no place on the map"
 
 
 def positions(table: Table, words: list[str], flag: str) -> list[int]:
@@ -26,6 +24,8 @@ def positions(table: Table, words: list[str], flag: str) -> list[int]:
     by_number = {str(r + 1): k for k, r in enumerate(table.rows.tolist())}
     unknown = [word for word in words if word not in by_name and word not in by_number]
     if unknown and unknown[0].isdigit() and int(unknown[0]) - 1 in table.left_rows:
+        from lowdim.judge.fills.write import NO_PLACE
+
         raise click.BadParameter(f"row {unknown[0]} {NO_PLACE}", param_hint=flag)
     if unknown:
         raise click.BadParameter(

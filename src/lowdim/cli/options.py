@@ -82,8 +82,8 @@ BUDGET = click.option(
 FILL_BUDGET = click.option(
     "--budget",
     metavar="TIME",
-    help="About how long other engines than the straight model may take [default: 40s]: forecast from the table's "
-    "size, never from the clock.",
+    help="About how long engines beside the linear model may take [default: 0.1s a gap, 2s to 40s]: forecast from the "
+    "table's size, never from the clock.",
 )
 STREAM = click.option("--stream", is_flag=True, help="Read FILE a block at a time, for files larger than memory.")
 CHECKPOINT = click.option(

@@ -32,7 +32,7 @@ from lowdim.text.format import figures
 from lowdim.text.messages import LowdimError
 
 if TYPE_CHECKING:
-    from lowdim.judge.fills.filled_table import Fills
+    from lowdim.judge.fills.result import Fills
     from lowdim.table.table import Table
 
 LISTED_GAPS = 60  # rows with a gap in a column that are named

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lowdim.judge.budget import Counts
     from lowdim.judge.dimensions.jury import Jury
     from lowdim.judge.fills.calibration import MapCalibration
-    from lowdim.judge.fills.filled_table import Fills
+    from lowdim.judge.fills.result import Fills
     from lowdim.judge.gaps import GapReport
     from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.maps.table_map import ResampledMap, TableMap
@@ -509,7 +509,7 @@ def decided(table: Table) -> dict[str, Any]:
 
 def filled_straight(table: Table, settings: Settings) -> Fills:
     """The gaps filled by the straight model: other engines would take long."""
-    from lowdim.judge.fills.fills import fill
+    from lowdim.judge.fills.fill import fill
 
     fills = fill(
         table,

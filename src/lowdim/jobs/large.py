@@ -20,9 +20,9 @@ from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, made_
 from lowdim.jobs.file_pieces import raw_pieces
 from lowdim.jobs.process import stopped_as_a_whole
 from lowdim.judge.fills.dimension import fill_dimension
-from lowdim.judge.fills.filled_table import Fills, column_lines
-from lowdim.judge.fills.fills import FILL_SAMPLE, fill
-from lowdim.judge.fills.models import TRIAL_TOL
+from lowdim.judge.fills.engines.linear import TRIAL_TOL
+from lowdim.judge.fills.fill import FILL_SAMPLE, fill
+from lowdim.judge.fills.result import Fills, column_lines
 from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import TableMap

@@ -14,7 +14,7 @@ from lowdim.text.csv_table import csv_table
 
 if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows
-    from lowdim.judge.fills.filled_table import Fills
+    from lowdim.judge.fills.result import Fills
     from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.mixed.mixed_cells import GapAnswers
     from lowdim.judge.partition import Partition

@@ -32,7 +32,7 @@ from lowdim.text.messages import LowdimError
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
     from lowdim.jobs.run_folder import SavedRun
-    from lowdim.judge.fills.filled_table import Fills
+    from lowdim.judge.fills.result import Fills
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.verdicts import TrustCheck
 
@@ -40,7 +40,10 @@ JUDGES_FILE = "judges.lowdim"
 JUDGES_SCHEMA = 2  # of the parts; a file of another one is as good as none
 PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a larger part is made again
 PLAIN_PARTS = ("jury", "partition", "posterior", "axes", "groups")  # records and arrays through and through
-FILL_FIELDS = ("columns", "level", "n_components", "held", "tried", "skill", "hidden", "bare", "how")
+FILL_FIELDS = (
+    *("columns", "level", "n_components", "held", "tried", "skill", "error", "hidden"),
+    *("mean", "spread", "how", "engines", "only_copies"),
+)
 STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "ApartRows": "judge.rows.apart",
     "AxisCard": "judge.axes",
@@ -51,12 +54,13 @@ STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "DimensionRow": "judge.dimensions.jury",
     "DistanceLaw": "judge.dimensions.distance_law",
     "Partition": "judge.partition",
+    "EngineShare": "judge.fills.result",
     "HiddenErrors": "judge.fills.calibration",
     "Judge": "judge.dimensions.jury",
     "JudgedAnswers": "judge.rows.answers",
     "JudgedRows": "judge.rows.odd_rows",
     "Jury": "judge.dimensions.jury",
-    "LabelFill": "judge.fills.labels",
+    "LabelFill": "judge.fills.words",
     "LabelTie": "judge.axes",
     "Law": "judge.rows.odd_rows",
     "Loading": "judge.axes",
@@ -64,7 +68,6 @@ STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "OddRows": "judge.rows.odd_rows",
     "PairedDifference": "judge.dimensions.row_folds",
     "Posterior": "models.base.results",
-    "RawFills": "judge.fills.fills",
     "RowDistances": "judge.rows.odd_rows",
     "RowGroups": "judge.maps.groups",
     "RowLaw": "judge.rows.reference_law",
@@ -144,13 +147,13 @@ class RunStore:
         stored = self.packed_parts.get("fills")
         if stored is None:
             return None
-        from lowdim.judge.fills.filled_table import Fills, number_copies
-        from lowdim.judge.fills.fills import possible_fills
+        from lowdim.judge.fills.copies import number_copies
+        from lowdim.judge.fills.result import Fills, possible_fills
 
         fields, table, again = unpacked(stored), analysis.table, FillsAgain(analysis)
         gap = np.isnan(table.X)
-        filled, bare = np.array(table.X), fields["bare"]
-        filled[gap] = bare.filled / bare.unit[np.nonzero(gap)[1]]
+        filled = np.array(table.X)
+        filled[gap] = fields["mean"]
         labels = fields.pop("labels")
         labels = tuple(c._replace(drawn=partial(again.drawn_labels, k)) for k, c in enumerate(labels))
         filled = possible_fills(filled, ~gap, table.scales, labels)

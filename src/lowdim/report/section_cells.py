@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 MOST_STORIES = 10  # odd rows told in full
 MOST_BARS = 12  # cells of each
-ONLY_STRAIGHT = (
-    " Here only the straight model fills; `lowdim fill` also tries near rows, mixtures of groups, a bent sheet and "
-    "chained trees, and takes the one that predicts hidden cells best."
+ONLY_LINEAR = (
+    " Here only the linear model fills; `lowdim fill` stacks it with nearest rows, mixtures of groups and chained "
+    "trees, weighted by how well each predicts hidden cells."
 )
 OF_ANSWERS = (
     " Of an answer it is the normal score of the probability of all answers no likelier than it. A row of answers "
@@ -48,7 +48,7 @@ def fills(analysis: Analysis, rows: bool) -> Section:
         ),
         most=500,
     )
-    own = f.own_model(analysis.dims) + ONLY_STRAIGHT if f.is_filled.any() else ""
+    own = f.own_model(analysis.dims) + ONLY_LINEAR if f.is_filled.any() else ""
     return Section(
         "fills",
         "Filling the gaps",

@@ -151,7 +151,7 @@ def downloads(analysis: Analysis) -> tuple[Download, ...]:
             "fill": f.filled[i, j],
             "lower": f.lower[i, j],
             "upper": f.upper[i, j],
-            "engine": f.engines[i, j],
+            "engine": f.filled_by[i, j],
         }
         out.append(Download("fills.csv", words, data_url(csv_text(_thin(cells, MOST_CSV_FILLS)))))
     return tuple(out)

@@ -1,13 +1,14 @@
-"""Engines that bend and fall into groups: each fills, spreads and draws as it should, and says what it costs."""
+"""The engines: each fills, spreads and draws as it should, and says what it costs."""
 
 import numpy as np
 import pytest
 
 from lowdim import GaussianMixture
-from lowdim.judge.fills.engines import LARGE_FOREST_CELLS, Engine, Rung, engines_for, forecast
-from lowdim.judge.fills.models import by_latent_model, by_shrinkage, candidates
-from lowdim.judge.fills.nearest import by_nearest_rows, nearest_rows
-from lowdim.judge.fills.trees import ChainedTrees, ForestShape, by_trees, grow
+from lowdim.judge.fills.engines.engine import Engine, of_numbers, zeros_and_ones
+from lowdim.judge.fills.engines.forest import ChainedTrees, ForestShape, by_trees, grow
+from lowdim.judge.fills.engines.linear import by_latent_model, by_shrinkage, small_models
+from lowdim.judge.fills.engines.nearest import by_nearest_rows, nearest_rows
+from lowdim.judge.fills.engines.offered import LARGE_CELLS, mixed_engines, number_engines
 
 
 def groups(n=160, d=5, seed=0, gaps=0.15):
@@ -19,45 +20,50 @@ def groups(n=160, d=5, seed=0, gaps=0.15):
     return X, rng.random(X.shape) < gaps
 
 
-def every_rung(X):
-    return [(engine.name, rung) for engine in engines_for(X) for rung in engine.rungs]
+def offered(X):
+    return number_engines(*X.shape, 1.0)
+
+
+def kind(engine):
+    """The family of an engine, without its settings."""
+    return " ".join(word for word in engine.name.split() if not word.isdigit()).split(" with")[0]
 
 
 def test_every_engine_keeps_what_is_seen_and_is_finite():
     X, gap = groups()
     less = np.where(gap, np.nan, X)
     names = set()
-    for name, rung in every_rung(less):
-        made = rung.fit(less)
+    for engine in offered(less):
+        made = engine.fit(less)
         mean, sd = made.fills(less)
         draw = made.drawn(less, 3, 0)
         for part in (mean, draw):
-            assert np.array_equal(part[~gap], X[~gap]) and np.isfinite(part).all(), rung.words
-        assert (sd[~gap] == 0.0).all() and (sd[gap] > 0.0).all() and np.isfinite(sd).all(), rung.words
+            assert np.array_equal(part[~gap], X[~gap]) and np.isfinite(part).all(), engine.name
+        assert (sd[~gap] == 0.0).all() and (sd[gap] > 0.0).all() and np.isfinite(sd).all(), engine.name
         assert np.array_equal(draw, made.drawn(less, 3, 0)) and not np.array_equal(draw, made.drawn(less, 3, 1))
-        names.add(name)
-    assert len(names) == 5
+        names.add(kind(engine))
+    assert names == {"nearest rows", "mixture of Gaussians", "mixture of groups", "chained trees"}
 
 
 @pytest.mark.slow
 def test_every_engine_fits_to_the_same_bits_and_fills_rows_one_by_one():
     X, gap = groups(90)
     less = np.where(gap, np.nan, X)
-    for name, rung in every_rung(less):
-        mean, sd = rung.fit(less).fills(less)
-        again, spread = rung.fit(less).fills(less)
-        assert np.array_equal(mean, again) and np.array_equal(sd, spread), name
-        one, _ = rung.fit(less).fills(less[7:8])
-        assert np.allclose(one[0], mean[7], rtol=1e-9, atol=1e-9), name
+    for engine in offered(less):
+        mean, sd = engine.fit(less).fills(less)
+        again, spread = engine.fit(less).fills(less)
+        assert np.array_equal(mean, again) and np.array_equal(sd, spread), engine.name
+        one, _ = engine.fit(less).fills(less[7:8])
+        assert np.allclose(one[0], mean[7], rtol=1e-9, atol=1e-9), engine.name
 
 
 def test_engines_that_know_groups_beat_the_line_through_both():
     X, gap = groups(300)
     less = np.where(gap, np.nan, X)
     square = {}
-    for name, rung in [("line", Rung("", by_latent_model(GaussianMixture(1), 1), 0.0)), *every_rung(less)]:
-        mean, _ = rung.fit(less).fills(less)
-        square[name] = min(square.get(name, np.inf), float(((mean - X)[gap] ** 2).mean()))
+    for engine in [Engine("line", by_latent_model(GaussianMixture(1), 1), 0.0), *offered(less)]:
+        mean, _ = engine.fit(less).fills(less)
+        square[kind(engine)] = min(square.get(kind(engine), np.inf), float(((mean - X)[gap] ** 2).mean()))
     assert square["mixture of Gaussians"] < 0.3 * square["line"]
     assert square["chained trees"] < 0.6 * square["line"] and square["nearest rows"] < 0.6 * square["line"]
 
@@ -68,7 +74,7 @@ def test_fills_go_beyond_the_values_seen_by_the_width_of_their_outer_tenth_at_th
     z = rng.standard_normal(100)
     X = np.column_stack([z, 3 * z, np.where(z > 0, 1.0, -1.0)]) + 0.01 * rng.standard_normal((100, 3)) * [1, 1, 0]
     X = np.concatenate([X, [[50.0, np.nan, np.nan]]])
-    free, (bound,) = by_shrinkage(2)(X).fills(X)[0], candidates(101, 3, 2)
+    free, (bound,) = by_shrinkage(2)(X).fills(X)[0], small_models(101, 3, 2)
     assert free[-1, 1] > 100 and free[-1, 2] > 10
     mean, sd = bound(X).fills(X)
     top, inner = np.nanmax(X[:, 1]), np.nanquantile(X[:, 1], 0.9)
@@ -76,7 +82,7 @@ def test_fills_go_beyond_the_values_seen_by_the_width_of_their_outer_tenth_at_th
     draw = bound(X).drawn(X, 0, 0)
     assert draw[-1, 2] <= 1.0 and np.array_equal(mean[:-1], X[:-1]) and np.array_equal(draw[:-1], X[:-1])
     inside = np.where(rng.random((101, 3)) < 0.1, np.nan, X)[:-1]
-    plain, near = by_shrinkage(2)(inside).fills(inside), candidates(100, 3, 2)[0](inside).fills(inside)
+    plain, near = by_shrinkage(2)(inside).fills(inside), small_models(100, 3, 2)[0](inside).fills(inside)
     assert np.array_equal(plain[0][:, :2], near[0][:, :2]) and np.array_equal(plain[1], near[1])
 
 
@@ -114,7 +120,7 @@ def test_a_fit_that_starts_from_half_of_the_rows_fills_as_one_from_all(monkeypat
     less = np.where(gap, np.nan, X)
     error = {}
     for cells in (1, 10**9):
-        monkeypatch.setattr("lowdim.judge.fills.variational_pca.WARM_CELLS", cells)
+        monkeypatch.setattr("lowdim.judge.fills.engines.variational_pca.WARM_CELLS", cells)
         error[cells] = float(((by_shrinkage(11)(less).fills(less)[0] - X)[gap] ** 2).mean())
     assert error[1] == pytest.approx(error[10**9], rel=0.01)
 
@@ -188,20 +194,31 @@ def test_trees_of_a_complete_table_are_grown_only_where_other_rows_have_gaps():
     assert list(chained.grown) == [2]
 
 
-def test_forecast_is_of_rungs_finalists_and_the_table():
-    nothing = by_nearest_rows(1)
-    cheap = Engine("cheap", (Rung("", nothing, 1.0), Rung("", nothing, 2.0)))
-    dear = Engine("dear", (Rung("", nothing, 5.0),))
-    assert forecast([cheap], 2, 8, 2) == 2 * 3.0 + 7 * 2.0
-    assert forecast([cheap, dear], 2, 8, 2) == 2 * 8.0 + 7 * 7.0
-    assert forecast([], 2, 8, 2) == 0.0
-
-
 def test_which_engines_a_table_is_offered():
-    assert engines_for(np.zeros((20, 5))) == [] and engines_for(np.zeros((100, 1))) == []
-    few = {engine.name for engine in engines_for(np.zeros((35, 2)))}
-    assert few == {"nearest rows", "mixture of factor analysers", "mixture of Gaussians", "chained trees"}
-    wide = {engine.name for engine in engines_for(np.zeros((100, 300)))}
+    assert number_engines(20, 5, 1.0) == [] and number_engines(100, 1, 1.0) == []
+    few = {kind(engine) for engine in number_engines(35, 2, 1.0)}
+    assert few == {"nearest rows", "mixture of groups", "mixture of Gaussians", "chained trees"}
+    wide = {kind(engine) for engine in number_engines(100, 300, 1.0)}
     assert "chained trees" not in wide and "nearest rows" in wide
-    small, large = (engines_for(np.zeros((n, 50)))[-1].seconds / n for n in (200, 2 * LARGE_FOREST_CELLS // 50))
+    small, large = (number_engines(n, 50, 1.0)[-1].seconds / n for n in (200, 2 * LARGE_CELLS // 50))
     assert large < small
+    assert len({engine.name for engine in number_engines(200, 5, 1.0)}) == len(number_engines(200, 5, 1.0))
+    assert mixed_engines(100, ["real"], [0]) == [] and mixed_engines(100, ["label"] * 2, [900, 900]) == []
+    assert len(mixed_engines(100, ["real", "label"], [0, 3])) == 2
+
+
+def test_labels_are_seen_as_zeros_and_ones():
+    """Of four labels three columns, gaps as gaps; a column of very many labels is not seen, nor any unless asked."""
+    codes = np.array([0.0, 3.0, np.nan, 1.0])
+    ones = zeros_and_ones(codes, 4)
+    assert np.array_equal(ones[[0, 1, 3]], [[1, 0, 0], [0, 0, 0], [0, 1, 0]]) and np.isnan(ones[2]).all()
+    rng = np.random.default_rng(0)
+    group = rng.integers(3, size=200)
+    rows = np.column_stack([4.0 * group + rng.standard_normal(200), rng.standard_normal(200), group])
+    truth, rows[:40, 0] = rows[:40, 0].copy(), np.nan
+    off = {}
+    for sizes in ((), (3,), (99,)):
+        mean, sd = of_numbers(by_shrinkage(3), 2, sizes)(rows).fills(rows)
+        assert mean.shape == sd.shape == (200, 2)
+        off[sizes] = ((mean[:40, 0] - truth) ** 2).mean()
+    assert off[(3,)] < 0.5 * off[()] and off[(99,)] == off[()]

@@ -10,10 +10,10 @@ import pytest
 from lowdim import PPCA, FactorAnalysis
 from lowdim.judge.fills.calibration import factors
 from lowdim.judge.fills.dimension import fill_dimension
-from lowdim.judge.fills.fills import fill as fill_by_any
-from lowdim.judge.fills.models import FittedFill
-from lowdim.judge.fills.trials import row_folds, trials
-from lowdim.judge.fills.variational_pca import fit_variational
+from lowdim.judge.fills.engines.engine import FittedEngine
+from lowdim.judge.fills.engines.variational_pca import fit_variational
+from lowdim.judge.fills.fill import fill as fill_by_any
+from lowdim.judge.fills.folds import guessed, hidden_cells, hidden_folds, row_folds
 from lowdim.text.kinds import OptionError, TableError
 from tests.conftest import need
 
@@ -220,15 +220,16 @@ def test_every_cell_of_a_left_out_row_is_hidden_once_and_never_seen_by_the_fit()
             gap = np.isnan(left)
             return np.where(gap, centre, left), gap.astype(float)
 
-        return FittedFill(0, fills, lambda rows, seed, number: rows)
+        return FittedEngine(0, fills, lambda rows, seed, number: rows)
 
-    tried = trials(means, X, fold, range(5), 0)
+    folds = hidden_folds(X, 5, 5, 0)
+    found, tried = guessed(means, folds), hidden_cells(folds)
     cells = sorted(zip(tried.row.tolist(), tried.column.tolist(), strict=True))
     assert cells == sorted(map(tuple, np.argwhere(~np.isnan(X)).tolist()))
     assert (tried.fold == fold[tried.row]).all()
     assert [len(rows) for rows in seen_by_fits] == [32] * 5
     assert np.allclose(
-        tried.error,
+        found.error,
         X[tried.row, tried.column]
         - [np.nan_to_num(X[fold != k][:, j]).sum() for k, j in zip(tried.fold, tried.column, strict=True)],
     )

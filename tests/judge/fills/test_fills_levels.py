@@ -13,8 +13,8 @@ from scipy import stats
 from lowdim import PPCA
 from lowdim.jobs.apply import place
 from lowdim.judge.fills.calibration import HiddenErrors, beyond, cross, factors, map_calibration, skewed
-from lowdim.judge.fills.filled_table import LEVELS
-from lowdim.judge.fills.fills import fill as fill_by_any
+from lowdim.judge.fills.fill import fill as fill_by_any
+from lowdim.judge.fills.result import LEVELS
 from lowdim.judge.hidden_cells import deal, dealt
 from lowdim.text.kinds import OptionError
 from tests.conftest import need

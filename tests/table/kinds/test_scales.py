@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim.judge.fills.fills import fill
+from lowdim.judge.fills.fill import fill
 from lowdim.table.kinds.scales import ColumnScales, limit_lists, log_scales
 from lowdim.table.read import read
 from tests.conftest import need

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.judge.fills.models import TRIAL_TOL, by_model
-from lowdim.judge.fills.trials import ENOUGH_HIDDEN, paired, row_folds, trials
+from lowdim.judge.fills.engines.linear import TRIAL_TOL, by_model
+from lowdim.judge.fills.folds import ENOUGH_HIDDEN, guessed, hidden_cells, hidden_folds, paired
 from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
@@ -35,28 +35,23 @@ def fill_dimension(
     n, d = values.shape
     table = np.where(mask, values, np.nan)
     sd = centre_and_spread(table)[1]
-    fold = row_folds(n, folds, random_state + 1)
     fits = int(np.clip(-(-ENOUGH_HIDDEN * folds // max(int(mask.sum()), 1)), 2, folds))
+    hidden = hidden_folds(table, folds, fits, random_state + 1)
+    cells = hidden_cells(hidden)
     top = min(d - 1, n - 2, int(mask.sum()) // (2 * max(d, 1))) if most is None else most
     tried: list[int] = []
     squares: list[Array] = []
     for q in _ladder(max(top, 0)):
-        found = trials(
-            by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)),
-            table,
-            fold,
-            range(fits),
-            random_state,
-        )
+        found = guessed(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)), hidden)
         tried.append(q)
-        squares.append((found.error / sd[found.column]) ** 2)
+        squares.append(np.full(len(cells.row), np.inf) if found is None else (found.error / sd[cells.column]) ** 2)
         error_of = np.array([s.mean() if len(s) else np.inf for s in squares])
         best = int(np.argmin(error_of))
         if len(tried) - best > 3:
             break
-    same = [len(s) == len(squares[best]) for s in squares]  # a fold that failed leaves nothing to pair
+    fitted = np.isfinite(error_of)  # one that could not be fitted has nothing to pair
     behind = np.array(
-        [paired(s, squares[best], found.row).error if k else 0.0 for s, k in zip(squares, same, strict=True)]
+        [paired(s, squares[best], cells.row).error if k else 0.0 for s, k in zip(squares, fitted, strict=True)]
     )
     near = next(k for k in range(len(tried)) if error_of[k] <= error_of[best] + behind[k])
     finite = np.where(np.isfinite(error_of), error_of, 1.0)

@@ -257,7 +257,7 @@ def calibration(analysis: Analysis) -> Plot:
     Reference: for the bars, C. Clopper and E. Pearson, The use of confidence or fiducial limits illustrated in the case
     of the binomial, Biometrika 26, 1934.
     """
-    from lowdim.judge.fills.filled_table import LEVELS  # loads the engines of fills
+    from lowdim.judge.fills.result import LEVELS  # loads the engines of fills
 
     found, level = analysis.fills, analysis.fills.level
     names = [column.column for column in found.columns]

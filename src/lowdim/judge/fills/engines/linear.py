@@ -1,17 +1,17 @@
-"""The models that fill gaps: variational Bayesian PCA, any linear-Gaussian model, and models of other families."""
+"""Linear models that fill gaps: variational Bayesian PCA, the whole Gaussian, and any linear-Gaussian model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from lowdim.judge.fills.variational_pca import fit_variational
+from lowdim.judge.fills.engines.engine import EngineFit, FittedEngine, draw_seed, drawing
+from lowdim.judge.fills.engines.variational_pca import fit_variational
 from lowdim.judge.framed_gaussian import framed_gaussian
 from lowdim.maths.linalg import Array, centre_and_spread
-from lowdim.maths.seeds import FILL_DRAWS
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixtures.presets import GaussianMixture
@@ -27,36 +27,22 @@ OUTER = 0.1  # of the values at each end, whose width is how far beyond them a f
 ROWS_A_COLUMN = 4  # rows a column from which all directions together, shrunk by nothing, are worth a try
 
 
-class FittedFill(NamedTuple):
-    """A fitted model as something that fills: its dimensions, and what it says of rows with gaps."""
-
-    n_components: int
-    fills: Callable[[Array], tuple[Array, Array]]  # rows -> means (what is seen stays), sd (0 where seen)
-    drawn: Callable[[Array, int, int], Array]  # (rows, seed, number) -> the rows with each gap drawn
-
-
-FillModel = Callable[[Array], FittedFill]
-
-
-def drawing(seed: int, number: int) -> np.random.Generator:
-    """The random numbers of one drawn table."""
-    return np.random.default_rng([seed, FILL_DRAWS, number])
+def small_models(n: int, d: int, q: int | None = None) -> list[EngineFit]:
+    """The linear models worth trying on a small table; hidden cells choose between them."""
+    if q is not None:
+        return [within_reach(by_shrinkage(q))]
+    tries = [by_shrinkage(max(min(MOST_DIMENSIONS, d - 1, n - 2), 0))]
+    if n >= ROWS_A_COLUMN * d and 2 <= d <= MOST_DIMENSIONS and n * d <= WHOLE_GAUSSIAN_CELLS:
+        tol, passes = TRIAL_TOL / n, WHOLE_GAUSSIAN_PASSES
+        whole = GaussianMixture(1, tol=tol, max_iter=passes, calibrate=False)  # as PPCA(d - 1), much faster
+        tries.append(by_latent_model(whole, d - 1))
+    return [within_reach(fit) for fit in tries]
 
 
-def draw_seed(seed: int, number: int) -> int:
-    """The seed by which a model draws one table of many."""
-    return seed + 1009 * number
-
-
-def no_gaps(X: Array) -> FittedFill:
-    """What fills a complete table."""
-    return FittedFill(0, lambda rows: (rows, np.zeros(rows.shape)), lambda rows, seed, number: rows)
-
-
-def by_shrinkage(q: int) -> FillModel:
+def by_shrinkage(q: int) -> EngineFit:
     """Variational Bayesian PCA with at most q dimensions: for tables small enough to be in doubt."""
 
-    def fit(X: Array) -> FittedFill:
+    def fit(X: Array) -> FittedEngine:
         fitted = fit_variational(X, ~np.isnan(X), q)
 
         def fills(rows: Array) -> tuple[Array, Array]:
@@ -69,15 +55,15 @@ def by_shrinkage(q: int) -> FillModel:
             draw = fitted.placed(rows, mask).draw(drawing(seed, number))
             return np.where(mask, rows, draw)
 
-        return FittedFill(fitted.n_components, fills, drawn)
+        return FittedEngine(fitted.n_components, fills, drawn)
 
     return fit
 
 
-def by_model(model: LinearGaussian) -> FillModel:
+def by_model(model: LinearGaussian) -> EngineFit:
     """A linear-Gaussian model, fitted once to the table and anew without each fold of its rows."""
 
-    def fit(X: Array) -> FittedFill:
+    def fit(X: Array) -> FittedEngine:
         fitted = clone(model).fit(X)
         g = framed_gaussian(fitted)
         # draws have the fitted noise without the excess that its fitting cost: stretched to the same spread
@@ -93,16 +79,16 @@ def by_model(model: LinearGaussian) -> FillModel:
             draw = fitted.impute(rows, draws=1, random_state=draw_seed(seed, number))[0]
             return np.asarray(filled + (draw - filled) * stretch)
 
-        return FittedFill(int(g.W.shape[1]), fills, drawn)
+        return FittedEngine(int(g.W.shape[1]), fills, drawn)
 
     return fit
 
 
-def by_latent_model(model: LatentModel, n_components: int) -> FillModel:
+def by_latent_model(model: LatentModel, n_components: int) -> EngineFit:
     """A model of another family, fitted in units of the columns' spread: nobody asked for it, so its warnings are not
     shown, and its standard deviations are calibrated like all others."""
 
-    def fit(X: Array) -> FittedFill:
+    def fit(X: Array) -> FittedEngine:
         mean, sd = centre_and_spread(X)
 
         def quietly(verb: Callable[..., Any], rows: Array, **options: Any) -> Any:
@@ -119,19 +105,19 @@ def by_latent_model(model: LatentModel, n_components: int) -> FillModel:
             draw = quietly(fitted.impute, rows, draws=1, random_state=draw_seed(seed, number))[0]
             return np.where(np.isnan(rows), mean + sd * draw, rows)
 
-        return FittedFill(n_components, fills, drawn)
+        return FittedEngine(n_components, fills, drawn)
 
     return fit
 
 
-def within_reach(model: FillModel) -> FillModel:
+def within_reach(model: EngineFit) -> EngineFit:
     """A model whose fills lie no further beyond the values seen than their outer tenth is wide.
 
     Lines go on where values end: a row with one huge number would be given impossible ones elsewhere. A column with a
     long tail may be left by as much as the tail is long, one whose values end at a wall not at all.
     """
 
-    def fit(X: Array) -> FittedFill:
+    def fit(X: Array) -> FittedEngine:
         fitted, (low, high) = model(X), reach(X)
 
         def fills(rows: Array) -> tuple[Array, Array]:
@@ -142,7 +128,7 @@ def within_reach(model: FillModel) -> FillModel:
             draw = fitted.drawn(rows, seed, number)
             return np.where(np.isnan(rows), np.clip(draw, low, high), draw)
 
-        return fitted._replace(fills=fills, drawn=drawn)
+        return FittedEngine(fitted.n_components, fills, drawn)
 
     return fit
 
@@ -156,15 +142,3 @@ def reach(X: Array) -> tuple[Array, Array]:
     seen = np.where(np.isnan(X).all(axis=0), 0.0, X)
     low, inner_low, inner_high, high = np.nanquantile(seen, (0.0, OUTER, 1.0 - OUTER, 1.0), axis=0)
     return 2.0 * low - inner_low, 2.0 * high - inner_high
-
-
-def candidates(n: int, d: int, q: int | None) -> list[FillModel]:
-    """The models worth trying on a small table; hidden cells choose between them."""
-    if q is not None:
-        return [within_reach(by_shrinkage(q))]
-    tries = [by_shrinkage(max(min(MOST_DIMENSIONS, d - 1, n - 2), 0))]
-    if n >= ROWS_A_COLUMN * d and 2 <= d <= MOST_DIMENSIONS and n * d <= WHOLE_GAUSSIAN_CELLS:
-        tol, passes = TRIAL_TOL / n, WHOLE_GAUSSIAN_PASSES
-        whole = GaussianMixture(1, tol=tol, max_iter=passes, calibrate=False)  # as PPCA(d - 1), much faster
-        tries.append(by_latent_model(whole, d - 1))
-    return [within_reach(model) for model in tries]

@@ -49,7 +49,7 @@ def test_what_a_copy_says_is_certain_in_intervals_and_draws(filled):
     told = np.flatnonzero(gappy["a"].isna() & gappy["minus"].notna())
     assert (found.lower[told, 0] == found.upper[told, 0]).all() and (found.sd[told, 0] == 0).all()
     assert (found.multiple(3)[:, told, 0] == found.filled[told, 0]).all()
-    assert set(found.engines[told, 0]) == {"copy minus"}
+    assert set(found.filled_by[told, 0]) == {"copy minus"}
     (copy,) = found.copies
     _, low, high = found.of_copy(copy)
     assert (low <= high).all() and (low < high).any()

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.fills.models import FillModel, FittedFill, drawing
-from lowdim.judge.fills.nearest import LEAST_SPREAD, nearest_rows
+from lowdim.judge.fills.engines.engine import EngineFit, FittedEngine, drawing
+from lowdim.judge.fills.engines.nearest import LEAST_SPREAD, nearest_rows
 from lowdim.maths.linalg import Array
 
 ROUNDS = 1  # of growing before the forests that stay: another changes little after a start from near rows
@@ -169,11 +169,11 @@ class ChainedTrees:
         return np.where(np.isnan(rows), self.near.mean + self.near.sd * z, rows)
 
 
-def by_trees(shape: ForestShape) -> FillModel:
+def by_trees(shape: ForestShape) -> EngineFit:
     """Fill by chained forests of this shape."""
 
-    def fit(X: Array) -> FittedFill:
+    def fit(X: Array) -> FittedEngine:
         chained = ChainedTrees(X, shape)
-        return FittedFill(0, chained.fills, chained.drawn)
+        return FittedEngine(0, chained.fills, chained.drawn)
 
     return fit

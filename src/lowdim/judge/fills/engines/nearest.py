@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.fills.models import FillModel, FittedFill, drawing
+from lowdim.judge.fills.engines.engine import EngineFit, FittedEngine, drawing
 from lowdim.maths.linalg import Array, Mask, centre_and_spread
 
 CLOSE = 1e-2  # mean squared distance, in spreads, below which rows count as equally near
@@ -137,10 +137,10 @@ def nearest_rows(X: Array) -> NearestRows:
     return NearestRows(mean, sd, np.where(mask, (X - mean) / sd, 0.0), mask)
 
 
-def by_nearest_rows(K: int) -> FillModel:
+def by_nearest_rows(K: int) -> EngineFit:
     """Fill from the K nearest rows."""
 
-    def fit(X: Array) -> FittedFill:
+    def fit(X: Array) -> FittedEngine:
         table = nearest_rows(X)
 
         def fills(rows: Array) -> tuple[Array, Array]:
@@ -157,6 +157,6 @@ def by_nearest_rows(K: int) -> FillModel:
                 filled[near.rows, j] = table.mean[j] + table.sd[j] * near.draw(rng, table.x[table.mask[:, j], j])
             return filled
 
-        return FittedFill(0, fills, drawn)
+        return FittedEngine(0, fills, drawn)
 
     return fit

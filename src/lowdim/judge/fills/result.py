@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,55 +19,40 @@ from lowdim.judge.fills.calibration import (
     shares_of_levels,
     width_word,
 )
-from lowdim.judge.fills.contest import STRAIGHT, STRAIGHT_WORDS, EngineTrial, contest_lines
-from lowdim.judge.fills.labels import COPY, LabelFill, label_lines, label_sentence
-from lowdim.judge.mixed.copied_labels import word_columns
+from lowdim.judge.fills.copies import NumberCopy, word_columns
+from lowdim.judge.fills.words import COPY, LabelFill, label_lines, label_sentence
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.options import seed_of
 from lowdim.sources.labelled_frames import Labels, in_kind
-from lowdim.table.kinds.copies import copied_columns
-from lowdim.table.kinds.functions import Relation
 from lowdim.table.kinds.scales import ColumnScales
+from lowdim.table.options import check_options
+from lowdim.table.read import load_raw
 from lowdim.table.table import Table, frame_like
+from lowdim.table.write_back import original
 from lowdim.text.escape import join_names
-from lowdim.text.format import count, figures
-from lowdim.text.messages import check_level
+from lowdim.text.format import count, figures, listing
+from lowdim.text.messages import check_level, error
 from lowdim.text.notebook import card
+from lowdim.text.table import text_table
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
 NO_GAPS = "No gaps: nothing to fill."
 NAMED_COLUMNS = 10  # columns named one by one
 LISTED_COLUMNS = 20  # columns a notebook lists
+NAMED_ENGINES = 4  # of a stack, in a sentence
+LINEAR, STACK = "linear model", "stack"
+LINEAR_WORDS = "a linear model of the row's other cells"
+COPY_WORDS = "what their copies say"
 
 
-class RawFills(NamedTuple):
-    """The fills as the model made them, gap by gap in the order of the rows, in units of `unit`."""
+class EngineShare(NamedTuple):
+    """The part of an engine in the fills of numbers."""
 
-    filled: Array
-    sd: Array  # not calibrated
-    unit: Array  # a power of two for each column
-
-
-class NumberCopy(NamedTuple):
-    """A column of numbers that was left out because it is a function of another: what fills its gaps."""
-
-    column: str
-    position: int  # in the file, from 1
-    of: int  # the column it is a function of, among the table's numbers
-    kept: str  # its name
-    relation: Relation
-    rows: NDArray[np.intp]  # in which it was a gap
-    told: NDArray[np.intp]  # in which it filled a gap of the other
-
-    def at(self, values: Array) -> Array:
-        """Its gaps, by these values of the table's numbers."""
-        return self.relation.of(values[self.rows, self.of])
-
-    @property
-    def words(self) -> str:
-        """What fills it, as a line of text."""
-        return f"{self.column}: {count(len(self.rows), 'gap')} filled as {self.kept} says, of which it is a copy."
+    engine: str
+    share: float  # its weight
+    error: float | None  # root mean square on the hidden cells, in SD of their columns; None where it was not tried
+    why: str = ""  # it was not tried
 
 
 class Fills(NamedTuple):
@@ -82,33 +69,33 @@ class Fills(NamedTuple):
     held: int
     tried: int
     skill: float  # over all hidden cells, each column in units of its spread
-    drawn: Callable[[int, int], Array]  # (seed, number) -> one table drawn by the model, not calibrated
+    error: float  # root mean square over them, by the gaps of each column
+    drawn: Callable[[int, int], Array]  # (seed, number) -> one table drawn by the engines, not calibrated
     hidden: HiddenErrors  # the cells hidden on purpose, for intervals at another level
-    bare: RawFills
-    how: str  # why so many dimensions
+    mean: Array  # of each gap as the engines have it, in the order of the rows: before levels and counts are rounded
+    spread: Array  # likewise, not calibrated
+    how: str = ""  # why so many dimensions
     table: Table | None = None  # that was filled, where it was read
     scales: ColumnScales | None = None  # on which columns were filled; fills are values that their columns can have
-    engine: str = STRAIGHT  # what filled the gaps, by name
-    engine_words: str = STRAIGHT_WORDS
-    contest: tuple[EngineTrial, ...] = ()  # how each engine did on the hidden cells; none where only one was asked for
+    engines: tuple[EngineShare, ...] = ()  # of numbers; those that were not tried last
     labels: tuple[LabelFill, ...] = ()  # columns of words with gaps, also those that stand in `filled` as codes
-    came: Any = None  # the frame that was filled
     copies: tuple[NumberCopy, ...] = ()  # columns that were left out as functions of others
+    only_copies: bool = False  # whether copies tell all gaps of numbers
+    came: Any = None  # the frame that was filled
 
     @property
     def modelled(self) -> Array:
-        """The fills as the model has them: levels and counts not rounded, logarithms as logarithms."""
+        """The fills as the engines have them: levels and counts not rounded, logarithms as logarithms."""
         table = self.filled if self.scales is None else self.scales.inward(self.filled)
         raw = np.array(table)
-        raw[self.is_filled] = self.bare.filled / self.bare.unit[np.nonzero(self.is_filled)[1]]
+        raw[self.is_filled] = self.mean
         return raw
 
     def at(self, level: float) -> Fills:
         """The same fills with intervals of another level: the numbers that `fill(X, level=level)` gives."""
         check_level(level)
         columns, c = calibrated(self.columns, self.hidden, level)
-        where, (_, sd, unit) = np.nonzero(self.is_filled)[1], self.bare
-        half = sd * c[where] / unit[where]
+        half = self.spread * c[np.nonzero(self.is_filled)[1]]
         modelled = self.modelled if self.scales is None else self.scales.reached(self.modelled)
         filled = modelled[self.is_filled]
         lower, upper, spread = self.filled.copy(), self.filled.copy(), np.zeros(self.filled.shape)
@@ -182,7 +169,23 @@ class Fills(NamedTuple):
         return np.asarray(cross(self.hidden, len(self.columns), levels).mean(axis=1))
 
     @property
-    def engines(self) -> NDArray[Any]:
+    def engine(self) -> str:
+        """What filled the numbers, by name: the linear model, a stack, or copies."""
+        used = [one.engine for one in self.engines if one.share]
+        return COPY if self.only_copies else STACK if len(used) > 1 else used[0] if used else LINEAR
+
+    @property
+    def engine_words(self) -> str:
+        """The same as a person says it."""
+        used = sorted((one for one in self.engines if one.share), key=lambda one: -one.share)
+        if self.only_copies:
+            return COPY_WORDS
+        if len(used) < 2:
+            return LINEAR_WORDS if self.engine == LINEAR else f"a {self.engine}"
+        return f"a stack: {listing([f'{one.share:.0%} {one.engine}' for one in used], NAMED_ENGINES)}"
+
+    @property
+    def filled_by(self) -> NDArray[Any]:
         """The name of what filled each gap, n x d; empty where a cell was seen."""
         names = np.where(self.is_filled, self.engine, "").astype(object)
         for copy in self.copies:
@@ -218,6 +221,39 @@ class Fills(NamedTuple):
             for k, table in enumerate(numbers)
         ]
 
+    def write(
+        self, path: str | PathLike[str], *, intervals: bool = False, multiple: int = 0, random_state: Any = 0
+    ) -> list[Path]:
+        """Write the file that was read with its gaps filled, every cell that was seen as it stood.
+
+        Parameters
+        ----------
+        path : path
+            Of a text file: CSV, or as the file is.
+        intervals : bool, default False
+            Also write the ends of the intervals, which cells were gaps, and the probabilities of labels and levels:
+            NAME.lower.csv, NAME.upper.csv, NAME.mask.csv, NAME.probability.csv.
+        multiple : int, default 0
+            So many tables drawn jointly: NAME.1.csv ...
+        random_state : default 0
+            Decides the draws.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        from lowdim.judge.fills.write import FillWriter, check_other_file, check_text_file  # needs this module
+
+        if self.table is None or not self.table.path:
+            raise error("LD210", option="path", value=str(path), allowed="for fills of a file; write .frame instead")
+        check_text_file(str(path))
+        check_other_file(self.table.path, str(path))
+        table = self.table
+        sheet = original(load_raw(table.path, check_options(table.options)), table.options)
+        to = FillWriter(table, sheet, Path(path))
+        return to.write_fills(self, intervals, multiple, seed_of(random_state))
+
     @property
     def outside(self) -> NDArray[np.int8]:
         """-1 where a fill is below every value its column has, 1 where above, 0 elsewhere."""
@@ -240,16 +276,18 @@ class Fills(NamedTuple):
 
     def own_model(self, map_dims: int | None = None) -> str:
         """Which model the fills are from; a map of the same table has a model of its own."""
-        if self.engine == COPY:
+        if self.only_copies:
             return f"Fills are {self.engine_words}."
-        if self.engine != STRAIGHT:
-            errors = {report.engine: report.error for report in self.contest}
-            return (
-                f"Fills are by {self.engine_words}: off by {errors[self.engine]:.2f} of a column's spread on hidden "
-                f"cells, where the straight model is off by {errors[STRAIGHT]:.2f}."
-            )
+        if self.engine == STACK:
+            return f"Fills are by {self.engine_words}. {self.gain}"
         text = f"Fills use their own model ({count(self.n_components, 'dimension')}, {self.how})"
         return f"{text}." if map_dims is None else f"{text}; the map uses {map_dims}."
+
+    @property
+    def gain(self) -> str:
+        """What the stack has gained, in a sentence."""
+        alone = next((one.error for one in self.engines if one.engine == LINEAR), None)
+        return f"Error on hidden cells {self.error:.3f} SD; linear model alone {alone or 0.0:.3f}."
 
     def outside_words(self, logged: Collection[str] = ()) -> tuple[str, ...]:
         """A line for every column with fills beyond the values it has; `logged` are logarithms already."""
@@ -285,7 +323,7 @@ class Fills(NamedTuple):
         numbers = tuple(c for j, c in enumerate(self.columns) if j not in self._codes)
         lines = [
             f"{count(self.filled_numbers, 'gap')} filled "
-            f"{dims if self.engine == STRAIGHT else 'by ' + self.engine_words}.",
+            f"{dims if self.engine == LINEAR else 'by ' + self.engine_words}.",
             *column_lines(numbers, {c.column: c.gaps for c in numbers}, self.level),
         ]
         beyond = self.outside_words(logged)
@@ -295,8 +333,8 @@ class Fills(NamedTuple):
             if beyond[NAMED_COLUMNS:]
             else []
         )
-        lines += contest_lines(self.contest) if self.contest else []
-        return [*lines, self.own_model(map_dims), self._example()]
+        own = [self.own_model(map_dims)] if self.engine != STACK else [*engine_lines(self.engines), self.gain]
+        return [*lines, *own, self._example()]
 
     def _label_text(self) -> list[str]:
         """The table of words, and its first fill."""
@@ -357,43 +395,33 @@ class Fills(NamedTuple):
 
 def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: float) -> list[str]:
     """What each column's fills are worth as lines of text, the best first; `gaps` says how many each column had."""
-    listed = sorted((c for c in columns if gaps[c.column]), key=lambda c: -c.skill)
-    wide = max([6, *(len(c.column) for c in listed)])
-    digits = max([4, *(len(f"{gaps[c.column]:,}") for c in listed)])
     held = f"{100 * level:.3g}% intervals held"
-    lines = [f"  {'column':<{wide}}  {'gaps':>{digits}}  skill*  {held}   advice"]
-    for c in listed:
-        share = f"{c.held} of {c.tried}"
-        number = f"{gaps[c.column]:>{digits},}"
-        lines.append(f"  {c.column:<{wide}}  {number}  {c.skill:>6.2f}  {share:>{len(held)}}   {c.advice}")
+    rows: list[tuple[object, ...]] = [("column", "gaps", "skill*", held, "advice")]
+    for c in sorted((c for c in columns if gaps[c.column]), key=lambda c: -c.skill):
+        rows.append((c.column, f"{gaps[c.column]:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", c.advice))
     note = "  * share of the column's variance predicted for cells hidden on purpose. 0 = no better than the mean."
-    return [*lines, note]
+    return [*text_table(rows, right=[1, 2, 3]), note]
 
 
-# columns that say the same ----------------------------------------------------------------------------------
-def number_copies(table: Table | None) -> tuple[NumberCopy, ...]:
-    """The columns of numbers that were left out as functions of others, with the rows in which one tells the other."""
-    if table is None or table.holds != "measurements":
-        return ()
-    at, found, known = {name: j for j, name in enumerate(table.names)}, list[NumberCopy](), np.isnan(table.X)
-    for pair in copied_columns(table):
-        relation = pair.column.copy and pair.column.copy.relation
-        if relation and pair.kept.name in at:
-            j = at[pair.kept.name]
-            told = pair.told[known[pair.told, j]]
-            known[told, j] = False  # by the first of its copies
-            named = (pair.column.name, pair.column.position, j, pair.kept.name)
-            found.append(NumberCopy(*named, relation, pair.gaps, told))
-    return tuple(found)
+def engine_lines(engines: Sequence[EngineShare]) -> list[str]:
+    """The engines of a stack as lines of text, those with the largest shares first."""
+    rows: list[tuple[object, ...]] = [("engine", "share", "error*", "")]
+    for one in sorted(engines, key=lambda one: (bool(one.why), -one.share)):
+        known = ("-", "-") if one.error is None else (f"{100 * one.share:.0f}%", f"{one.error:.3f}")
+        rows.append((one.engine, *known, one.why))
+    note = "  * root mean square on cells hidden on purpose, in SD of their columns."
+    return [*text_table(rows, right=[1, 2]), note]
 
 
-def with_copies(columns: tuple[ColumnFill, ...], copies: Sequence[NumberCopy]) -> tuple[ColumnFill, ...]:
-    """The columns, each with how many of its gaps its copies told."""
-    words: dict[int, list[str]] = {}
-    for copy in copies:
-        if len(copy.told):
-            words.setdefault(copy.of, []).append(f"{len(copy.told)} by its copy {copy.column}")
-    return tuple(c._replace(copy="; ".join(words.get(j, ()))) for j, c in enumerate(columns))
+def possible_fills(filled: Array, mask: Mask, scales: ColumnScales | None, labels: tuple[LabelFill, ...]) -> Array:
+    """Fills in the table's units, as values that their columns can have; codes by the most likely label."""
+    if scales is not None:
+        filled = scales.outward(filled)
+        filled = np.where(mask, filled, scales.possible(filled))
+    for c in labels:
+        if c.number is not None:
+            filled[c.rows, c.number] = c.best
+    return filled
 
 
 # a frame that came in, in its own types --------------------------------------------------------------------
@@ -419,12 +447,6 @@ def filled_frame(
         by_column[names[fill.position - 1]] = _own_words(codes, column, fill)
     values = np.column_stack([part for part, _ in by_column.values()])
     return in_kind(rows, values, tuple(by_column), tuple(own for _, own in by_column.values()))
-
-
-def declared_orders(came: Any) -> dict[int, tuple[str, ...]]:
-    """The labels of a frame's ordered categories, in their order, by the position of the column, from 1."""
-    types = enumerate(getattr(came, "dtypes", ()))
-    return {j + 1: tuple(map(str, t.categories)) for j, t in types if getattr(t, "ordered", False)}
 
 
 def _own_words(codes: Array, column: list[Any], fill: LabelFill) -> tuple[Array, Labels]:

@@ -83,7 +83,7 @@ def cell_means(b: vb.Beliefs, z: Array) -> Array:
 
 
 def fit_variational(X: Array, mask: Mask, q: int, *, passes: int = 200, tol: float = CELL_TOL) -> VariationalFit:
-    """Fit by variational EM from the principal axes of the table with its gaps on the mean.
+    """EngineFit by variational EM from the principal axes of the table with its gaps on the mean.
 
     Stops when the cells move by less than `tol` of their column's spread (root mean square) in a pass.
 

@@ -1,25 +1,76 @@
-"""Fills of labels that need no guess: another column says the same, or a column has one label only."""
+"""Fills that need no guess: another column says the same, or a column has one label only."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.fills.labels import COPY, LabelFill
+from lowdim.judge.fills.calibration import ColumnFill
+from lowdim.judge.fills.words import COPY, LabelFill
 from lowdim.judge.mixed_table import MixedColumn, mixed_column, mixed_table
 from lowdim.maths.linalg import Array
 from lowdim.table.column import Column
 from lowdim.table.kinds.copies import CopiedColumn, copied_columns, told_by_copies
+from lowdim.table.kinds.functions import Relation
 from lowdim.table.table import Table
-from lowdim.text.format import listing
+from lowdim.text.format import count, listing
 
 ONE_LABEL = "its only label"
 MOSTLY_SEEN = 0.5  # share of the rows that have a column's only label, below which a gap may be the other answer
 
 
+# numbers ------------------------------------------------------------------------------------------------
+class NumberCopy(NamedTuple):
+    """A column of numbers that was left out because it is a function of another: what fills its gaps."""
+
+    column: str
+    position: int  # in the file, from 1
+    of: int  # the column it is a function of, among the table's numbers
+    kept: str  # its name
+    relation: Relation
+    rows: NDArray[np.intp]  # in which it was a gap
+    told: NDArray[np.intp]  # in which it filled a gap of the other
+
+    def at(self, values: Array) -> Array:
+        """Its gaps, by these values of the table's numbers."""
+        return self.relation.of(values[self.rows, self.of])
+
+    @property
+    def words(self) -> str:
+        """What fills it, as a line of text."""
+        return f"{self.column}: {count(len(self.rows), 'gap')} filled as {self.kept} says, of which it is a copy."
+
+
+def number_copies(table: Table | None) -> tuple[NumberCopy, ...]:
+    """The columns of numbers that were left out as functions of others, with the rows in which one tells the other."""
+    if table is None or table.holds != "measurements":
+        return ()
+    at, found, known = {name: j for j, name in enumerate(table.names)}, list[NumberCopy](), np.isnan(table.X)
+    for pair in copied_columns(table):
+        relation = pair.column.copy and pair.column.copy.relation
+        if relation and pair.kept.name in at:
+            j = at[pair.kept.name]
+            told = pair.told[known[pair.told, j]]
+            known[told, j] = False  # by the first of its copies
+            named = (pair.column.name, pair.column.position, j, pair.kept.name)
+            found.append(NumberCopy(*named, relation, pair.gaps, told))
+    return tuple(found)
+
+
+def with_copies(columns: tuple[ColumnFill, ...], copies: Sequence[NumberCopy]) -> tuple[ColumnFill, ...]:
+    """The columns, each with how many of its gaps its copies told."""
+    words: dict[int, list[str]] = {}
+    for copy in copies:
+        if len(copy.told):
+            words.setdefault(copy.of, []).append(f"{len(copy.told)} by its copy {copy.column}")
+    return tuple(c._replace(copy="; ".join(words.get(j, ()))) for j, c in enumerate(columns))
+
+
+# labels -------------------------------------------------------------------------------------------------
 class ToldColumn(NamedTuple):
     """A column of labels that has copies: what is known or thought of each row of the table, then of each left out."""
 
@@ -82,7 +133,7 @@ def _kept(told: ToldColumn, own: MixedColumn, pairs: list[CopiedColumn]) -> Labe
     """The fills of a column by its copies, and by what fills the rest."""
     names = listing([pair.column.name for pair in pairs])
     codes = np.arange(told.shares.shape[1])
-    fill = _fill(told, own, codes, told.fill or LabelFill(own.name, own.position, own.coded.labels, *_NONE))
+    fill = _fill(told, own, codes, told.fill or _no_fill(own))
     many = fill.gaps - len(told.guessed)
     return fill._replace(copy=f"{many} by {names}, which say{'s' * (len(pairs) == 1)} the same" if many else "")
 
@@ -92,12 +143,14 @@ def _copy(told: ToldColumn, kept: MixedColumn, pair: CopiedColumn, table: Table)
     own = mixed_column(pair.column, table)
     goes = {str(label): own.coded.labels.index(name) for name, label in pair.pairs.items()}
     codes = np.array([goes[label] for label in kept.coded.labels], dtype=np.intp)
-    plain = LabelFill(own.name, own.position, own.coded.labels, *_NONE)
-    fill = _fill(told, own, codes, plain)
+    fill = _fill(told, own, codes, _no_fill(own))
     return fill._replace(engine=f"{COPY} of {kept.name}", copy=f"as {kept.name}, which says the same")
 
 
-_NONE = (np.zeros(0, dtype=np.intp), np.zeros((0, 0)), COPY, None)
+def _no_fill(own: MixedColumn) -> LabelFill:
+    """A fill of a column that has no gaps of its own."""
+    none, no_shares = np.zeros(0, dtype=np.intp), np.zeros((0, 0))
+    return LabelFill(own.name, own.position, own.coded.labels, none, no_shares, COPY, None)
 
 
 def _fill(told: ToldColumn, own: MixedColumn, codes: NDArray[np.intp], fill: LabelFill) -> LabelFill:
@@ -121,8 +174,18 @@ def _only_label(c: Column, table: Table) -> LabelFill:
     left = np.flatnonzero(np.isnan(own.left) & some)  # a row without any answer is no row to fill
     shares, left_shares = np.ones((len(own.gaps), 1)), np.ones((len(left), 1))
     draw = partial(_always, np.zeros(len(own.gaps) + len(left), dtype=np.intp))
-    known = (c.name, c.position, own.coded.labels, own.gaps, shares, ONE_LABEL, draw)
-    return LabelFill(*known, left=left, left_shares=left_shares, copy=ONE_LABEL)
+    return LabelFill(
+        column=c.name,
+        position=c.position,
+        labels=own.coded.labels,
+        rows=own.gaps,
+        shares=shares,
+        engine=ONE_LABEL,
+        drawn=draw,
+        left=left,
+        left_shares=left_shares,
+        copy=ONE_LABEL,
+    )
 
 
 def _always(labels: NDArray[np.intp], seed: int, number: int) -> NDArray[np.intp]:

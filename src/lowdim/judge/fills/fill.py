@@ -1,0 +1,386 @@
+"""Gaps filled with intervals that hold what they claim, checked on cells hidden on purpose.
+
+view       the table as numbers and codes                                     view.py
+folds      rows left out, their cells hidden part by part                     folds.py
+engines    each is fitted without every fold and fills its hidden cells       engines/
+weights    numbers by least squares, labels by log loss                       stack.py, words.py
+fills      the engines that have a weight, fitted to all rows                 stack.py, words.py
+intervals  how far off the stack was on the hidden cells                      calibration.py
+result     fills, intervals, draws, what each column's are worth              result.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.fills.calibration import ColumnFill, HiddenErrors, beyond, skewed
+from lowdim.judge.fills.copies import certain_labels, number_copies, with_copies
+from lowdim.judge.fills.dimension import fill_dimension
+from lowdim.judge.fills.engines.category import REGRESSIONS, word_opinions
+from lowdim.judge.fills.engines.engine import MOST_ONES, Engine, EngineFit, FittedEngine, of_numbers
+from lowdim.judge.fills.engines.linear import TRIAL_TOL, by_model, small_models, within_reach
+from lowdim.judge.fills.engines.offered import mixed_engines, number_engines
+from lowdim.judge.fills.folds import FoldCells, Guesses, folds_for, gap_weights
+from lowdim.judge.fills.result import LINEAR, EngineShare, Fills, possible_fills
+from lowdim.judge.fills.stack import least_squares_weights, stacked, stacked_guesses
+from lowdim.judge.fills.trial import Trial, tried
+from lowdim.judge.fills.view import FillView, declared_orders, fill_view, number_view
+from lowdim.judge.fills.words import LABEL_ROWS, LabelFill, WordStack, label_fills
+from lowdim.judge.table_input import numbers_of
+from lowdim.maths.linalg import Array, Mask, centre_and_spread, evenly_spread
+from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.models.linear.ppca import ProbabilisticPCA
+from lowdim.sources.views import gather
+from lowdim.table.kinds.copies import told_by_copies
+from lowdim.table.table import Table
+from lowdim.text.format import duration, parse_duration
+from lowdim.text.messages import check_level, error
+from lowdim.text.quiet import no_warnings
+
+SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
+WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to try every dimension costs more
+FILL_SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
+STACK_FITS = 4  # folds of a small table that a stack is tried on: all eight choose no better weights
+SECONDS_A_GAP, LEAST_BUDGET, MOST_BUDGET = 0.1, 2.0, 40.0  # forecast for the engines, where nothing else is asked
+
+
+# the public face ----------------------------------------------------------------------------------------
+def fill(
+    table: Any,
+    n_components: int | None = None,
+    *,
+    model: LinearGaussian | None = None,
+    level: float = 0.9,
+    folds: int | None = None,
+    standardize: bool | None = None,
+    random_state: int = 0,
+    engines: str = "all",
+    words: str = "all",
+    budget: float | str | None = None,
+) -> Fills:
+    """Fill the gaps of a table with calibrated intervals, and say column by column what that is worth.
+
+    A stack of engines fills numbers: a linear model, nearest rows, mixtures of groups, chained trees and, where the
+    table has labels or levels, a latent model with a likelihood for each column. Each fills cells hidden on purpose;
+    their fills are averaged with the non-negative weights that have the least squared error there. Labels are filled by
+    a stack with the least log loss: latent models, regressions on the other columns, frequencies, each together with
+    the rows that agree.
+
+    The linear model of a small table is variational Bayesian PCA (or the whole Gaussian, where there are rows enough
+    and it fills hidden cells better), that of a large one probabilistic PCA.
+
+    Parameters
+    ----------
+    table : path, data frame, array or Table
+        Gaps are NaN or empty cells.
+    n_components : int, optional
+        Dimensions at most: as many as are found useful where it is not given.
+    model : LinearGaussian, optional
+        A model to use instead, options only.
+    level : float, default 0.9
+        Level of the intervals.
+    folds : int, optional
+        Parts in which cells are hidden to check the fills; by the table's size where it is not given.
+    standardize : bool, optional
+        Whether columns count in units of their spread: as the table was read, True for an array.
+    random_state : int, default 0
+        Decides which cells are hidden.
+    engines : {"all", "straight"}, default "all"
+        Whether numbers are filled by a stack, or by its linear model alone, which is quick. A table that does not
+        count in units of its columns' spread or has fewer than 30 rows, and one for which `n_components` or `model` is
+        given, has the linear model alone.
+    words : {"all", "measured"}, default "all"
+        Which columns of words are filled: all whose labels repeat, or only those that were taken as measured, by the
+        smallest latent model.
+    budget : float or str, optional
+        Seconds of one core, or "2m", that engines may take beside the linear model; a tenth of a second for each gap
+        where it is not given, 2 at the least and 40 at the most. The time is forecast from the table's size, never read
+        from the clock; the cheapest engines come first, what does not fit is not tried, and that is said.
+
+    Returns
+    -------
+    Fills
+        `.filled`, `.lower`, `.upper` and `.sd` are n x d, `.frame` is a frame if a frame came in; `.columns` say what
+        each column's fills are worth, `.labels` the same of columns of words, with the probability of each label;
+        `.at(0.8)` gives other intervals, `.multiple(20)` the numbers of tables drawn jointly, `.frames(20)` these as
+        frames, words too; `.write("filled.csv")` writes the file that was read with its gaps filled.
+
+    References
+    ----------
+    Rubin, Multiple Imputation for Nonresponse in Surveys, Wiley, 1987. Breiman, Stacked regressions, Machine Learning
+    24, 1996. Stekhoven and Buehlmann, MissForest, Bioinformatics 28, 2012. docs/measurements.md for the choice of
+    engines.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((80, 1)) @ np.ones((1, 5)) + 0.3 * rng.standard_normal((80, 5))
+    >>> truth, X[3, 2] = X[3, 2], np.nan
+    >>> found = fill(X)
+    >>> bool(found.lower[3, 2] < truth < found.upper[3, 2]), found.columns[2].advice
+    (True, 'good')
+    """
+    check_level(level)
+    check_asked(engines, words)
+    seconds = parse_duration(budget)
+    source, standardize, read_table = numbers_of(table, standardize, labelled_rows=words == "all")
+    values, seen = gather(source)
+    mask = np.ones(values.shape, dtype=bool) if seen is None else seen
+    check_fillable(mask, source.columns)
+    told = None if read_table is None else told_by_copies(read_table)
+    X, unit = _in_units(np.where(mask, values, np.nan if told is None else told.X))
+    came = table if read_table is not None and not isinstance(table, str | PathLike | Table) else None
+    view = number_view(X) if told is None else fill_view(told, X, words, declared_orders(came))
+
+    asked = model is not None or n_components is not None
+    stack = engines == "all" and standardize and not asked
+    linear = _linear_models(view, n_components, model, standardize, random_state) if view.number_gaps else []
+    if stack and linear:
+        linear += _linear_with_labels(view)
+    offered = _offered(view, numbers=stack and view.number_gaps, quick=words == "measured")
+    parts, fits = folds_for(~np.isnan(view.rows)) if folds is None else (folds, folds)
+    few = min(fits, STACK_FITS) if stack and folds is None else fits
+    admitted, skipped = _admitted(offered, few, _budget(seconds, view))
+    fits = few if admitted else fits
+    trial = tried(view, linear, admitted, parts, fits, random_state, regressions=words == "all")
+
+    filling = _numbers(view, trial)
+    labels = _words(view, trial)
+    if read_table is not None and words == "all":
+        labels = certain_labels(read_table, labels)
+    several = len(linear) > 1 or mask.size > SMALL_CELLS or not standardize
+    how = "as asked" if asked else "chosen because it predicts hidden cells best" if several else ""
+    return (
+        _result(values, mask, source.columns, unit, view, filling, labels, read_table)
+        ._replace(how=how or "as many as it finds use for", came=came, engines=(*filling.shares, *skipped))
+        .at(level)
+    )
+
+
+def check_asked(engines: str, words: str) -> None:
+    """Refuse engines and words that there are not."""
+    if words not in ("all", "measured"):
+        raise error("LD210", option="words", value=words, allowed="'all' or 'measured'")
+    if engines not in ("all", "straight"):
+        raise error("LD210", option="engines", value=engines, allowed="'all' or 'straight'")
+
+
+def check_fillable(mask: Mask, names: tuple[str, ...]) -> None:
+    """At least two rows, and no column that is gaps only."""
+    if len(mask) < 2:
+        raise error("LD160", n=len(mask), least=2)
+    empty = np.flatnonzero(~mask.any(axis=0))
+    if len(empty):
+        raise error("LD120", column=names[empty[0]])
+
+
+def _in_units(table: Array) -> tuple[Array, Array]:
+    """Columns of huge or tiny numbers brought near one by powers of two, and these; 1 for any other."""
+    size = np.nanmax(np.abs(table), axis=0)
+    moderate = (size == 0.0) | ((size > 1e-100) & (size < 1e100))
+    unit = np.where(moderate, 1.0, 2.0 ** -np.clip(np.frexp(size)[1].astype(float), -1000, 1000))
+    return table * unit, unit
+
+
+# which engines ------------------------------------------------------------------------------------------
+def _linear_models(
+    view: FillView, q: int | None, model: LinearGaussian | None, standardize: bool, seed: int
+) -> list[EngineFit]:
+    """The linear models of the numbers, of which hidden cells choose one."""
+    X, (n, d) = view.numbers, view.numbers.shape
+    if model is not None:
+        found = [by_model(model)]
+    elif standardize and n * d <= (WIDE_CELLS if d > WIDE_COLUMNS else SMALL_CELLS):
+        found = small_models(n, d, q)
+    else:
+        if q is None:
+            rows = evenly_spread(n, FILL_SAMPLE, ends=True)
+            q = fill_dimension(X[rows], standardize=standardize, random_state=seed).n_components
+        found = [within_reach(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)))]
+    return [of_numbers(fit, d) for fit in found]
+
+
+def _linear_with_labels(view: FillView) -> list[EngineFit]:
+    """Those of a small table that see its labels too, as zeros and ones."""
+    sizes = view.sizes[view.d :]
+    ones = sum(size - 1 for size in sizes if size <= MOST_ONES)
+    n, wide = len(view.rows), view.d + ones
+    return [of_numbers(fit, view.d, sizes) for fit in small_models(n, wide)] if ones and n * wide <= SMALL_CELLS else []
+
+
+def _offered(view: FillView, *, numbers: bool, quick: bool) -> list[Engine]:
+    """The engines that may be tried: mixed models, which serve words too (quickly the smallest), then the cheapest."""
+    n, d = len(view.rows), view.d
+    gaps = 1.0 + float(np.isnan(view.numbers).sum()) / n
+    found = sorted(number_engines(n, d, gaps, view.sizes[d:]) if numbers else [], key=lambda engine: engine.seconds)
+    if n >= LABEL_ROWS and view.is_mixed and (numbers or view.words):
+        found = [*mixed_engines(n, view.kinds, view.sizes)[: 1 if quick else None], *found]
+    return found
+
+
+def _budget(seconds: float | None, view: FillView) -> float:
+    if seconds is not None:
+        return seconds
+    gaps = int(np.isnan(view.numbers).sum()) + sum(len(c.rows) + len(c.left) for c in view.words.values())
+    return float(np.clip(SECONDS_A_GAP * gaps, LEAST_BUDGET, MOST_BUDGET))
+
+
+def _admitted(offered: Sequence[Engine], fits: int, budget: float) -> tuple[list[Engine], list[EngineShare]]:
+    """The engines that fit in the budget together, each fitted once a fold and once to the table; and the others."""
+    kept, skipped, spent = list[Engine](), list[EngineShare](), 0.0
+    for engine in offered:
+        seconds = (fits + 1) * engine.seconds
+        if spent + seconds > budget:
+            why = f"not tried: would make it about {duration(spent + seconds)}, the budget is {duration(budget)}"
+            skipped.append(EngineShare(engine.name, 0.0, None, why))
+            continue
+        kept.append(engine)
+        spent += seconds
+    return kept, skipped
+
+
+# numbers ------------------------------------------------------------------------------------------------
+class Filling(NamedTuple):
+    """What fills the numbers of a view, how it did on the hidden cells, and the part of each engine in it."""
+
+    fitted: FittedEngine | None  # none where no number is missing
+    cells: FoldCells
+    guesses: Guesses
+    error: float  # root mean square on the hidden cells, columns in units of their spread
+    shares: tuple[EngineShare, ...]
+
+
+def _numbers(view: FillView, trial: Trial) -> Filling:
+    """The numbers' stack: weights by the hidden cells, then each engine that has one fitted to all rows."""
+    if trial.linear is None:
+        return Filling(None, trial.cells, trial.guesses[0], 0.0, ())
+    gaps = np.isnan(view.numbers).sum(axis=0)
+    weight, unit = gap_weights(trial.cells.column, gaps), centre_and_spread(view.numbers)[1][trial.cells.column]
+
+    def off(guesses: Guesses) -> float:
+        square = (guesses.error / unit) ** 2
+        return float(np.sqrt(weight @ square / weight.sum())) if len(square) else 0.0
+
+    fits, names = [trial.linear, *(e.fit for e in trial.engines)], [LINEAR, *(e.name for e in trial.engines)]
+    if trial.engines and len(weight):
+        weights = least_squares_weights(np.stack([g.error for g in trial.guesses]) / unit, weight)
+        guesses = stacked_guesses(trial.guesses, trial.cells.fold, weight, unit)
+    else:
+        weights, guesses = np.eye(len(fits))[0], trial.guesses[0]
+    with no_warnings():
+        fitted = stacked([fit(view.rows) for fit, w in zip(fits, weights, strict=True) if w], weights[weights > 0])
+    told = zip(names, weights.tolist(), trial.guesses, strict=True)
+    shares = (EngineShare(name, w, off(own)) for name, w, own in told)
+    return Filling(fitted, trial.cells, guesses, off(guesses), (*shares, *trial.failed))
+
+
+# words --------------------------------------------------------------------------------------------------
+def _words(view: FillView, trial: Trial) -> tuple[LabelFill, ...]:
+    """The words' stack: weights by the hidden cells, then the opinions fitted to all rows."""
+
+    def fit(weights: Mapping[int, Mapping[str, float]]) -> WordStack:
+        used = {name for own in weights.values() for name, w in own.items() if w}
+        regressed = REGRESSIONS in used
+        latent = [e for k, e in enumerate(trial.latent) if e.name in used or (regressed and k == 0)]
+        with no_warnings():
+            fitted = {e.name: e.fit(view.rows) for e in latent}
+        columns = list(weights)
+        return WordStack(word_opinions(fitted, view.rows, view.kinds, view.sizes, columns, regressed), weights)
+
+    return label_fills(view.rows, view.left, view.words, trial.words, fit)
+
+
+# the result ---------------------------------------------------------------------------------------------
+def _result(
+    values: Array,
+    mask: Mask,
+    names: tuple[str, ...],
+    unit: Array,
+    view: FillView,
+    filling: Filling,
+    labels: tuple[LabelFill, ...],
+    table: Table | None,
+) -> Fills:
+    """The table filled; intervals follow."""
+    known = ~np.isnan(view.numbers)  # seen, or told by a copy
+    fitted, places, X = filling.fitted, view.places, view.numbers
+    mean, sd = (X, np.zeros(X.shape)) if fitted is None else fitted.fills(view.rows)
+    modelled, spread = np.where(mask, values, 0.0), np.zeros(mask.shape)
+    modelled[:, places] = np.where(known, X, mean) / unit[places]
+    spread[:, places] = np.where(known, 0.0, sd) / unit[places]
+    for c in labels:
+        if c.number is not None:
+            modelled[c.rows, c.number], spread[c.rows, c.number] = c.middle, c.spread
+
+    def drawn(seed: int, number: int) -> Array:
+        table = modelled.copy()
+        if fitted is not None:
+            draw = fitted.drawn(view.rows, seed, number)[:, : view.d]
+            table[:, places] = np.where(known, X, draw) / unit[places]
+        return table
+
+    copies, scales = number_copies(table), None if table is None else table.scales
+    filled = possible_fills(np.where(mask, values, modelled), mask, scales, labels)
+    cells, found = filling.cells, filling.guesses
+    column, in_units = places[cells.column], np.where(mask, values * unit, np.nan)
+    by_copies = bool(known.all() and not mask[:, places].all())
+    return Fills(
+        filled=filled,
+        lower=filled,
+        upper=filled,
+        sd=spread,
+        is_filled=~mask,
+        columns=with_copies(_columns(filled, in_units, names, column, found.error, cells.plain), copies),
+        level=0.0,
+        n_components=0 if fitted is None else fitted.n_components,
+        held=0,
+        tried=len(cells.row),
+        skill=_skill(found.error, cells.plain, centre_and_spread(X)[1][cells.column]),
+        error=filling.error,
+        drawn=drawn,
+        hidden=HiddenErrors(np.abs(found.error) / found.sd, column, cells.fold),
+        mean=modelled[~mask],
+        spread=spread[~mask],
+        table=table,
+        scales=scales,
+        labels=labels,
+        copies=copies,
+        only_copies=by_copies,
+    )
+
+
+def _columns(
+    filled: Array, table: Array, names: tuple[str, ...], column: NDArray[np.intp], error: Array, plain: Array
+) -> tuple[ColumnFill, ...]:
+    """Every column before its intervals are calibrated: gaps, skill, fills beyond the values it has."""
+    gap = np.isnan(table)
+    out, log = (beyond(filled, gap) != 0).sum(axis=0), skewed(table)
+    found = []
+    for j, name in enumerate(names):
+        own, gaps = column == j, int(gap[:, j].sum())
+        found.append(
+            ColumnFill(
+                column=name,
+                gaps=gaps,
+                seen=len(table) - gaps,
+                skill=_skill(error[own], plain[own], 1.0),
+                held=0,
+                tried=int(own.sum()),
+                factor=1.0,
+                advice="",
+                outside=int(out[j]),
+                skewed=bool(log[j]),
+            )
+        )
+    return tuple(found)
+
+
+def _skill(error: Array, plain: Array, unit: Array | float) -> float:
+    """The share of variance predicted for hidden cells; 0 = no better than the column means."""
+    base = float(((plain / unit) ** 2).sum())
+    return 1.0 - float(((error / unit) ** 2).sum()) / base if base > 0 else 0.0

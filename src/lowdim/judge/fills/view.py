@@ -1,0 +1,89 @@
+"""A table as engines take it: columns of numbers first, then labels as codes, each with its kind.
+
+This is the only place where `fill` asks a Table what its columns are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowdim.judge.fills.words import GappedWords
+from lowdim.judge.mixed_table import MixedTable, likelihood, mixed_table
+from lowdim.maths.linalg import Array
+from lowdim.table.table import Table
+
+
+class FillView(NamedTuple):
+    """The columns of a table that help to fill it."""
+
+    rows: Array  # numbers, then labels as codes; NaN is a gap
+    left: Array  # the rows that were left out for having no number, likewise
+    kinds: tuple[str, ...]  # likelihoods: real, yes/no, ordinal, count or label
+    sizes: tuple[int, ...]  # how many labels; 0 of numbers
+    places: NDArray[np.intp]  # of the numbers among the table's
+    words: Mapping[int, GappedWords]  # the columns of words that have gaps
+
+    @property
+    def d(self) -> int:
+        """How many columns of numbers there are."""
+        return len(self.places)
+
+    @property
+    def numbers(self) -> Array:
+        return self.rows[:, : self.d]
+
+    @property
+    def number_gaps(self) -> bool:
+        """Whether a number is missing."""
+        return bool(np.isnan(self.numbers).any())
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether a column is no real number, so that a model of mixed columns knows more than one of numbers."""
+        return set(self.kinds) != {"real"}
+
+
+def number_view(X: Array) -> FillView:
+    """A table of numbers alone."""
+    d = X.shape[1]
+    return FillView(X, np.zeros((0, d)), ("real",) * d, (0,) * d, np.arange(d), {})
+
+
+def fill_view(table: Table, X: Array, words: str, orders: Mapping[int, Sequence[str]]) -> FillView:
+    """The view of a table whose numbers are X: with all its labels, or with those that are measured ("measured").
+
+    `orders` are the labels of ordered columns, the lowest first, by the position of the column.
+    """
+    numbers = table.numbers
+    plain = mixed_table(table).columns if table.holds == "measurements" else ()
+    mixed = MixedTable(plain).ranked(orders).columns
+    at = [k for k, c in enumerate(plain) if c.words and (words == "all" or c.number is not None)]
+    labels = [mixed[k] for k in at]
+    places = np.array([j for j, c in enumerate(numbers) if not c.labels], dtype=np.intp)
+    d = len(places)
+    left = [c.left if words == "all" else np.zeros(0) for c in labels]
+    view = FillView(
+        np.column_stack([X[:, places], *(c.coded.values for c in labels)]),
+        np.column_stack([np.full((len(left[0]) if left else 0, d), np.nan), *left]),
+        (*(likelihood(numbers[j]) for j in places), *(c.kind for c in labels)),
+        (*(0 for _ in places), *(len(c.coded.labels) for c in labels)),
+        places,
+        {},
+    )
+    gapped = {}
+    for j, (k, c) in enumerate(zip(at, labels, strict=True), start=d):
+        own = np.flatnonzero(np.isnan(view.left[:, j]) & ~np.isnan(view.left).all(axis=1))
+        if len(c.gaps) or len(own):
+            known = (c.name, c.position, c.coded.labels, plain[k].coded.labels, c.kind == "ordinal", c.number)
+            gapped[j] = GappedWords(*known, c.gaps, own)
+    return view._replace(words=gapped)
+
+
+def declared_orders(came: Any) -> dict[int, tuple[str, ...]]:
+    """The labels of a frame's ordered categories, in their order, by the position of the column, from 1."""
+    types = enumerate(getattr(came, "dtypes", ()))
+    return {j + 1: tuple(map(str, t.categories)) for j, t in types if getattr(t, "ordered", False)}
