@@ -40,10 +40,10 @@ from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis as MixedFactor
 from lowdim.models.mixtures.bayesian_mixture import BayesianMixtureOfPPCA as BayesianMixtureOfPPCA
 from lowdim.models.mixtures.kmeans import KMeans as KMeans
 from lowdim.models.mixtures.kmedoids import KMedoids as KMedoids
-from lowdim.models.mixtures.presets import GaussianMixture as GaussianMixture
-from lowdim.models.mixtures.presets import Mixture as Mixture
-from lowdim.models.mixtures.presets import MixtureOfFA as MixtureOfFA
-from lowdim.models.mixtures.presets import MixtureOfPPCA as MixtureOfPPCA
+from lowdim.models.mixtures.mixture import GaussianMixture as GaussianMixture
+from lowdim.models.mixtures.mixture import Mixture as Mixture
+from lowdim.models.mixtures.mixture import MixtureOfFA as MixtureOfFA
+from lowdim.models.mixtures.mixture import MixtureOfPPCA as MixtureOfPPCA
 from lowdim.models.nonlinear.autoencoder import Autoencoder as Autoencoder
 from lowdim.models.nonlinear.density_network import DensityNetwork as DensityNetwork
 from lowdim.models.nonlinear.gtm import GTM as GTM

@@ -178,7 +178,7 @@ ENTRIES = (
         statistics=("models.mixed.variational_em.MixedSums", "models.mixed.column_kinds.ColumnLook"),
     ),
     ModelEntry(
-        "GaussianMixture", "models.mixtures.presets",
+        "GaussianMixture", "models.mixtures.mixture",
         "clusters of any covariance, gaps welcome; `ld.choose_clusters` finds how many",
         _GROUPS, "", "gmm", "Gaussian mixture", _parts, ("map",),
         records=("models.mixtures.parts.GaussianParams",), statistics=("maths.gaps.Scatter",),
@@ -196,12 +196,12 @@ ENTRIES = (
         records=("KMedoidsParams",),
     ),
     ModelEntry(
-        "MixtureOfPPCA", "models.mixtures.presets",
+        "MixtureOfPPCA", "models.mixtures.mixture",
         "clusters with axes of their own and one noise variance each",
         _LOCAL, "", "mppca", "mixture of PPCA", _local, ("map",), local=True,
     ),
     ModelEntry(
-        "MixtureOfFA", "models.mixtures.presets", "the same with a noise variance for every column",
+        "MixtureOfFA", "models.mixtures.mixture", "the same with a noise variance for every column",
         _LOCAL, "", "mfa", "mixture of FA", _local, ("map",), local=True, factors=True,
     ),
     ModelEntry(
@@ -211,7 +211,7 @@ ENTRIES = (
         records=("BayesianMixtureParams",),
     ),
     ModelEntry(
-        "Mixture", "models.mixtures.presets", "a mixture of any linear-Gaussian model",
+        "Mixture", "models.mixtures.mixture", "a mixture of any linear-Gaussian model",
         records=("models.mixtures.mixture.MixtureParams",),
         statistics=("models.mixtures.mixture.MixtureSums", "models.mixtures.starts.WithinSums"),
     ),

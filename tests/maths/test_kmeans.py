@@ -81,7 +81,7 @@ def test_steps_of_several_starts_are_those_of_each_alone():
             sums = cluster_sums(X, None, w, 0, alone[None])
             near = ((X[:, None] - alone) ** 2).sum(axis=2).min(axis=1)
             assert sums.inertia[0] == pytest.approx(w @ near, rel=1e-12) and sums.inertia[0] <= before
-            before, alone = sums.inertia[0], move_centers(alone, sums)[0]
+            before, alone = sums.inertia[0], move_centers(alone, sums, 0)[0]
         assert together[r] == pytest.approx(alone, rel=1e-13) and inertia[r] == pytest.approx(before, rel=1e-13)
 
 

@@ -220,7 +220,7 @@ def _kmeans(X: Array, steps: int, K: int, seed: int) -> tuple[list[ClusterStep],
         values.append(-float(sums.inertia[0]))
         moments.append(ClusterStep(step, "E", mu, shares, None, mu))
         if step < steps:
-            new, _ = move_centers(mu, sums)
+            new, _ = move_centers(mu, sums, 0)
             moments.append(ClusterStep(step, "M", new, shares, None, mu))
             mu = new
     return moments, np.array(values)

@@ -10,7 +10,7 @@ import numpy as np
 
 from lowdim.engine.fold import Run
 from lowdim.maths.linalg import Array
-from lowdim.models.mixtures.presets import Mixture
+from lowdim.models.mixtures.mixture import Mixture
 from lowdim.sources.arrays import as_source
 from lowdim.text.format import times_as_likely
 from lowdim.text.messages import error

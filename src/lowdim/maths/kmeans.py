@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import EPS, Array, Index, Mask
+from lowdim.maths.linalg import EPS, Array, Mask
 
 Labels = NDArray[np.int64]
 CACHED_NUMBERS = 2**16  # numbers compared at a time: they stay in the cache of a core
@@ -57,43 +57,35 @@ def plus_plus(
     x2 = certain * np.einsum("ij,ij->i", x, x)
     ones = np.ones((len(x), 1)) if mask is None else mask
     terms = np.hstack([-2.0 * x, x2[:, None], certain * ones])
-
-    def squares_from(c: Array) -> Array:
-        c2 = c**2
-        factors = np.hstack([c, np.ones((len(c), 1)), c2.sum(axis=1, keepdims=True) if mask is None else c2])
-        square = factors @ terms.T
-        return np.maximum(square, 0.0, out=square)
-
-    R, tries = len(generators), 2 + int(np.log(K)) if far else 1
+    R = len(generators)
     starts, chosen = np.arange(R), np.empty((R, K), dtype=np.intp)
-    # The first centre is any row, drawn by its weight.
-    chosen[:, 0] = [_draw(w, 1, rng)[0] for rng in generators]
-    square = squares_from(rows[chosen[:, 0]])
-    for k in range(1, K):
-        # A few rows are drawn by weight times squared distance from the nearest centre so far ...
-        share = w * (square if far else square > 0.0)
-        candidates = np.array([_draw(s, tries, rng) for s, rng in zip(share, generators, strict=True)])
+    square = np.full((R, len(x)), np.inf)  # of each row from the nearest centre so far
+    for k in range(K):
+        # The first centre is any row, drawn by its weight; for the others a few rows are drawn by weight times squared
+        # distance from the nearest centre so far ...
+        by_distance = far and k > 0
+        tries = 2 + int(np.log(K)) if by_distance else 1
+        candidates = np.zeros((R, tries), dtype=np.intp)  # the first row where all shares are zero
+        for r, rng in enumerate(generators):
+            edges = np.cumsum(w * (square[r] if by_distance else square[r] > 0.0))
+            if edges[-1] > 0.0:
+                drawn = np.searchsorted(edges, rng.random(tries) * edges[-1], side="right")
+                candidates[r] = np.minimum(drawn, len(x) - 1)
         # ... and of these the one stays that leaves the smallest weighted sum of squares.
-        left = squares_from(rows[candidates.ravel()]).reshape(R, tries, -1)
-        np.minimum(left, square[:, None], out=left)
+        c = rows[candidates.ravel()]
+        c2 = (c**2).sum(axis=1, keepdims=True) if mask is None else c**2
+        left = (np.hstack([c, np.ones((len(c), 1)), c2]) @ terms.T).reshape(R, tries, -1)
+        np.clip(left, 0.0, square[:, None], out=left)
         best = (left @ w).argmin(axis=1)
         chosen[:, k], square = candidates[starts, best], left[starts, best]
     return rows[chosen]
-
-
-def _draw(share: Array, k: int, rng: np.random.Generator) -> Index:
-    """k positions drawn by share; the first where all shares are zero."""
-    edges = np.cumsum(share)
-    if edges[-1] <= 0.0:
-        return np.zeros(k, dtype=np.intp)
-    return np.minimum(np.searchsorted(edges, rng.random(k) * edges[-1], side="right"), len(share) - 1)
 
 
 def lloyd_steps(x: Array, mask: Mask | None, weight: Array | None, mu: Array, steps: int) -> tuple[Array, Array]:
     """R sets of centres after a few steps over rows in memory, and R inertias: those before the last step."""
     for _ in range(steps):
         sums, before = cluster_sums(x, mask, weight, 0, mu), mu
-        mu = np.stack([move_centers(centers, sums.of_start(r))[0] for r, centers in enumerate(mu)])
+        mu = np.stack([move_centers(centers, sums, r)[0] for r, centers in enumerate(mu)])
         if np.array_equal(mu, before):
             break
     return mu, sums.inertia
@@ -114,10 +106,6 @@ class ClusterSums(NamedTuple):
     def merge(self, other: Self) -> Self:
         rows, total, seen, inertia = (a + b for a, b in zip(self[:4], other[:4], strict=True))
         return type(self)(rows, total, seen, inertia, *_farthest(self, other))
-
-    def of_start(self, r: int) -> ClusterSums:
-        """The sums of one start, as if it had been alone."""
-        return ClusterSums(*(part[r : r + 1] for part in self))
 
 
 def cluster_sums(x: Array, mask: Mask | None, weight: Array | None, start: int, mu: Array) -> ClusterSums:
@@ -176,20 +164,20 @@ def _farthest(one: ClusterSums, two: ClusterSums) -> tuple[Array, ...]:
     )
 
 
-def move_centers(mu: Array, sums: ClusterSums) -> tuple[Array, int]:
-    """Lloyd's second step for one start, each centre to the mean of its rows, and how many empty clusters were moved.
+def move_centers(mu: Array, sums: ClusterSums, r: int) -> tuple[Array, int]:
+    """Lloyd's second step for the r-th start, and how many empty clusters were moved: each centre to its rows' mean.
 
     A cluster without rows is put on one of the rows farthest from their centres. That row then lies on a centre and
     no other is farther than before, so the objective cannot fall. A column that no row of a cluster has seen keeps
     its value.
     """
-    count, total, seen = sums.rows[0], sums.total[0], sums.seen[0]
-    new = np.where(seen > 0, total / np.where(seen > 0, seen, 1.0), mu)
-    empty = np.flatnonzero(count == 0)
+    seen = sums.seen[r]
+    new = np.where(seen > 0, sums.total[r] / np.where(seen > 0, seen, 1.0), mu)
+    empty = np.flatnonzero(sums.rows[r] == 0)
     if not len(empty):
         return new, 0
     spare: list[Array] = []
-    for square, row in zip(sums.far[0], sums.far_cells[0], strict=True):
+    for square, row in zip(sums.far[r], sums.far_cells[r], strict=True):
         if square > 0.0 and not any(np.array_equal(row, other) for other in spare):
             spare.append(row)
     k = min(len(empty), len(spare))

@@ -1,6 +1,7 @@
 """Cells held back, and the factor that makes intervals hold: counts, simulations, and the same cells in any block."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from scipy.special import ndtr
 from sklearn.datasets import load_iris
 
 import lowdim
+from lowdim.engine.fold import Run
+from lowdim.engine.statistics import Sum
 from lowdim.laws import Relaid
 from lowdim.models.base.calibration import (
     ERROR_EDGES,
@@ -16,7 +19,7 @@ from lowdim.models.base.calibration import (
     Inflation,
     WithoutHeldCells,
     count_errors,
-    held_out_rounds,
+    held_out_fits,
     inflation_from_counts,
 )
 from lowdim.models.base.results import Cells
@@ -67,32 +70,47 @@ def test_factors_have_ends():
 def test_which_cells_depends_on_the_rows_alone():
     X = np.nan_to_num(table())
     mask = ~np.isnan(table())
-    held = rule().cells(Block(X, mask))
+    held = rule().split(Block(X, mask))[0]
     assert held.mean() == pytest.approx(0.04, abs=0.016) and not (held & ~mask).any()
     order = np.random.default_rng(2).permutation(len(X))
-    assert np.array_equal(rule().cells(Block(X[order], mask[order])), held[order])
-    assert np.array_equal(rule().cells(Block(-1.0 * (0.0 - X)[7:9], mask[7:9], start=55)), held[7:9])  # -0.0 is 0.0
-    assert not (rule(turn=1).cells(Block(X, mask)) & held).any() and rule(turn=1).cells(Block(X, mask)).any()
+    assert np.array_equal(rule().split(Block(X[order], mask[order]))[0], held[order])
+    assert np.array_equal(rule().split(Block(-1.0 * (0.0 - X)[7:9], mask[7:9], start=55))[0], held[7:9])  # -0.0 is 0.0
+    assert not (rule(turn=1).split(Block(X, mask))[0] & held).any() and rule(turn=1).split(Block(X, mask))[0].any()
     closed = rule()._replace(columns=np.arange(6) > 0)
-    assert not closed.cells(Block(X))[:, 0].any() and closed.cells(Block(X))[:, 1:].any()
+    assert not closed.split(Block(X))[0][:, 0].any() and closed.split(Block(X))[0][:, 1:].any()
 
 
 def test_cells_are_drawn_evenly():
     """Chi-square over columns and over rows' halves; 30000 rows that differ in one column only."""
     X = np.zeros((30000, 6))
     X[:, 2] = np.arange(30000)
-    held = rule().cells(Block(X))
+    held = rule().split(Block(X))[0]
     expected = 0.05 * len(X)
     assert (((held.sum(axis=0) - expected) ** 2).sum() / (expected * 0.95)) < 25  # 6 degrees, p = 3e-4
     pair = (held[:, 0] & held[:, 1]).mean()
     assert pair == pytest.approx(0.0025, abs=0.0012)  # columns are held independently
 
 
+def rounds_of(seen):
+    """The cells that are held out, round by round, of a table of which so many cells are seen in each column."""
+    held = []
+
+    def refit(less):
+        held.append(less.held)
+        return SimpleNamespace(params=None, passes=1, reason="converged")
+
+    model = SimpleNamespace(_held_out_counts=lambda params, held, frames, block: Sum(np.zeros(len(ERROR_EDGES) + 1)))
+    survey = SimpleNamespace(columns=SimpleNamespace(seen=seen), gaps=True, source=as_source(np.zeros((3, len(seen)))))
+    assert held_out_fits(model, refit, survey, 0, Run()).passes == 2 * len(held)
+    return held
+
+
 def test_a_small_table_takes_three_turns_and_a_large_one_one():
-    assert [h.round for h in held_out_rounds(np.full(6, 300.0), 0)] == [0, 1, 2]
-    assert [h.round for h in held_out_rounds(np.full(6, 1e5), 0)] == [0]
-    assert held_out_rounds(np.full(6, 1e5), 0)[0].share == 0.05
-    assert held_out_rounds(np.array([9.0, 500.0]), 0)[0].columns.tolist() == [False, True]
+    assert [h.round for h in rounds_of(np.full(6, 300.0))] == [0, 1, 2]
+    assert [h.round for h in rounds_of(np.full(6, 1e5))] == [0]
+    assert rounds_of(np.full(6, 1e5))[0].share == 0.05
+    assert rounds_of(np.array([9.0, 500.0]))[0].columns.tolist() == [False, True]
+    assert rounds_of(np.full(6, 9.0)) == []
 
 
 @pytest.mark.parametrize(("tile", "blocks"), [(7, 1), (7, 4), (64, 2)])
@@ -105,7 +123,7 @@ def test_the_view_hides_the_same_cells_in_any_block(tile, blocks):
     assert np.array_equal(np.concatenate([b.x for b in parts]), whole.x)
     mask = np.concatenate([np.ones(b.x.shape, bool) if b.mask is None else b.mask for b in parts])
     assert np.array_equal(mask, whole.mask) and (whole.x[~mask] == 0.0).all()
-    held = rule(0.1).cells(as_source(X).block(0))
+    held = rule(0.1).split(as_source(X).block(0))[0]
     assert held.any() and np.array_equal(mask, ~np.isnan(X) & ~held)
     seen = mask & ~held
     assert np.array_equal(whole.x[seen], ((X - np.arange(6.0)) * 2.0)[seen])
@@ -120,7 +138,7 @@ def test_cells_off_are_counted_by_weight_and_seen_cells_are_hidden_from_who_says
         return Cells(np.zeros_like(b.x), np.full_like(b.x, 4.0), np.full_like(b.x, 12.0))  # sd 4, as the frame makes it
 
     counts = count_errors(rule(), (frame,), says, block).value
-    held = rule().cells(block)
+    held = rule().split(block)[0]
     assert counts.sum() == held.sum() and inflation_from_counts(counts) == pytest.approx(1.0, abs=0.1)  # 480 cells
     assert inflation_from_counts(counts) == pytest.approx(order_statistic(np.abs(block.x[held])), rel=0.01)
     twice = count_errors(rule(), (frame,), says, block._replace(weight=np.full(2000, 2.0))).value
@@ -139,10 +157,10 @@ def test_a_cell_without_doubt_is_right_or_infinitely_wrong():
     held = rule(share=0.5)
     x = np.random.default_rng(0).standard_normal((40, 6))
     sure = lambda block: Cells(np.zeros_like(block.x), np.zeros_like(block.x), np.zeros_like(block.x))  # noqa: E731
-    count = int(held.cells(Block(x)).sum())
+    count = int(held.split(Block(x))[0].sum())
     assert count_errors(held, (), sure, Block(x)).value[-1] == count > 50
     zeros = np.zeros((40, 6))
-    assert count_errors(held, (), sure, Block(zeros)).value[0] == held.cells(Block(zeros)).sum()
+    assert count_errors(held, (), sure, Block(zeros)).value[0] == held.split(Block(zeros))[0].sum()
 
 
 FILLERS = {

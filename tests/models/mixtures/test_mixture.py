@@ -187,7 +187,7 @@ def steps_that_never_fall(problems, steps):
         parts = model._parts()
         low = 1e-6 * np.nanvar(X, axis=0)
         low = low if parts.unit_free else np.full_like(low, low.mean())
-        centres = choose_centers(block, K, np.sqrt(low), np.nanmean(X, axis=0), rng, far=False)
+        centres, _ = choose_centers(block, K, np.sqrt(low), np.nanmean(X, axis=0), rng, far=False)
         spread = within_sums(centres, np.sqrt(low), block).covariance()
         components = tuple(parts.start(spread, low, 10.0)._replace(mu=mu) for mu in centres)
         moments = bool(mask.all()) and X.shape[1] <= parts.moment_columns

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, BayesianPCA, FactorAnalysis, GaussianMixture, Mixture, MixtureOfFA, MixtureOfPPCA, RobustPPCA
-from lowdim.models.mixtures.mixture import MixtureModel, MixtureParams, MixturePosterior
+from lowdim.models.mixtures.mixture import MixtureParams, MixturePosterior
 from lowdim.models.mixtures.parts import Parts, responsibilities
 from lowdim.models.mixtures.starts import choose_centers, within_sums
 from lowdim.sources.source import Block
@@ -85,14 +85,11 @@ def test_every_verb_of_a_nested_mixture(part):
 
 
 # the quicker ways are the same way ----------------------------------------------------------------------------
-class ByHooks(MixtureModel):
+class ByHooks(Mixture):
     """A mixture whose parts are taken by their own hooks and nothing else."""
 
-    def __init__(self, model):
-        self.model = model
-
     def _parts(self):
-        return Parts(self.model)
+        return Parts(self.component, int(self.n_clusters))
 
 
 def start(model, X, K):
@@ -101,7 +98,7 @@ def start(model, X, K):
     block, parts = Block(np.nan_to_num(X), None if mask.all() else mask), model._parts()
     low = 1e-6 * np.nanvar(X, axis=0)
     low = low if parts.unit_free else np.full_like(low, low.mean())
-    centers = choose_centers(block, K, np.sqrt(low), np.nanmean(X, axis=0), np.random.default_rng(0), far=False)
+    centers, _ = choose_centers(block, K, np.sqrt(low), np.nanmean(X, axis=0), np.random.default_rng(0), far=False)
     about = within_sums(centers, np.sqrt(low), block).covariance()
     components = tuple(parts.start(about, low, 10.0)._replace(mu=mu) for mu in centers)
     return MixtureParams(np.full(K, -np.log(K)), components, False), block

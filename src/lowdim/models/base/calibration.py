@@ -91,32 +91,19 @@ class HeldOutCells(NamedTuple):
     seed: int
     columns: Mask  # d, those with cells enough to lose some
 
-    def cells(self, block: Block) -> Mask:
-        """Those of a block, in the units of the source that holds the rows."""
+    def split(self, block: Block) -> tuple[Mask, Block]:
+        """Which cells of a block are held out, and the block without them; in the units the source stores."""
         keys = np.random.default_rng([self.seed, HELD_OUT_HASH]).integers(
             2**63, size=(2, block.x.shape[1]), dtype=np.uint64
         )
         bits = mix_bits(row_hash(block.x, keys[0])[:, None] ^ keys[1]) >> np.uint64(11)  # 53 of them
         low, high = (np.uint64(k * self.share * 2**53) for k in (self.round, self.round + 1))
         held = np.asarray((bits >= low) & (bits < high) & self.columns)
-        return held if block.mask is None else held & block.mask
-
-    def without(self, block: Block) -> Block:
-        """The block, in the same units, as if its held cells were missing."""
-        held = self.cells(block)
+        held = held if block.mask is None else held & block.mask
         if not held.any():
-            return block
+            return held, block
         mask = ~held if block.mask is None else block.mask & ~held
-        return block._replace(x=np.where(held, 0.0, block.x), mask=mask)
-
-
-def held_out_rounds(seen: Array, seed: int) -> list[HeldOutCells]:
-    """The cells to hold out of a table, one set a fit, given how many are seen in each column."""
-    columns = seen >= LEAST_SEEN_IN_COLUMN
-    count = float(seen[columns].sum())
-    share = float(np.clip(HELD_CELLS_WANTED / max(count, 1.0), LEAST_HELD_SHARE, MOST_HELD_SHARE))
-    rounds = MOST_ROUNDS if share * count < 2.0 * HELD_CELLS_WANTED else 1
-    return [HeldOutCells(share, k, seed, columns) for k in range(rounds)]
+        return held, block._replace(x=np.where(held, 0.0, block.x), mask=mask)
 
 
 def row_hash(x: Array, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -142,7 +129,7 @@ class WithoutHeldCells(View):
         raise NotImplementedError("a source with cells held out makes finished blocks")
 
     def block_of(self, rows: slice | NDArray[np.intp], start: int = 0) -> Block:
-        return self.held.without(self.source.block_of(rows, start))
+        return self.held.split(self.source.block_of(rows, start))[1]
 
 
 def count_errors(
@@ -156,12 +143,12 @@ def count_errors(
     counts = np.zeros(len(ERROR_EDGES) + 1)
     for piece in [block] if rows is None else block.tiles(rows):
         # The rows with held cells, whole and without these, both seen through the frames.
-        is_held = held.cells(piece)
-        whole = piece.take(np.flatnonzero(is_held.any(axis=1)))
-        if not whole.rows:
+        is_held, less = held.split(piece)
+        rows_of_held = np.flatnonzero(is_held.any(axis=1))
+        if not len(rows_of_held):
             continue
-        at, weights = is_held[is_held.any(axis=1)], whole.times
-        remaining = held.without(whole)
+        whole, remaining = piece.take(rows_of_held), less.take(rows_of_held)
+        at, weights = is_held[rows_of_held], whole.times
         for frame in frames:
             whole, remaining = frame.inward(whole), frame.inward(remaining)
         # The error of each held cell in standard deviations, counted by its row's weight.
@@ -227,7 +214,11 @@ def held_out_fits(
     seed : int
         Which cells are held out.
     """
-    rounds = held_out_rounds(survey.columns.seen, seed)[:most_rounds]
+    # How many cells each round holds out, of the columns that can lose some, and how many rounds that takes.
+    columns = survey.columns.seen >= LEAST_SEEN_IN_COLUMN
+    count = float(survey.columns.seen[columns].sum())
+    share = float(np.clip(HELD_CELLS_WANTED / max(count, 1.0), LEAST_HELD_SHARE, MOST_HELD_SHARE))
+    rounds = most_rounds if share * count < 2.0 * HELD_CELLS_WANTED else 1
     raw: Source = survey.source
     frames: tuple[Frame, ...] = ()  # through which the table is seen, from the innermost outwards
     while isinstance(raw, Framed):
@@ -235,7 +226,8 @@ def held_out_fits(
         raw = raw.source
     fits: list[Fit[P, Any]] = []
     stopped, counts = False, np.zeros(len(ERROR_EDGES) + 1)
-    for held in rounds if survey.gaps and rounds[0].columns.any() else []:
+    for k in range(rounds if survey.gaps and columns.any() else 0):
+        held = HeldOutCells(share, k, seed, columns)
         # Seen through the same frames: the hash is of cells as they are stored.
         less: Source = WithoutHeldCells(raw, held)
         for frame in frames:

@@ -138,11 +138,8 @@ class BayesianMixtureOfPPCA(MixtureModel):
         default=1000, rule=COUNT, words="The most passes of one fit; each test of a simpler mixture is one."
     )
 
-    def _count(self) -> int:
-        return int(self.n_clusters)
-
     def _parts(self) -> BayesianParts:
-        return BayesianParts(BayesianPCA(self.n_components), columns=self.noise == "column")
+        return BayesianParts(BayesianPCA(self.n_components), int(self.n_clusters), columns=self.noise == "column")
 
     # one pass --------------------------------------------------------------------------------------
     def _stats(self, params: Any, block: Block, labels: NDArray[np.int64] | None = None) -> MixtureSums:

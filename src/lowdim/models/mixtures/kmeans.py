@@ -256,7 +256,7 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
                 # Lloyd's first step: each row to its nearest centre, for all starts in one pass.
                 sums = fold(partial(_sums, np.stack([start.mu for start in moving])), source, run)
                 for r, start in enumerate(moving):
-                    start.see(sums.of_start(r), small)
+                    start.see(sums, r, small)
                 arrived += [start for start in moving if start.arrived]
                 best = max(arrived + moving, key=lambda start: start.value)
                 moving = [start for start in moving if not start.arrived]
@@ -424,16 +424,16 @@ class _Start:
         self.mu, self.next, self.value, self.arrived, self.last = mu, mu, -np.inf, False, False
         self.steps, self.reseeded, self.empty = 0, 0, 0
 
-    def see(self, sums: ClusterSums, small: float) -> None:
-        """Note the sums at the present centres, and where they lead."""
-        before, self.value, self.steps = self.value, -float(sums.inertia.sum()), self.steps + 1
-        seen = np.broadcast_to(sums.seen[0], self.mu.shape).copy()
-        params = KMeansParams(self.mu, sums.rows[0], seen, np.zeros(self.mu.shape[1]))
+    def see(self, sums: ClusterSums, r: int, small: float) -> None:
+        """Note the sums at the present centres, which are the r-th, and where they lead."""
+        before, self.value, self.steps = self.value, -float(sums.inertia[r]), self.steps + 1
+        seen = np.broadcast_to(sums.seen[r], self.mu.shape).copy()
+        params = KMeansParams(self.mu, sums.rows[r], seen, np.zeros(self.mu.shape[1]))
         if 0.0 < before - self.value <= params.rounding(-self.value):  # a mean of copies may miss them by a digit
             self.value, self.arrived = before, True
             return
         self.params = params
-        self.next, self.empty = move_centers(self.mu, sums)
+        self.next, self.empty = move_centers(self.mu, sums, r)
         step = float(((self.next - self.mu) ** 2).sum())
         self.arrived = self.last or step == 0.0
         self.last = step <= small and not self.empty

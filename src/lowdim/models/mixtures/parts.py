@@ -1,4 +1,4 @@
-"""The parts of a mixture: one model many times over, each time fitted to all rows by its share in them.
+"""The parts of a mixture: one model K times over, each time fitted to all rows by its share in them.
 
 A mixture asks of its parts what every latent model has: a row's share in a part is the row's weight in the block that
 the part's own hooks see, so neither knows of the other. `Parts` is all there is to it, for any linear-Gaussian model.
@@ -70,8 +70,8 @@ class Parts:
     most_squared: float = WIDE_COLUMNS  # columns up to which d x d matrices are made
     moment_columns = 0  # columns up to which an M-step without gaps is made from a part's weighted moments alone
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def __init__(self, model: Any, count: int) -> None:
+        self.model, self.count = model, count  # a model, and how many parts follow it
         self.unit_free: bool = model._own_units  # whether it is the same whatever the columns' units
         self.standardize: bool = model.standardize
         self.has_axes = model.n_components is None or model.n_components > 0
@@ -186,8 +186,8 @@ class RobustParts(Parts):
 class LinearParts(Parts):
     """Probabilistic PCA or factor analysis; without axes, spherical or diagonal Gaussians."""
 
-    def __init__(self, model: ProbabilisticPCA | FactorAnalysis) -> None:
-        super().__init__(model)
+    def __init__(self, model: ProbabilisticPCA | FactorAnalysis, count: int) -> None:
+        super().__init__(model, count)
         if self.has_axes:  # beyond these d x d sums cost far more than the E-step's own
             self.moment_columns = min(MOMENT_COLUMNS * (int(model.n_components) + 1), WIDE_COLUMNS)
 
@@ -307,8 +307,8 @@ class BayesianParts(Parts):
 
     extrapolates = False  # axes are switched off on the way
 
-    def __init__(self, model: BayesianPCA, *, columns: bool = False) -> None:
-        super().__init__(model)
+    def __init__(self, model: BayesianPCA, count: int, *, columns: bool = False) -> None:
+        super().__init__(model, count)
         self.unit_free = columns
 
     def start(self, about: StartCovariance, low: Array, n: float) -> BayesianPCAParams:
@@ -372,8 +372,8 @@ class GaussianParts(Parts):
     unit_free, standardize = True, False
     has_axes, correlated = False, True
 
-    def __init__(self, *, tied: bool = False) -> None:
-        self.tied = tied
+    def __init__(self, count: int, *, tied: bool = False) -> None:
+        self.count, self.tied = count, tied
 
     def start(self, about: StartCovariance, low: Array, n: float) -> GaussianParams:
         assert about.C is not None
@@ -462,17 +462,17 @@ class GaussianParts(Parts):
         return d + (d * d // 8 if gaps else 0), (d + 1) * (d + 1)
 
 
-def parts_of(component: Any) -> Parts:
-    """The parts that an estimator, or the name of a covariance, stands for."""
+def parts_of(component: Any, count: int) -> Parts:
+    """So many parts as an estimator, or the name of a covariance, says."""
     kind = type(component)
     if kind in (ProbabilisticPCA, FactorAnalysis):
-        return LinearParts(component)
+        return LinearParts(component, count)
     if kind is RobustPPCA:
-        return RobustParts(component)
+        return RobustParts(component, count)
     if kind is BayesianPCA and not component.is_sure:
-        return BayesianParts(component)
+        return BayesianParts(component, count)
     if kind is str and component in COVARIANCE_TYPES:
         if component in ("full", "tied"):
-            return GaussianParts(tied=component == "tied")
-        return LinearParts(FactorAnalysis(0) if component == "diag" else ProbabilisticPCA(0))
+            return GaussianParts(count, tied=component == "tied")
+        return LinearParts(FactorAnalysis(0) if component == "diag" else ProbabilisticPCA(0), count)
     raise error("LD250", component=component)

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.engine.statistics import Columns, Moments
 from lowdim.maths.gaps import given_seen, pattern_groups
-from lowdim.maths.kmeans import Labels, lloyd_steps, nearest_centers, plus_plus
+from lowdim.maths.kmeans import Labels, lloyd_steps, nearest_centers, plus_plus, residuals
 from lowdim.maths.linalg import Array
 from lowdim.models.base.survey import TableSurvey
 from lowdim.sources.arrays import ArraySource
@@ -67,26 +67,18 @@ class WithinSums(NamedTuple):
 
 def within_sums(centers: Array, unit: Array, block: Block, labels: Labels | None = None) -> WithinSums:
     """The squares of a block about its nearest centres, or about those that `labels` name."""
-    residual, w = _residuals(centers, unit, block, labels), block.times
+    if labels is None:
+        labels = nearest_centers(block.x / unit, block.mask, centers[None] / unit)[0]
+    residual, w = residuals(block.x, block.mask, centers, labels), block.times
     return WithinSums(float(w.sum()), w @ block.seen, residual.T @ (residual * w[:, None]))
 
 
 def wide_covariance(centers: Array, unit: Array, block: Block) -> StartCovariance:
     """The pooled covariance of a few rows of many columns about their nearest centres."""
-    residual, w = _residuals(centers, unit, block, None), block.times
+    labels = nearest_centers(block.x / unit, block.mask, centers[None] / unit)[0]
+    residual, w = residuals(block.x, block.mask, centers, labels), block.times
     F = residual * np.sqrt(w[:, None] / np.maximum(w @ block.seen, 1e-12 * w.sum()))
     return StartCovariance((F * F).sum(axis=0), None, F)
-
-
-def _residuals(centers: Array, unit: Array, block: Block, labels: Labels | None) -> Array:
-    """Deviations of rows from their centres, zero at gaps."""
-    residual = block.x - centers[start_labels(centers, unit, block) if labels is None else labels]
-    return residual if block.mask is None else residual * block.mask
-
-
-def start_labels(centers: Array, unit: Array, block: Block) -> Labels:
-    """The nearest centre of each row, columns measured in these units."""
-    return nearest_centers(block.x / unit, block.mask, centers[None] / unit)[0]
 
 
 # centres ------------------------------------------------------------------------------------------------
@@ -105,21 +97,24 @@ def center_sets(
         if whitened is not None and far and i and i % DIRECTION_EVERY == 0:
             yield whitened.start_along(i // DIRECTION_EVERY - 1, K, unit, rng)
         elif whitened is not None and white and i:
-            one = np.ones_like(unit)
-            centers = choose_centers(whitened.block, K, one, np.zeros_like(unit), rng, far)
-            yield whitened.mean + centers @ whitened.back, start_labels(centers, one, whitened.block)
+            centers, labels = choose_centers(whitened.block, K, np.ones_like(unit), np.zeros_like(unit), rng, far)
+            yield whitened.mean + centers @ whitened.back, labels
         else:
-            centers = choose_centers(sample, K, unit, mean, rng, far)
-            yield centers, start_labels(centers, unit, sample)
+            yield choose_centers(sample, K, unit, mean, rng, far)
 
 
-def choose_centers(block: Block, K: int, unit: Array, mean: Array, rng: np.random.Generator, far: bool) -> Array:
-    """K rows of a sample, spread out by k-means++ and moved by a few K-means steps; drawn at random if not `far`."""
+def choose_centers(
+    block: Block, K: int, unit: Array, mean: Array, rng: np.random.Generator, far: bool
+) -> tuple[Array, Labels]:
+    """K rows of a sample, and the nearest of them for every row, columns measured in units of `unit`.
+
+    Spread out by k-means++ and moved by a few K-means steps; drawn at random if not `far`.
+    """
     x = block.x / unit
     centers = plus_plus(x, block.mask, block.weight, K, mean / unit, [rng], far)
     if far:
         centers, _ = lloyd_steps(x, block.mask, block.weight, centers, LLOYD_STEPS)
-    return centers[0] * unit
+    return centers[0] * unit, nearest_centers(x, block.mask, centers)[0]
 
 
 class WhiteRows(NamedTuple):
@@ -141,8 +136,8 @@ class WhiteRows(NamedTuple):
         squares = (sides - w @ sides) ** 2
         kurtosis = (w @ squares**2) / np.maximum(w @ squares, LEAST_WHITE) ** 2
         at = int(np.argsort(np.where(w @ squares > LEAST_WHITE, kurtosis, np.inf), kind="stable")[rank % len(kurtosis)])
-        side, one = Block(sides[:, [at]], None, weight), np.ones(1)
-        labels = start_labels(choose_centers(side, K, one, np.zeros(1), rng, True), one, side)
+        side = Block(sides[:, [at]], None, weight)
+        _, labels = choose_centers(side, K, np.ones(1), np.zeros(1), rng, True)
         shares = np.zeros((K, len(x)))
         shares[labels, np.arange(len(x))] = w
         centers = shares @ x / np.maximum(shares.sum(axis=1), LEAST_WHITE)[:, None]

@@ -15,7 +15,7 @@ from lowdim.maths.linalg import Array
 from lowdim.maths.optimise import climb, minus
 from lowdim.maths.seeds import DENSITY_NETWORK_CUBE, DENSITY_NETWORK_EPOCH, DENSITY_NETWORK_START, normals
 from lowdim.models.base.options import COUNT, Rule, none_or, one_of, option, seed_of
-from lowdim.models.base.results import Cells, Posterior, draw_labels, standard
+from lowdim.models.base.results import Cells, Fitted, Posterior, draw_labels, standard
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.nonlinear.density_network_em import (
     HIDDEN_PRIOR,
@@ -57,6 +57,7 @@ from lowdim.models.nonlinear.mlp import (
 )
 from lowdim.models.nonlinear.node_model import NodeModel, NodeSums, misfit, weight_slopes
 from lowdim.sources.source import Block, Source
+from lowdim.sources.views import Frame
 from lowdim.text.messages import error
 
 INNER_STEPS = 10  # of the hidden layers in one M-step; each finds the best output layer for its own
@@ -352,11 +353,13 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         return self._pack(params).size - 1 - L * (L - 1) // 2
 
     # what a fit leaves ----------------------------------------------------------------------------------
-    def _notes(self, params: DensityNetworkParams) -> tuple[str, ...]:
-        if not len(params.cube):
-            return (f"log densities are those under {len(params.grid)} points, not under the Gaussian",)
-        draws = f"{len(params.cube)} draws of each row's own"
-        return (f"log densities are estimated by {draws} (score_error says how well)",)
+    def _fitted(self, fit: Fit[DensityNetworkParams, NodeSums], frame: Frame) -> Fitted:
+        fitted = super()._fitted(fit, frame)
+        note = f"log densities are those under {len(fit.params.grid)} points, not under the Gaussian"
+        if len(fit.params.cube):
+            draws = f"{len(fit.params.cube)} draws of each row's own"
+            note = f"log densities are estimated by {draws} (score_error says how well)"
+        return fitted._replace(certificate=fitted.certificate._replace(notes=(*fitted.certificate.notes, note)))
 
     def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         L, K = int(self.n_components), int(self.n_samples)

@@ -550,7 +550,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
             self._objective_name,
             rows=n,
             boundary=("noise_variance_",) if p.psi <= p.low * (1 + 1e-9) else (),
-            notes=(*notes, inflation_note(p.inflation), *self._notes(p)),
+            notes=(*notes, inflation_note(p.inflation)),
         )
         attributes = {
             "nodes_": frame.outward(p.nodes),
@@ -562,10 +562,6 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
             "n_components_": p.grid.shape[1],
         }
         return Fitted(p, frame, certificate, attributes, fit.history)
-
-    def _notes(self, params: Params) -> tuple[str, ...]:
-        """What a certificate says beside."""
-        return ()
 
     def _cost_of(self, n: int, d: int, K: int, M: int, *, passes: int, more: int, fix: str, usual: int) -> Cost:
         """A fit of K nodes and M functions with so many passes a fit; `more` numbers worked on beside those of EM."""

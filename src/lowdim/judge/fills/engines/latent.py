@@ -15,7 +15,7 @@ from lowdim.judge.fills.engines.engine import EngineFit, FittedEngine, Shares, d
 from lowdim.judge.fills.engines.linear import by_latent_model, within_reach
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.models.mixtures.presets import GaussianMixture, MixtureOfFA
+from lowdim.models.mixtures.mixture import GaussianMixture, MixtureOfFA
 from lowdim.text.quiet import no_warnings
 
 MIXTURE_OPTIONS: dict[str, Any] = {
