@@ -22,19 +22,19 @@ def test_every_plot_of_one_model_applies_or_says_why(sheet):
         if name in ("gtm_sheet", "magnification", "responsibility", "traverse", "trace", "rebuilt"):
             assert plot_model(name, sheet, table).name == name
         else:
-            with pytest.raises(LowdimError, match="LD494"):
+            with pytest.raises(LowdimError, match="LD216"):
                 plot_model(name, sheet, table)
     assert plot_model("columns", sheet, table).name == "columns"  # of the table alone
     linear = ld.PPCA(2).fit(X)
     assert plot_model("map", linear, table).data["position"] == pytest.approx(linear.transform(X))
     for name in ("gtm_sheet", "latent_variance", "scree"):
-        with pytest.raises(LowdimError, match="LD494") as said:
+        with pytest.raises(LowdimError, match="LD216") as said:
             plot_model(name, linear, table)
         assert said.value.fix
     solid = ld.GTM(3, grid=3, basis=2).fit(X)
-    with pytest.raises(LowdimError, match=r"LD494.*gtm_sheet[\s\S]*3 axes"):
+    with pytest.raises(LowdimError, match=r"LD216.*gtm_sheet[\s\S]*3 axes"):
         plot_model("gtm_sheet", solid, table)
-    with pytest.raises(LowdimError, match=r"LD494.*traverse"):
+    with pytest.raises(LowdimError, match=r"LD216.*traverse"):
         plot_model("traverse", ld.Isomap(2).fit(X), table)
     assert plot_model("gtm_sheet", sheet, table, color=kind).sentence.endswith("3 kinds.")
 
@@ -64,7 +64,7 @@ def test_bound_plots(tmp_path):
     assert plot.data["kept"].sum() == kept.kept_.sum()
     assert found.plot.relevance(model=ld.BayesianPCA(3).fit(found.table.X)).data["axis"].shape == (3,)
     for name, model in (("relevance", found.model), ("mixture", None)):
-        with pytest.raises(OptionError, match="LD494"):
+        with pytest.raises(OptionError, match="LD216"):
             found.plot.draw(name, model=model)
     with pytest.raises(AttributeError):
         getattr(found.plot, "no_such")  # noqa: B009 - not a name that is there

@@ -117,7 +117,7 @@ class ModelOnTable(NamedTuple):
 
     def lacks(self, name: str, why: str, fix: str) -> LowdimError:
         """The error that this model has not what a plot draws."""
-        return error("LD494", name=name, model=f"this {type(self.model).__name__}", why=why, fix=fix)
+        return error("LD216.model", name=name, model=f"this {type(self.model).__name__}", why=why, fix=fix)
 
 
 def plot_model(
@@ -163,7 +163,7 @@ def plot_model(
     if row.needs == "analysis" and row.of_model is None:
         names = ", ".join(other.name for other in every_plot() if other.needs == "model" or other.of_model)
         fix = f"one of {names}; or the main job:  lowdim plot {name} TABLE"
-        raise error("LD494", name=name, model="a run of one model", why="it comes from the main job", fix=fix)
+        raise error("LD216.model", name=name, model="a run of one model", why="it comes from the main job", fix=fix)
     worth = np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64)
     subject = ModelOnTable(model, table, worth, np.arange(table.n) if rows is None else rows)
     return (row.of_model or row.function)(subject, *values, **options)

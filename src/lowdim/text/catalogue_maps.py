@@ -6,12 +6,6 @@ from lowdim.text.kinds import BudgetError, FitError, ModelWarning, OptionError, 
 from lowdim.text.messages import Entry
 
 MAP_MESSAGES: dict[str, Entry] = {
-    "LD491": Entry(
-        OptionError,
-        "Contours need two columns: the table has {d}, the model {model_d}",
-        "they are drawn over a plane",
-        "fit KernelPCA(8) to two columns and pass the same two",
-    ),
     "LD492": Entry(
         ModelWarning,
         "{model} of {n} rows takes long",
@@ -25,7 +19,6 @@ MAP_MESSAGES: dict[str, Entry] = {
         "it would be lost",
         "-o with another name, or rename or delete that folder",
     ),
-    "LD494": Entry(OptionError, "The plot '{name}' does not apply to {model}", "{why}", "{fix}"),
     # pairs of rows, kernels
     "LD410": Entry(
         TableError,

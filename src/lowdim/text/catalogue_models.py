@@ -180,6 +180,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "ask for more dims, or choose another plot",
     ),
     "LD216": Entry(OptionError, "The plot '{name}' does not apply to this table", "{why}", "choose another plot"),
+    "LD216.model": Entry(OptionError, "The plot '{name}' does not apply to {model}", "{why}", "{fix}"),
     # new rows
     "LD220": Entry(
         TableError,

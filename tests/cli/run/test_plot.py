@@ -134,8 +134,8 @@ def test_every_picture_of_a_run(lowdim, bent_runs):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("relevance",), "LD494"),
-        (("scree",), "LD494"),
+        (("relevance",), "LD216"),
+        (("scree",), "LD216"),
         (("traverse", "--axis", "9"), "LD210"),
         (("gtm_sheet", "--plane", "x1,nope"), "'nope' is not one of two columns"),
         (("gtm_sheet", "--plane", "x1"), "two columns"),

@@ -269,7 +269,7 @@ def test_rows_of_any_model_are_joined_and_pictured():
     assert 8 <= len(set(rows)) == len(rows) <= 24
     drawn = [ax.get_images()[0].get_array() for ax in shown.figure.axes[0].child_axes]
     assert all(np.array_equal(picture.ravel(), X[i - 1]) for picture, i in zip(drawn, rows, strict=True))
-    with pytest.raises(LowdimError, match="LD494"):
+    with pytest.raises(LowdimError, match="LD216"):
         plot_model("map", ld.KMeans(3).fit(X), table)
     with pytest.raises(LowdimError, match=r"LD210.*shape"):
         plot_model("map", model, table, shape=(2, 4))

@@ -104,7 +104,7 @@ def test_a_walk_of_factors_through_a_network():
 
 def test_a_walk_needs_a_decoder():
     X, _ = roll(40)
-    with pytest.raises(LowdimError, match=r"LD494.*traverse[\s\S]*it has no decoder"):
+    with pytest.raises(LowdimError, match=r"LD216.*traverse[\s\S]*it has no decoder"):
         traverse(on_table(ld.Isomap(2).fit(X), X))
 
 
@@ -167,7 +167,7 @@ def test_ends_may_be_rows_and_groups_of_a_column_that_is_named():
     for words in (("nothing", "virginica"), ("virginica", "nothing")):
         with pytest.raises(OptionError, match=r"setosa, versicolor, virginica\) or the name of a row"):
             plot_model("between", model, table, *words)
-    with pytest.raises(LowdimError, match="LD494"):
+    with pytest.raises(LowdimError, match="LD216"):
         plot_model("between", ld.ClassicalMDS(2).fit(X), table, "setosa", "virginica")
     with pytest.raises(OptionError, match="no column of the table has groups"):
         plot_model("between", model, ld.read(X))

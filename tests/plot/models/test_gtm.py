@@ -108,5 +108,5 @@ def test_a_drawn_sample_on_one_axis_is_no_grid():
 
 def test_a_sheet_of_one_column_is_refused():
     X = roll(40)[0][:, :1]
-    with pytest.raises(LowdimError, match="LD494"):
+    with pytest.raises(LowdimError, match="LD216"):
         gtm_sheet(on_table(ld.GTM(1, grid=4, basis=3).fit(X), X))

@@ -22,6 +22,6 @@ def test_contours_are_the_components_and_their_eigenvalues():
     assert np.abs(plot.data["value"][:, 10, 30]) == pytest.approx(np.abs(old.transform(at)[0]), abs=1e-8)
     assert plot.data["eigenvalue"] == pytest.approx(old.eigenvalues_, rel=1e-8)
     assert sum("eigenvalue" in words for words in texts(plot)) == 8
-    with pytest.raises(LowdimError, match="LD491"):
+    with pytest.raises(LowdimError, match="LD216"):
         kpca_contours(table_of(X), model=ld.KernelPCA(2).fit(np.random.default_rng(0).standard_normal((9, 3))))
     inside(kpca_contours(table_of(X), model=ld.KernelPCA(3, gamma=1.0).fit(X)))

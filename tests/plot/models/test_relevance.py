@@ -23,5 +23,5 @@ def test_bars_have_the_height_of_their_relevance():
     assert plot.data["axis"].tolist() == [3, 1, 4, 2] and texts(plot).count("off") == 2
     assert "noise" in relevance([0.1, 0.1], [False, False]).title
     parsed(relevance(np.linspace(0, 1, 60), np.linspace(0, 1, 60) > 0.2))
-    with pytest.raises(OptionError, match="LD494"):
+    with pytest.raises(OptionError, match="LD216"):
         relevance_of(on_table(Parts(), np.zeros((2, 2))))

@@ -24,7 +24,7 @@ def test_springs_are_those_of_the_matrix():
     assert plot.data["height"] == pytest.approx(model.field().sample(1, 0)[:, 0])
     assert "1 spring push" in held(np.eye(3)[:, :2], push).sentence
     assert held(np.eye(3)[:, :1], np.zeros((3, 3))).title == "No springs hold the 3 rows"
-    with pytest.raises(LowdimError, match="LD494"):
+    with pytest.raises(LowdimError, match="LD216"):
         springs(on_table(ld.PPCA(1).fit(X), X))
 
 

@@ -44,5 +44,5 @@ def test_restarts_draw_the_best_in_full():
 
 
 def test_a_model_without_steps_is_refused():
-    with pytest.raises(OptionError, match="LD494"):
+    with pytest.raises(OptionError, match="LD216"):
         trace([])

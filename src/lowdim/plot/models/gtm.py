@@ -80,7 +80,7 @@ def plane(X: Array, columns: tuple[int, int] | None, names: Sequence[str], unit:
     d = X.shape[1]
     if d < 2:
         raise error(
-            "LD494",
+            "LD216.model",
             name="gtm_sheet",
             model="a table of one column",
             why="a sheet is seen in a plane",

@@ -58,7 +58,13 @@ def kpca_contours(table: Table, columns: tuple[int, int] = (0, 1), *, model: Any
 
         model = KernelPCA(min(MOST_COMPONENTS, len(X) - 1)).fit(X)
     if int(model.n_features_in_) != 2:
-        raise error("LD491", d=2, model_d=int(model.n_features_in_))
+        raise error(
+            "LD216.model",
+            name="kpca_contours",
+            model=f"a model of {int(model.n_features_in_)} columns",
+            why="contours are drawn over a plane",
+            fix="fit KernelPCA(8) to two columns",
+        )
     low, high = X.min(axis=0), X.max(axis=0)
     edge = 0.1 * np.where(high > low, high - low, 1.0)
     x, y = (np.linspace(low[c] - edge[c], high[c] + edge[c], CONTOUR_SIDE) for c in (0, 1))
