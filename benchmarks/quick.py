@@ -10,6 +10,7 @@ import numpy as np
 from clock import table, timed
 
 import lowdim
+from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.rows.odd_rows import judge_rows
 
 TURNS = 5
@@ -36,4 +37,5 @@ def odd_rows():
     X = rng.standard_normal((10_000, 5)) @ rng.standard_normal((5, 50)) + rng.standard_normal((10_000, 50))
     X[rng.random(X.shape) < 0.05] = np.nan
     model = lowdim.PPCA(5).fit(X)
-    return lambda: judge_rows(model, X)
+    map = GaussianMap(model, tuple(f"c{j + 1}" for j in range(50)))
+    return lambda: judge_rows(map, X)

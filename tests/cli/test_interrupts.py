@@ -22,7 +22,7 @@ from tests.cli.conftest import small_table, write_csv
 
 HOMES = {  # of the stages
     "dimensions": ("judge.dimensions.jury", "choose_dimension"),
-    "fit": ("judge.maps.gaussian_map", "judge_rows"),
+    "fit": ("judge.rows.odd_rows", "judge_rows"),
     "fills": ("judge.fills.fill", "fill"),
     "axes": ("judge.maps.gaussian_map", "refits"),
 }

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import lowdim as ld
-from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.text.messages import LowdimError
 from tests.cli.conftest import small_table, write_csv
+from tests.judge.rows.judging import judge_rows
 
 NAMES = [f"x{k}" for k in range(1, 7)]
 

@@ -17,11 +17,11 @@ from lowdim.jobs.analysis import analyse
 from lowdim.jobs.apply import place
 from lowdim.jobs.forecast import forecast
 from lowdim.jobs.large import P_BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
-from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.rows.reference_law import false_discovery
 from lowdim.judge.table_input import read
 from lowdim.text.kinds import BudgetError, TableWarning
 from lowdim.text.messages import LowdimError
+from tests.judge.rows.judging import judge_rows
 
 
 def table(n: int = 6_000, d: int = 6, gaps: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -70,7 +70,7 @@ def test_nothing_that_is_stored_is_made_again(run, monkeypatch):
         "lowdim.judge.robust.partition_of",
         "lowdim.judge.robust.fit_bulk",
         "lowdim.judge.maps.gaussian_map.GaussianMap.positions",
-        "lowdim.judge.maps.gaussian_map.GaussianMap.odd_rows",
+        "lowdim.judge.rows.odd_rows.judge_rows",
         "lowdim.judge.maps.gaussian_map.GaussianMap.resampled",
         "lowdim.judge.fills.fill.fill",
     )

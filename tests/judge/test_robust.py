@@ -8,8 +8,8 @@ import pytest
 from lowdim import PPCA, RobustPPCA
 from lowdim.datasets.oil import oil_flow
 from lowdim.judge.robust import robust_fit
-from lowdim.judge.rows.odd_rows import judge_rows
 from tests.judge.contaminated import CASES, angle, contaminated, hidden_group
+from tests.judge.rows.judging import judge_rows
 
 
 def check(kind, share, seeds):

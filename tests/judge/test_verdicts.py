@@ -9,7 +9,6 @@ import pytest
 from lowdim.jobs.analysis import analyse
 from lowdim.judge.dimensions.jury import DimensionRow, Jury
 from lowdim.judge.dimensions.text import NO_GROUPS
-from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.verdicts import (
     because,
     dimension_sentence,
@@ -20,6 +19,7 @@ from lowdim.judge.verdicts import (
     trust_strip,
 )
 from lowdim.models.linear.ppca import ProbabilisticPCA
+from tests.judge.rows.judging import judge_rows
 
 
 def analysis(q: int, detectable: int, asked: int | str = "auto") -> SimpleNamespace:

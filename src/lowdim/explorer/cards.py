@@ -15,18 +15,16 @@ import numpy as np
 
 from lowdim.jobs.subject import Subject
 from lowdim.judge.mixed.given_others import GivenOthers
-from lowdim.judge.mixed.mixed_cells import touched_row
 from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.rows.odd_rows import in_own_units
 from lowdim.judge.rows.place_card import NEVER, PlaceCard, of_seen
-from lowdim.judge.rows.row_card import RowCell, as_touched, touched
+from lowdim.judge.rows.row_card import RowCell, as_touched, touched_row
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90, normal_half_width
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixed.column_kinds import LEVELLED
-from lowdim.sources.source import Block
 from lowdim.table.kinds.scales import limit_lists
 from lowdim.text.format import figures
 from lowdim.text.messages import LowdimError
@@ -123,9 +121,7 @@ class Cards:
     def _touched(self, row: int, hidden: list[str], edited: Mapping[str, Any]) -> Array:
         """One row with columns hidden and edited, in the map's numbers."""
         t = self.subject.table
-        block = touched(Block(self._X[[row]], ~np.isnan(self._X[[row]])), t.names, hidden, edited, t.scales)
-        assert block.mask is not None
-        return np.where(block.mask, block.x, np.nan)
+        return touched_row(self._X[[row]], hidden, edited, t.names, t.scales)
 
     def _posterior(self, X: Array) -> Posterior:
         """Where rows of the map's numbers lie, and how surely."""
@@ -269,7 +265,8 @@ class AnswerCards(Cards):
 
     # a row ----------------------------------------------------------------------------------------------
     def _touched(self, row: int, hidden: list[str], edited: Mapping[str, Any]) -> Array:
-        return touched_row(self.map, self._X[[row]], hidden, edited)
+        map = self.map
+        return touched_row(self._X[[row]], hidden, edited, map.names, map.scales, map.levels, map.answers)
 
     def _posterior(self, X: Array) -> Posterior:
         return self.map.posterior(X)

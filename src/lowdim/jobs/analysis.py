@@ -296,7 +296,17 @@ class Analysis:
     @part
     def odd(self) -> OddRows:
         """The rows that the model finds odd, and why."""
-        return self.map.odd_rows(self.table.X, self.table.row_names, partition=self.partition)
+        from lowdim.judge.rows.odd_rows import judge_rows
+
+        X, partition = self.table.X, self.partition
+        return judge_rows(
+            self.map,
+            X,
+            row_names=self.table.row_names,
+            held=partition.cell_mask(*X.shape),
+            far=partition.outside_mask(len(X)),
+            grouped=partition.group_mask(len(X)),
+        )
 
     @part
     def gaps(self) -> GapReport:
@@ -449,8 +459,10 @@ class Analysis:
             if row not in names:
                 raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
             row = names.index(row)
+        from lowdim.judge.rows.row_card import explain_row
+
         law = self.odd.judged.law
-        return self.map.explain(self.table.X, row, law, row_names=names, hidden=hidden, edited=edited)
+        return explain_row(self.map, self.table.X, row, law=law, row_names=names, hidden=hidden, edited=edited)
 
     def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
         """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.

@@ -11,7 +11,7 @@ from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.mixed.answer_map import table_map
 from lowdim.judge.mixed.mixed_cells import GapAnswers
-from lowdim.judge.rows.odd_rows import OddRows
+from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.verdicts import because
 from lowdim.maths.linalg import Array, Mask
@@ -208,7 +208,7 @@ def place_read(
         rows.row_names,
         X,
         map.positions(X),
-        map.odd_rows(X, rows.row_names, odd_level=odd_level, law=law),
+        judge_rows(map, X, odd_level=odd_level, row_names=rows.row_names, law=law),
         map.larger(X),
         middle,
         fills.sd,

@@ -23,11 +23,10 @@ from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.engines.linear import TRIAL_TOL
 from lowdim.judge.fills.fill import FILL_SAMPLE, fill
 from lowdim.judge.fills.result import Fills, column_lines
-from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import TableMap
-from lowdim.judge.rows.odd_rows import OddRow, judge_block, laws, odd_row
-from lowdim.judge.rows.reference_law import RowLaw, model_law, row_p_values
+from lowdim.judge.rows.odd_rows import OddRow, judge_block, judge_rows, laws, odd_row
+from lowdim.judge.rows.reference_law import RowLaw, row_p_values
 from lowdim.judge.table_input import source_of
 from lowdim.judge.verdicts import because
 from lowdim.maths.linalg import Array, evenly_spread
@@ -445,19 +444,18 @@ def place_stream(
     if source.n == 0:
         raise error("LD160", n=0, least=1)
     names = placed_columns(len(model.get_feature_names_out()))
-    law, passed = law or model_law(model), _PassedRows()
+    named = getattr(model, "feature_names_in_", source.columns)  # a source without names is taken by position
+    map, passed = GaussianMap(model, tuple(named)), _PassedRows()
+    law = law or map.plain_law
     with stopped_as_a_whole(), as_sink(out, source.n, names) as sink:
-        for start, piece in walk(
-            partial(_place, model, framed_gaussian(model), law), source.single_tile_blocks(), run or Run()
-        ):
+        for start, piece in walk(partial(_place, map, law), source.single_tile_blocks(), run or Run()):
             sink.write(start, passed.add(start, piece))
         sink.close()
-    named = getattr(model, "feature_names_in_", source.columns)  # a source without names is taken by position
-    return passed.told(GaussianMap(model, tuple(named)), law, odd_level, str(out))
+    return passed.told(map, law, odd_level, str(out))
 
 
-def _place(model: LinearGaussian, g: FramedGaussian, law: RowLaw, block: Block) -> _PlacedPiece:
-    where, distances = model.block_posterior(block), judge_block(g, block, law)
+def _place(map: GaussianMap, law: RowLaw, block: Block) -> _PlacedPiece:
+    where, distances = map.model.block_posterior(block), judge_block(map, law, block)
     three = laws(distances, law)
     p = row_p_values(three[0].p, distances.cell_p, distances.seen)
     X = block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
@@ -491,7 +489,7 @@ def place_answers(
             X, _, absent, *_ = new_rows_of(raw, columns, reading)
             if absent:
                 raise _lacking(len(columns) - len(absent), tuple(columns), absent)
-            where, found = map.positions(X), map.odd_rows(X, None, law=law)
+            where, found = map.positions(X), judge_rows(map, X, law=law)
             table = placed_numbers(where, found.seen, found.p, (found.D2, found.T2, found.Q))
             if sink is None:
                 sink = stack.enter_context(as_sink(out, n, placed_columns(where.mean.shape[1])))
@@ -538,7 +536,7 @@ class _PassedRows:
     def told(self, map: TableMap, law: RowLaw, odd_level: float, out: str) -> PlacedStream:
         """How many are odd, and the oddest of those, each with its reason."""
         limit, outside = discoveries(self.counts, 1.0 - odd_level)
-        found = map.odd_rows(self.X, [str(row + 1) for row in self.at], law=law)
+        found = judge_rows(map, self.X, row_names=[str(row + 1) for row in self.at], law=law)
         picked = [k for k in range(len(self.p)) if self.p[k] <= limit and found.seen[k] > 0]
         three = found.D2, found.T2, found.Q
         rows = (odd_row(k, found.judged, three, 1.0 - odd_level) for k in picked)

@@ -57,7 +57,6 @@ STORED_RECORDS = {  # what may stand in the file, and where it is defined
     "EngineShare": "judge.fills.result",
     "HiddenErrors": "judge.fills.calibration",
     "Judge": "judge.dimensions.jury",
-    "JudgedAnswers": "judge.rows.answers",
     "JudgedRows": "judge.rows.odd_rows",
     "Jury": "judge.dimensions.jury",
     "LabelFill": "judge.fills.words",

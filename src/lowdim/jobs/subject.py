@@ -17,6 +17,8 @@ from lowdim.jobs.analysis import Analysis
 from lowdim.jobs.mixed_model import measured_and_labels
 from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
 from lowdim.jobs.run_folder import SavedRun, load_run
+from lowdim.judge.maps.gaussian_map import GaussianMap
+from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.mixed.named_map import NamedMap, named_map
 from lowdim.judge.rows.contrast import GroupCard, set_apart
@@ -128,12 +130,11 @@ class Subject:
         if self.analysis is not None:
             card = self.analysis.explain(row, hidden=hidden, edited=edited)
             return card._replace(fills=self._fills(row))
+        map: TableMap = GaussianMap(self.model, t.names, t.scales, self.unit)
+        X = t.X
         if self.named is not None:
-            touched: dict[str, Any] = {"hidden": hidden, "edited": edited}
-            return self.named.map.explain(self.named.X, row, law, row_names=t.row_names, **touched)
-        source = ArraySource(t.X, columns=t.names)
-        how: dict[str, Any] = {"row_names": t.row_names, "scales": t.scales, "law": law, "unit": self.unit}
-        return explain_row(self.model, source, row, **how, hidden=hidden, edited=edited)
+            map, X = self.named.map, self.named.X
+        return explain_row(map, X, row, law=law, row_names=t.row_names, hidden=hidden, edited=edited)
 
     def _fills(self, row: int) -> tuple[RowFill, ...]:
         """The gaps of a row as the analysis fills them."""

@@ -27,6 +27,25 @@ if TYPE_CHECKING:
 RANK_SHARE = 1e-10  # eigenvalues of W' Psi^-1 W below this share of the largest hold no information on z
 
 
+class CellBeliefs(NamedTuple):
+    """What the rest of a row makes of each of its cells (n x d, in the table's units), and how far the row as a whole
+    is from what the model expects (n). At a gap mean and sd are those of its fill, and all else says nothing.
+    """
+
+    seen: Mask
+    mean: Array  # what the others say; of levels between their values, of a label 0
+    sd: Array
+    surprise: Array  # how far the value is from that, in standard deviations, or as a normal score of its p
+    p: Array  # of values no likelier than the one seen, by the law of the column; 1 at gaps
+    likeliest: Array  # code of the most likely level, and its probability; 0 of numbers
+    likeliest_share: Array
+    D2: Array  # the whole distance of the row, its parts within and off the map, and the degrees of freedom within
+    T2: Array
+    Q: Array
+    rank: NDArray[np.intp]
+    p_D2: Array  # by the law of the rows
+
+
 class CellsGivenOthers(NamedTuple):
     """Every seen cell beside what the other kept cells of its row say, in the model's units."""
 

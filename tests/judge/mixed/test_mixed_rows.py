@@ -7,16 +7,17 @@ from scipy.special import expit
 
 from lowdim import read
 from lowdim.jobs.analysis import odd_rows
+from lowdim.judge.mixed.answer_map import AnswerMap
 from lowdim.judge.mixed.mixed_cells import (
-    explain_mixed_row,
     fill_numbers,
     gap_answers,
     has_levels,
     in_lines,
     tail_scores,
 )
-from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
-from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
+from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed
+from lowdim.judge.rows.odd_rows import judge_rows
+from lowdim.judge.rows.row_card import explain_row
 from lowdim.text.messages import LowdimError
 
 
@@ -45,7 +46,7 @@ def made():
     frame, eta = frame.iloc[order].reset_index(drop=True), eta[order]
     frame.loc[7, [f"v{j}" for j in range(8)]] = [float(eta[7, j] < 0) for j in range(8)]  # the contrary of all
     table = read(frame.astype(float))
-    return table, MixedMap(fit_mixed_map(table, 2, 0))
+    return table, AnswerMap(fit_mixed_map(table, 2, 0))
 
 
 def test_a_table_of_answers_is_mixed_and_of_numbers_is_not(made):
@@ -63,14 +64,14 @@ def test_rows_of_the_model_are_seldom_odd():
     below = odd = rows = 0
     for seed in range(3):
         table = read(survey(seed + 10)[0].astype(float))
-        found = judge_mixed_rows(MixedMap(fit_mixed_map(table, 2, 0)), table.X)
+        found = judge_rows(AnswerMap(fit_mixed_map(table, 2, 0)), table.X)
         below, odd, rows = below + found.below, odd + len(found.rows), rows + table.n
     assert odd <= 3 and below < 0.06 * rows
 
 
 def test_a_row_of_contrary_answers_is_odd(made):
     table, map = made
-    found = judge_mixed_rows(map, table.X, row_names=table.row_names)
+    found = judge_rows(map, table.X, row_names=table.row_names)
     assert 7 in [r.row for r in found.rows] and len(found.rows) <= 4
     worst = next(r for r in found.rows if r.row == 7)
     assert worst.seen == 14 - int(np.isnan(table.X[7]).sum()) and pytest.approx(worst.T2 + worst.Q) == worst.D2
@@ -80,19 +81,18 @@ def test_a_row_of_contrary_answers_is_odd(made):
 
 def test_one_row_in_full_agrees_with_the_judge(made):
     table, map = made
-    found = judge_mixed_rows(map, table.X, row_names=table.row_names)
-    card = explain_mixed_row(map, table.X, 7, law=found.judged.law)
+    found = judge_rows(map, table.X, row_names=table.row_names)
+    card = explain_row(map, table.X, 7, law=found.judged.law)
     assert pytest.approx(found.D2.value[7]) == card.D2
     assert (card.p, card.p_D2) == pytest.approx((found.p[7], found.D2.p[7]))
     assert card.hide and card.p_after >= 0.05
     worst = next(r for r in found.rows if r.row == 7)
-    hidden = explain_mixed_row(map, table.X, 7, law=found.judged.law, hidden=[worst.column])
+    hidden = explain_row(map, table.X, 7, law=found.judged.law, hidden=[worst.column])
     assert hidden.seen == card.seen - 1 and hidden.D2 < card.D2
-    left = found.judged.answers.left[7]
-    assert pytest.approx(left) == hidden.D2 and hidden.p == pytest.approx(worst.p_hidden)
-    later = judge_mixed_rows(map, table.X, row_names=table.row_names, law=found.judged.law)
+    assert hidden.p == pytest.approx(worst.p_hidden)
+    later = judge_rows(map, table.X, row_names=table.row_names, law=found.judged.law)
     assert np.array_equal(later.p, found.p) and later.rows == found.rows
-    changed = explain_mixed_row(map, table.X, 7, law=found.judged.law, edited={worst.column: round(worst.expected)})
+    changed = explain_row(map, table.X, 7, law=found.judged.law, edited={worst.column: round(worst.expected)})
     assert changed.D2 < card.D2 and "with" in changed.sentence
 
 
@@ -100,18 +100,18 @@ def test_hidden_cells_are_checked(made):
     table, map = made
     for how in ({"hidden": ["nothing"]}, {"edited": {"v0": 0.5}}, {"edited": {"v0": "maybe"}}):
         with pytest.raises(LowdimError, match="LD210"):
-            explain_mixed_row(map, table.X, 0, law=judge_mixed_rows(map, table.X).judged.law, **how)
+            explain_row(map, table.X, 0, law=judge_rows(map, table.X).judged.law, **how)
 
 
 def test_words_are_said_as_words():
     frame, _ = survey(3, n=120, words=True)
     table = read(frame[[f"v{j}" for j in range(8)]])
-    map = MixedMap(fit_mixed_map(table, 2, 0))
+    map = AnswerMap(fit_mixed_map(table, 2, 0))
     assert map.names == table.names == tuple(f"v{j}" for j in range(8)) and map.line_names[0] == "v0=y"
-    card = explain_mixed_row(map, table.X, 0, law=judge_mixed_rows(map, table.X).judged.law)
+    card = explain_row(map, table.X, 0, law=judge_rows(map, table.X).judged.law)
     assert {c.words()[0] for c in card.cells} <= {"y", "n", "gap"}
     assert all("%" in c.words()[1] for c in card.cells)
-    edited = explain_mixed_row(map, table.X, 0, law=judge_mixed_rows(map, table.X).judged.law, edited={"v1": "y"})
+    edited = explain_row(map, table.X, 0, law=judge_rows(map, table.X).judged.law, edited={"v1": "y"})
     assert edited.cells[1].value == 1.0
     answers = gap_answers(map, table.X)
     gaps = np.argwhere(np.isnan(table.X))
@@ -128,7 +128,7 @@ def test_several_labels_are_one_column():
     )
     frame.loc[3, "q1"] = None
     table = read(frame)
-    map = MixedMap(fit_mixed_map(table, 1, 0))
+    map = AnswerMap(fit_mixed_map(table, 1, 0))
     assert len(map.names) == table.d == 5 and len(map.line_names) == 15 and is_mixed(table)
     assert np.isnan(table.X).sum() == 1
     rebuilt = map.rebuilt(table.X).reshape(150, 5, 3)
@@ -163,7 +163,7 @@ def test_intervals_of_levels_hold_the_levels_that_are_likely(made):
 def test_the_command_judges_by_the_same_map(made):
     table, map = made
     by_dims = odd_rows(table, dims=2)
-    own = judge_mixed_rows(map, table.X, row_names=table.row_names)
+    own = judge_rows(map, table.X, row_names=table.row_names)
     assert np.array_equal(by_dims.D2.value, own.D2.value) and by_dims.rows == own.rows
 
 
@@ -175,8 +175,8 @@ def test_no_row_is_less_likely_than_its_very_answers():
     X[:80, :2] = np.nan  # rows that answer the last question alone
     frame = pd.DataFrame(X, columns=["smokes", "drinks", "rare"])
     table = read(frame)
-    map = MixedMap(fit_mixed_map(table, 1, 0))
-    found = judge_mixed_rows(map, table.X)
+    map = AnswerMap(fit_mixed_map(table, 1, 0))
+    found = judge_rows(map, table.X)
     alone = np.isnan(table.X).sum(axis=1) == 2
     rare = alone & (table.X[:, list(table.names).index("rare")] == 1.0)
     assert rare.any()

@@ -5,13 +5,12 @@ import pytest
 from scipy import stats
 
 from lowdim import PCA, PPCA, FactorAnalysis
-from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.rows.reference_law import false_discovery
-from lowdim.judge.rows.row_card import explain_row
 from lowdim.models.linear.linear_gaussian import LinearGaussianParams
 from lowdim.sources.views import Frame
 from lowdim.text.kinds import OptionError
 from tests.conftest import need
+from tests.judge.rows.judging import explain_row, judge_rows
 
 
 def known(W, psi, mu, model=None):

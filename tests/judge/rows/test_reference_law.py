@@ -8,7 +8,6 @@ from scipy import stats
 
 from lowdim import PPCA
 from lowdim.judge.robust import robust_fit
-from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.rows.reference_law import (
     GAUSSIAN_DOF,
     JUDGING_DOF,
@@ -16,16 +15,15 @@ from lowdim.judge.rows.reference_law import (
     RowLaw,
     facts_of_law,
     law_of_facts,
-    law_of_new_rows,
     model_law,
     row_law,
     t_law,
     wrong_cells,
     wrong_rows,
 )
-from lowdim.judge.rows.row_card import explain_row
 from lowdim.judge.verdicts import odd_sentence
 from tests.judge.contaminated import contaminated
+from tests.judge.rows.judging import explain_row, judge_rows, law_of_new_rows
 
 LAWS = ("gauss", "t5", "t3", "skew", "lognormal", "ordinal")
 

@@ -94,10 +94,9 @@ def test_why_all_of_any_size(n: int, d: int) -> None:
 
 def test_digester_row_1() -> None:
     """The ratio bf_cm_ratio is 121.7 where the others say 78.3 ± 6.5, +6.7 sd; hidden, p = 0.37."""
-    from lowdim.judge.rows.odd_rows import judge_rows
     from lowdim.judge.rows.reference_law import model_law
-    from lowdim.judge.rows.row_card import explain_row
     from lowdim.models.linear.ppca import ProbabilisticPCA
+    from tests.judge.rows.judging import explain_row, judge_rows
 
     X = np.genfromtxt(need("digester/kamyr.csv"), delimiter=",")
     model = ProbabilisticPCA(5, standardize=True).fit(X)

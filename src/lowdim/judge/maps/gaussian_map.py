@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim.judge.axes import AxisCard, axes
-from lowdim.judge.cells import all_surprises
+from lowdim.judge.cells import CellBeliefs, all_surprises, distances, given_others
 from lowdim.judge.fills.calibration import MapCalibration
+from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.maps.table_map import NumberFills, ellipse_size
 from lowdim.judge.partition import ALL_BULK, Partition
 from lowdim.judge.robust import without_wrong
-from lowdim.judge.rows.odd_rows import OddRows, judge_rows
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
-from lowdim.judge.rows.reference_law import RowLaw, model_law
-from lowdim.judge.rows.row_card import RowCard, explain_row
+from lowdim.judge.rows.reference_law import LEAST_ROWS_OF_LAW, RowLaw, cell_p_values, law_of_table, model_law
 from lowdim.judge.stability import Refits, Stability, refits, stability
-from lowdim.maths.linalg import Array
+from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource
+from lowdim.sources.source import Block
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table
 
@@ -34,7 +34,9 @@ class GaussianMap:
     model: LinearGaussian
     names: tuple[str, ...]
     scales: ColumnScales | None = None
+    unit: Array | float = 1.0  # what the table was divided by before the fit
 
+    answers = ()
     title = "PPCA"
     method = "ppca"
     mixed = None
@@ -57,25 +59,53 @@ class GaussianMap:
             near = X + rng.uniform(-0.5, 0.5, X.shape) * [usual_step(x) for x in X.T]
         return np.asarray(self.model.transform(self.source(np.where(np.isfinite(near), near, X))))
 
-    def odd_rows(
-        self,
-        X: Array,
-        row_names: Any,
-        *,
-        partition: Partition = ALL_BULK,
-        odd_level: float = 0.95,
-        law: RowLaw | None = None,
-    ) -> OddRows:
-        """The odd rows, each with its reason."""
-        how: dict[str, Any] = {"row_names": row_names, "scales": self.scales, "odd_level": odd_level, "law": law}
-        how |= {"held": partition.cell_mask(*X.shape), "far": partition.outside_mask(len(X))}
-        return judge_rows(self.model, self.source(X), grouped=partition.group_mask(len(X)), **how)
-
     def resampled(self, table: Table, partition: Partition, bootstraps: int, seed: int) -> ResampledGaussian:
         """The map with its rows drawn again."""
         X = without_wrong(self.source(table.X), partition, rows=True)
         found = refits(self.model, X, bootstraps=bootstraps, random_state=seed)
         return ResampledGaussian(self.model, X, table, found, seed)
+
+    @property
+    def levels(self) -> tuple[tuple[Any, ...], ...]:
+        """No column has any."""
+        return ((),) * len(self.names)
+
+    @cached_property
+    def _gaussian(self) -> FramedGaussian:
+        """The model in the units it works in, for cells of the table."""
+        g = framed_gaussian(self.model)
+        return g._replace(frame=g.frame._replace(shift=g.frame.shift * self.unit, scale=g.frame.scale / self.unit))
+
+    def beliefs(self, rows: Block, law: RowLaw, kept: Mask | None = None) -> CellBeliefs:
+        """Every cell given the other kept cells of its row, in closed form; levels are where they count as being."""
+        g, counted = self._gaussian, law.counted(rows.x)
+        block = g.inward(rows._replace(x=counted))
+        cells, seen = given_others(g, block.x, block.mask, kept), rows.seen
+        T2, Q, rank = distances(g, cells.latent, block.mask if kept is None else kept)
+        many = seen.sum(axis=1)
+        rank = np.minimum(rank, many)
+        none = np.zeros(seen.shape)
+        return CellBeliefs(
+            seen=seen,
+            mean=g.frame.outward(np.where(seen, block.x - cells.shift, cells.latent.mean @ g.W.T + g.mu)),
+            sd=cells.sd / g.frame.scale,
+            surprise=cells.surprise,
+            p=none + 1.0 if law.cells is None else cell_p_values(cells.surprise, cells.D2, seen, law),
+            likeliest=none,
+            likeliest_share=none,
+            D2=cells.D2,
+            T2=T2,
+            Q=np.where(many > rank, Q, 0.0),
+            rank=rank,
+            p_D2=law.p_value(cells.D2, many),
+        )
+
+    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None) -> tuple[RowLaw, Mask | None]:
+        """The law of the bulk of a table's own rows; few rows have the model's."""
+        if len(X) < LEAST_ROWS_OF_LAW:
+            return self.plain_law, None
+        mask = ~np.isnan(X)
+        return law_of_table(self._gaussian, np.where(mask, X, 0.0), mask, held, far)
 
     def surprises(self, X: Array) -> Array:
         """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""
@@ -94,20 +124,6 @@ class GaussianMap:
     def noise_share(self) -> float:
         """The share of the variation that is column-by-column noise."""
         return float(self.model.noise_variance_ * len(self.names) / np.trace(self.model.get_covariance()))
-
-    def explain(
-        self,
-        X: Array,
-        row: int,
-        law: RowLaw,
-        *,
-        row_names: Any = None,
-        hidden: Sequence[str] = (),
-        edited: Mapping[str, Any] | None = None,
-    ) -> RowCard:
-        """One row, every cell beside what the others say."""
-        how: dict[str, Any] = {"row_names": row_names, "scales": self.scales, "law": law}
-        return explain_row(self.model, self.source(X), row, hidden=hidden, edited=edited, **how)
 
     def at(self, place: Array, rows: MappedRows) -> PlaceCard:
         """What lives at a place, and the rows about it."""

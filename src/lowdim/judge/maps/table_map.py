@@ -3,25 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from lowdim.judge.partition import ALL_BULK, Partition
-from lowdim.maths.linalg import Array
+from lowdim.maths.linalg import Array, Mask
 
 if TYPE_CHECKING:
     from lowdim.judge.axes import AxisCard
+    from lowdim.judge.cells import CellBeliefs
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.mixed.mixed_cells import GapAnswers
     from lowdim.judge.mixed.mixed_map import MixedMap
-    from lowdim.judge.rows.odd_rows import OddRows
+    from lowdim.judge.rows.answers import CellAnswers
     from lowdim.judge.rows.place_card import MappedRows, PlaceCard
     from lowdim.judge.rows.reference_law import RowLaw
-    from lowdim.judge.rows.row_card import RowCard
     from lowdim.judge.stability import Stability
     from lowdim.models.base.results import Posterior
+    from lowdim.sources.source import Block
+    from lowdim.table.kinds.scales import ColumnScales
     from lowdim.table.table import Table
 
 
@@ -55,6 +56,26 @@ class TableMap(Protocol):
     """A model of a table's rows with the names of the table's numbers; X are rows of such numbers."""
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, as the file names them."""
+        ...
+
+    @property
+    def scales(self) -> ColumnScales | None:
+        """On which the columns are; None where all are as the file has them."""
+        ...
+
+    @property
+    def answers(self) -> tuple[CellAnswers, ...]:
+        """What the cells of each column are called; none where all are numbers."""
+        ...
+
+    @property
+    def levels(self) -> tuple[tuple[Any, ...], ...]:
+        """The only values that a column can have; () where it can be any number."""
+        ...
+
+    @property
     def title(self) -> str:
         """What the model is called."""
         ...
@@ -82,20 +103,19 @@ class TableMap(Protocol):
         """Where each row may lie as well, since columns in steps say no more than which step a value is nearest to."""
         ...
 
-    def odd_rows(
-        self,
-        X: Array,
-        row_names: Any,
-        *,
-        partition: Partition = ALL_BULK,
-        odd_level: float = 0.95,
-        law: RowLaw | None = None,
-    ) -> OddRows:
-        """The odd rows; new ones are judged by the law of the table's own."""
-        ...
-
     def resampled(self, table: Table, partition: Partition, bootstraps: int, seed: int) -> ResampledMap:
         """The map with its rows drawn again."""
+        ...
+
+    # what the rest of a row makes of each of its cells
+    def beliefs(self, rows: Block, law: RowLaw, kept: Mask | None = None) -> CellBeliefs:
+        """Every cell given the other `kept` cells of its row (all that are seen), and how far the row is as a whole;
+        p-values are by the law."""
+        ...
+
+    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None) -> tuple[RowLaw, Mask | None]:
+        """The law that the bulk of a table's own rows sets, and the cells beside which the others are looked at: all
+        but wrong ones; None where these are all. Cells `held` out of the fit and `far` rows have no part in it."""
         ...
 
     def surprises(self, X: Array) -> Array:
@@ -115,19 +135,6 @@ class TableMap(Protocol):
     @property
     def noise_share(self) -> float:
         """The share of the variation that is column-by-column noise."""
-        ...
-
-    def explain(
-        self,
-        X: Array,
-        row: int,
-        law: RowLaw,
-        *,
-        row_names: Any = None,
-        hidden: Sequence[str] = (),
-        edited: Mapping[str, Any] | None = None,
-    ) -> RowCard:
-        """One row, every cell beside what the others say."""
         ...
 
     def at(self, place: Array, rows: MappedRows) -> PlaceCard:

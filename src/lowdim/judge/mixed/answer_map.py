@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from lowdim.judge.axes import AxisCard
+from lowdim.judge.cells import CellBeliefs
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import NumberFills, TableMap, ellipse_size
@@ -23,25 +23,23 @@ from lowdim.judge.mixed.mixed_axes import (
 from lowdim.judge.mixed.mixed_cells import (
     GapAnswers,
     explain_mixed_place,
-    explain_mixed_row,
     fill_numbers,
     gap_answers,
     has_levels,
     tail_scores,
 )
 from lowdim.judge.mixed.mixed_map import MixedMap, rows_fitted
-from lowdim.judge.mixed.mixed_rows import judge_mixed_rows
+from lowdim.judge.mixed.mixed_rows import law_of_map, mixed_beliefs
 from lowdim.judge.partition import ALL_BULK, Partition
-from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard
 from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, RowLaw
-from lowdim.judge.rows.row_card import RowCard
 from lowdim.judge.stability import Stability
-from lowdim.maths.linalg import Array
+from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+from lowdim.sources.source import Block
 from lowdim.table.kinds.scales import ColumnScales, logs_of
 from lowdim.table.table import Table
 
@@ -74,17 +72,13 @@ class AnswerMap(MixedMap):
         drawn: Array = np.einsum("nij,nj->ni", root, rng.standard_normal(posterior.mean.shape))
         return posterior.mean + drawn
 
-    def odd_rows(
-        self,
-        X: Array,
-        row_names: Any,
-        *,
-        partition: Partition = ALL_BULK,
-        odd_level: float = 0.95,
-        law: RowLaw | None = None,
-    ) -> OddRows:
-        """The odd rows, each with its reason."""
-        return judge_mixed_rows(self, X, odd_level=odd_level, row_names=row_names, law=law)
+    def beliefs(self, rows: Block, law: RowLaw, kept: Mask | None = None) -> CellBeliefs:
+        """Every cell given the others of its row; nothing is held out, so that all that are seen are kept."""
+        return mixed_beliefs(self, np.where(rows.seen, rows.x, np.nan), law)
+
+    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None) -> tuple[RowLaw, Mask | None]:
+        """The law of the bulk of a table's own rows."""
+        return law_of_map(self, X), None
 
     def resampled(self, table: Table, partition: Partition, bootstraps: int, seed: int) -> ResampledAnswers:
         """The map with its rows drawn again."""
@@ -108,19 +102,6 @@ class AnswerMap(MixedMap):
     def noise_share(self) -> float:
         """The share of the latent responses' variation that no axis has."""
         return 1.0 - sum(shares_of(self))
-
-    def explain(
-        self,
-        X: Array,
-        row: int,
-        law: RowLaw,
-        *,
-        row_names: Any = None,
-        hidden: Sequence[str] = (),
-        edited: Mapping[str, Any] | None = None,
-    ) -> RowCard:
-        """One row, every cell beside what the others say."""
-        return explain_mixed_row(self, X, row, law=law, row_names=row_names, hidden=hidden, edited=edited)
 
     def at(self, place: Array, rows: MappedRows) -> PlaceCard:
         """What lives at a place, and the rows about it."""

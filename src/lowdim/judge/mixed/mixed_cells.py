@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from lowdim.judge.maps.table_map import NumberFills
-from lowdim.judge.mixed.given_others import GivenOthers, cells_at
+from lowdim.judge.mixed.given_others import cells_at
 from lowdim.judge.mixed.mixed_map import MixedMap
-from lowdim.judge.mixed.mixed_rows import answers_of, mixed_distances, one_p, rows_p
-from lowdim.judge.rows.answers import CellAnswers
-from lowdim.judge.rows.odd_rows import in_own_units, row_name
 from lowdim.judge.rows.place_card import MappedRows, PlaceAnswer, PlaceCard, PlaceCell, place_card
-from lowdim.judge.rows.reference_law import RowLaw
-from lowdim.judge.rows.row_card import ONE_BY_ONE, RowCard, RowCell, as_touched, row_sentence
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Cells
 from lowdim.table.kinds.scales import ColumnScales
-from lowdim.text.format import figures, listing
-from lowdim.text.messages import check_level, error
+from lowdim.text.format import figures
 
 LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
 
@@ -152,7 +146,7 @@ def _place_answers(
 ) -> tuple[PlaceAnswer, ...]:
     """Every column of the map once: answers by their words with their probabilities, numbers with a band."""
     found = []
-    for k, (name, answers) in enumerate(zip(map.names, answers_of(map), strict=True)):
+    for k, (name, answers) in enumerate(zip(map.names, map.answers, strict=True)):
         own = [line for line, (column, _) in enumerate(map.ones) if column == k]
         cell, kind = max((cells[line] for line in own), key=lambda c: abs(c.off)), map.model.likelihoods_[k]
         word, chance, usual = "", None, None
@@ -185,112 +179,3 @@ def _levels_that_hold(levels: Array, share: Array, half: float, kind: str) -> tu
     low, middle, high = (levels[(upto < q - 1e-12).sum(axis=1)] for q in (tail, 0.5, 1.0 - tail))
     best = middle if kind == "ordinal" else levels[share[:, order].argmax(axis=1)]
     return best, sd, low, high
-
-
-# one row ----------------------------------------------------------------------------------------------------
-def explain_mixed_row(
-    map: MixedMap,
-    X: Array,
-    row: int,
-    *,
-    law: RowLaw,
-    odd_level: float = 0.95,
-    row_names: Any = None,
-    hidden: Sequence[str] = (),
-    edited: Mapping[str, Any] | None = None,
-) -> RowCard:
-    """Every cell of one row beside what its other cells say, and a small set that makes the row ordinary.
-
-    `hidden` and `edited` name columns as the file does; an edited answer is given as it is called.
-    """
-    check_level(odd_level, "odd_level")
-    if not 0 <= row < len(X):
-        raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {len(X) - 1}")
-    x = touched_row(map, X[row : row + 1], hidden, edited or {})
-    told = map.given_others(x)
-    far = mixed_distances(told, law)
-    seen, dof = int(far.seen[0]), int(far.rank[0])
-    p, p_D2 = float(one_p(map, x, told, law)[0]), float(rows_p(map, x, far, law)[0])
-    p_T2, p_Q = (float(law.p_value(value, np.array(k))[0]) for value, k in ((far.T2, dof), (far.Q, seen - dof)))
-    cells, (hide, after) = _row_cells(map, x, told), _ordinary(map, x, 1.0 - odd_level, law)
-    name = row_name(row, row_names)
-    off, p_off = (float(far.Q[0]), p_Q) if seen > dof else (None, None)
-    words = row_sentence(as_touched(name, hidden, edited or {}), cells, hide, p, after)
-    return RowCard(
-        *(row, name, cells, float(far.D2[0]), p, float(far.T2[0]), p_T2, dof, off, p_off, seen, hide, after, words),
-        p_D2,
-    )
-
-
-def touched_row(map: MixedMap, x: Array, hidden: Sequence[str], edited: Mapping[str, Any]) -> Array:
-    """The one row with some columns hidden and others changed."""
-    x = x.copy()
-    unknown = [name for name in (*hidden, *edited) if name not in map.names]
-    if unknown:
-        raise error("LD210", option="column", value=unknown[0], allowed=f"one of {listing(map.names, 12)}")
-    for name, value in edited.items():
-        k = map.names.index(name)
-        labels, levels = map.labels[k], map.model.levels_[k]
-        code = _code(value, labels)
-        if code is not None and map.scales is not None and not labels:
-            code = _inward(map.scales, k, code)
-        if code is None or (levels and (labels[int(code)] if labels else code) not in levels):
-            allowed = f"one of {listing([str(v) for v in sorted(levels, key=str)], 12)}" if levels else "a number"
-            raise error("LD210", option=name, value=value, allowed=allowed)
-        x[0, k] = code
-    for name in hidden:
-        x[0, map.names.index(name)] = np.nan
-    return x
-
-
-def _code(value: Any, labels: tuple[Any, ...]) -> float | None:
-    """The number of a value: that of its label, or itself."""
-    named = [t for t, label in enumerate(labels) if str(label) == str(value)]
-    if labels:
-        return float(named[0]) if named else None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if np.isfinite(number) else None
-
-
-def _inward(scales: ColumnScales, k: int, number: float) -> float | None:
-    """A number of column k as the model takes it; None where it has no logarithm."""
-    own = float(scales.inward(np.full((1, len(scales.log)), number))[0, k])
-    return own if np.isfinite(own) else None
-
-
-def _row_cells(map: MixedMap, x: Array, told: GivenOthers) -> tuple[RowCell, ...]:
-    values, cells = x[0], []
-    for k, (name, answers) in enumerate(zip(map.names, answers_of(map), strict=True)):
-        seen = bool(told.seen[0, k])
-        expected, sd, likeliest, chance = (
-            float(part[0, k]) for part in (told.mean, told.sd, told.likeliest, told.likeliest_share)
-        )
-        words = _words(answers, values[k], likeliest, chance, seen)
-        own, expected, sd, limit = in_own_units(map.scales, k, float(np.nan_to_num(values[k])), expected, sd)
-        value, far = (own, float(told.surprise[0, k])) if seen else (None, None)
-        cells.append(RowCell(name, value, expected, sd, far, limit, words))
-    return tuple(cells)
-
-
-def _words(answers: CellAnswers, value: float, likeliest: float, chance: float, seen: bool) -> tuple[str, ...]:
-    words = answers.told(value if seen else likeliest, likeliest, chance)
-    return words if seen or not words else ("gap", words[1])
-
-
-def _ordinary(map: MixedMap, x: Array, rate: float, law: RowLaw) -> tuple[tuple[str, ...], float]:
-    """Columns hidden one after the other, the most surprising first, until the row is ordinary; and its p then."""
-    hidden: list[int] = []
-    while True:
-        told = map.given_others(x)
-        p = float(one_p(map, x, told, law)[0])
-        if p >= rate or not told.seen.any():
-            return tuple(map.names[k] for k in hidden), p
-        more = 1 if len(hidden) < ONE_BY_ONE else max(len(hidden) // 3, 1)
-        size = np.where(told.seen[0], np.abs(told.surprise[0]) + 1e-9 * told.excess[0], -np.inf)
-        worst = [int(k) for k in np.argsort(-size, kind="stable")[:more] if told.seen[0, k]]
-        hidden += worst
-        x = x.copy()
-        x[0, worst] = np.nan

@@ -15,6 +15,7 @@ import numpy as np
 
 from lowdim.judge.mixed.given_others import GivenOthers, UsualRows, cells_at, given_others, usual_posterior, usual_rows
 from lowdim.judge.mixed_table import likelihood
+from lowdim.judge.rows.answers import CellAnswers
 from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.models.base.results import Posterior
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
@@ -73,6 +74,17 @@ class MixedMap:
     def labels(self) -> tuple[tuple[Any, ...], ...]:
         """What the codes of each column stand for; () where numbers are numbers."""
         return self.model.labels_
+
+    @property
+    def levels(self) -> tuple[tuple[Any, ...], ...]:
+        """The only values that a column can have; () where it can be any number."""
+        return self.model.levels_
+
+    @cached_property
+    def answers(self) -> tuple[CellAnswers, ...]:
+        """What the cells of each column are called."""
+        kinds = zip(self.model.likelihoods_, self.labels, strict=True)
+        return tuple(CellAnswers(kind, tuple(str(x) for x in own)) for kind, own in kinds)
 
     # lines ----------------------------------------------------------------------------------------------
     @cached_property

@@ -1,4 +1,4 @@
-"""Odd rows of a mixed map: how far each row is from what the model expects, and why.
+"""What a mixed map makes of rows: how far each is from what the model expects, and each of its cells from the others.
 
 Of a row, with position m and G the information of its seen cells, each counted as in an ordinary row:
 
@@ -17,27 +17,15 @@ belongs; real columns and counts have a t law of their own.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from lowdim.judge.cells import informed_shift
+from lowdim.judge.cells import CellBeliefs, informed_shift
 from lowdim.judge.mixed.given_others import GivenOthers
 from lowdim.judge.mixed.mixed_map import MixedMap
-from lowdim.judge.rows.answers import CellAnswers, JudgedAnswers
-from lowdim.judge.rows.odd_rows import (
-    LEAST_IN_GROUP,
-    LOOKED_AGAIN,
-    MOST_IN_GROUPS,
-    JudgedRows,
-    OddRows,
-    RowDistances,
-    laws,
-    picked,
-)
-from lowdim.judge.rows.outlyingness import robust_units, similar_groups
 from lowdim.judge.rows.reference_law import (
     GAUSSIAN_DOF,
     GAUSSIAN_LAW,
@@ -47,7 +35,6 @@ from lowdim.judge.rows.reference_law import (
     CellLaws,
     RowLaw,
     most_dof,
-    row_p_values,
     t_law,
 )
 from lowdim.maths.linalg import Array, Mask
@@ -103,64 +90,33 @@ def mixed_cell_p(told: GivenOthers, law: RowLaw) -> Array:
     return np.where(power > 0.0, told.p ** np.where(power > 0.0, power, 1.0), student)
 
 
-def judge_mixed_rows(
-    map: MixedMap, X: Array, *, odd_level: float = 0.95, row_names: Any = None, law: RowLaw | None = None
-) -> OddRows:
-    """The rows that a mixed map finds odd, each with its reason.
-
-    Rows that are not those of the fit are judged by a `law` of the fit: they may be odd all together.
-    """
+def mixed_beliefs(map: MixedMap, X: Array, law: RowLaw) -> CellBeliefs:
+    """Every cell of a mixed map's rows given the others, and how far each row is as a whole."""
     told = map.given_others(X)
-    law = _own_law(map, told) if law is None else law
-    far, p = mixed_distances(told, law), mixed_cell_p(told, law)
-    least = np.where(told.seen, p, 2.0)
-    tied = least <= least.min(axis=1, keepdims=True)
-    worst = np.argmax(np.where(tied, np.abs(told.surprise), -1.0), axis=1)
-    at = np.arange(len(X)), worst
-    cell_p = np.zeros(0) if law.cells is None else np.minimum(least.min(axis=1), 1.0)
-    D2_p = rows_p(map, X, far, law)
-    left, p_hidden = _without_worst(map, X, far.D2, worst, row_p_values(D2_p, cell_p, far.seen), law)
-    rows = RowDistances(
-        *far[:3],
-        far.rank,
-        far.seen,
-        worst,
-        told.surprise[at],
-        np.nan_to_num(X[at]) - told.mean[at],
-        told.sd[at],
-        np.nan_to_num(X[at]),
-        cell_p,
-        p_hidden,
-    )
-    usual = law.middle, law.spread
-    answers = JudgedAnswers(answers_of(map), left, told.likeliest[at], told.likeliest_share[at], usual)
-    judged = JudgedRows(rows, map.names, np.ones(len(map.names)), row_names, map.scales, law, answers)
-    D2, T2, Q = laws(rows, law)
-    return _with_groups(picked(D2._replace(p=D2_p), T2, Q, judged, odd_level), map.lines(X))
-
-
-def rows_p(map: MixedMap, X: Array, far: MixedDistances, law: RowLaw) -> Array:
-    """The p of each row's D2: by the law, and where all columns are answers not below the probability of these very
-    answers, whatever a smooth law of distances says."""
-    p = law.p_value(far.D2, far.seen)
-    return np.maximum(p, np.exp(map.model.score_samples(map.source(X)))) if levelled(map).all() else p
-
-
-def one_p(map: MixedMap, X: Array, told: GivenOthers, law: RowLaw) -> Array:
-    """The p of each row: of its distance or of its least likely cell."""
     far = mixed_distances(told, law)
-    cell = np.zeros(0) if law.cells is None else mixed_cell_p(told, law).min(axis=1)
-    return row_p_values(rows_p(map, X, far, law), cell, far.seen)
+    # by the law, and where all columns are answers not below the probability of these very answers, whatever a smooth
+    # law of distances says
+    p = law.p_value(far.D2, far.seen)
+    p = np.maximum(p, np.exp(map.model.score_samples(map.source(X)))) if levelled(map).all() else p
+    return CellBeliefs(
+        seen=told.seen,
+        mean=told.mean,
+        sd=told.sd,
+        surprise=told.surprise,
+        p=mixed_cell_p(told, law),
+        likeliest=told.likeliest,
+        likeliest_share=told.likeliest_share,
+        D2=far.D2,
+        T2=far.T2,
+        Q=far.Q,
+        rank=far.rank,
+        p_D2=p,
+    )
 
 
 def law_of_map(map: MixedMap, X: Array) -> RowLaw:
-    """What is ordinary of the rows of a mixed map."""
-    return _own_law(map, map.given_others(X))
-
-
-def _own_law(map: MixedMap, told: GivenOthers) -> RowLaw:
-    """The law of a table's own rows; few have the model's."""
-    return law_of_rows(told, levelled(map)) if len(told.off) >= LEAST_ROWS_OF_LAW else GAUSSIAN_LAW
+    """What is ordinary of the rows of a mixed map, by themselves; few have the model's law."""
+    return law_of_rows(map.given_others(X), levelled(map)) if len(X) >= LEAST_ROWS_OF_LAW else GAUSSIAN_LAW
 
 
 def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
@@ -184,33 +140,3 @@ def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
 def levelled(map: MixedMap) -> Mask:
     """Which columns have levels."""
     return np.array([len(levels) > 0 for levels in map.model.levels_], dtype=bool)
-
-
-def answers_of(map: MixedMap) -> tuple[CellAnswers, ...]:
-    """What the cells of each column are called."""
-    kinds, labels = map.model.likelihoods_, map.model.labels_
-    return tuple(CellAnswers(kind, tuple(str(x) for x in own)) for kind, own in zip(kinds, labels, strict=True))
-
-
-def _without_worst(
-    map: MixedMap, X: Array, D2: Array, worst: NDArray[np.intp], p: Array, law: RowLaw
-) -> tuple[Array, Array]:
-    """D2 and p of the rows that are looked at, with the least likely cell hidden; of others as they are."""
-    left, p, rows = D2.copy(), p.copy(), np.flatnonzero(p < LOOKED_AGAIN)
-    if len(rows):
-        hidden = X[rows].copy()
-        hidden[np.arange(len(rows)), worst[rows]] = np.nan
-        told = map.given_others(hidden)
-        left[rows], p[rows] = mixed_distances(told, law).D2, one_p(map, hidden, told, law)
-    return left, p
-
-
-def _with_groups(found: OddRows, X: Array) -> OddRows:
-    """The odd rows that lie together."""
-    if int(found.odd.sum()) < LEAST_IN_GROUP:
-        return found
-    mask = ~np.isnan(X)
-    centre, spread = robust_units(np.where(mask, X, 0.0), mask)
-    Z = np.where(mask, (X - centre) / spread, 0.0)
-    groups = similar_groups(Z, mask, np.flatnonzero(found.odd)[:MOST_IN_GROUPS])
-    return found._replace(groups=tuple(tuple(int(k) for k in group) for group in groups))

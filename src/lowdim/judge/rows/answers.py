@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lowdim.maths.linalg import Array
 from lowdim.text.format import figures
 
 
@@ -27,17 +26,3 @@ class CellAnswers(NamedTuple):
         if self.kind not in ("yes/no", "label", "marker"):
             return ()
         return self.word(value), f"{self.word(likeliest)} ({100 * chance:.0f}%)"
-
-
-class JudgedAnswers(NamedTuple):
-    """What else is known of the culprits of a mixed map's rows."""
-
-    columns: tuple[CellAnswers, ...]
-    left: Array  # D2 without the culprit
-    likeliest: Array  # the most likely answer given the rest of the row,
-    chance: Array  # and its probability
-    surprise: tuple[float, float] = (0.0, 1.0)  # of the rows, standardised: its middle and its spread
-
-    def told(self, k: int, j: int, value: float) -> tuple[str, ...]:
-        """The answer of row k in column j, and what the rest of the row says."""
-        return self.columns[j].told(value, float(self.likeliest[k]), float(self.chance[k]))

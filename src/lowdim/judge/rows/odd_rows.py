@@ -27,23 +27,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
-from lowdim.judge.cells import distances, given_others
-from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
-from lowdim.judge.rows.answers import JudgedAnswers
+from lowdim.judge.cells import CellBeliefs, given_others
+from lowdim.judge.framed_gaussian import framed_gaussian
+from lowdim.judge.rows.answers import CellAnswers
 from lowdim.judge.rows.outlyingness import robust_units, similar_groups
 from lowdim.judge.rows.reference_law import (
     GAUSSIAN_LAW,
     RowLaw,
-    cell_p_values,
     false_discovery,
-    law_of_table,
     p_of_rows,
     row_p_values,
 )
-from lowdim.maths.linalg import LARGEST, Array, Mask
+from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
-from lowdim.sources.views import gather
 from lowdim.text.format import clip, count, figures, figures_by_sd, observed, p_value
 from lowdim.text.messages import check_level, error
 from lowdim.text.notebook import card
@@ -52,6 +49,7 @@ from lowdim.text.table import text_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.partition import Partition
     from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.kinds.scales import ColumnScales
@@ -97,32 +95,34 @@ class OddRow(NamedTuple):
 
 
 class RowDistances(NamedTuple):
-    """Distances of every row of a block and its most surprising cell, in the model's units."""
+    """Distances of every row of a block, and its least likely cell beside what the others of the row say."""
 
     D2: Array
     T2: Array
     Q: Array
     rank: NDArray[np.intp]
     seen: NDArray[np.intp]
+    p_D2: Array
     culprit: NDArray[np.intp]
-    surprise: Array
-    shift: Array  # (P r)_j / P_jj of the culprit: value minus expected
+    value: Array  # of the culprit,
+    expected: Array  # what the others say of it,
     sd: Array
-    value: Array  # of the culprit, in the table's units
-    cell_p: Array = np.zeros(0)  # p of the least likely cell given the rest; none where the law has none of cells
-    p_hidden: Array = np.zeros(0)  # p of the row without the culprit; none in files of older versions
+    surprise: Array
+    likeliest: Array  # and, where it has levels, the most likely one with its probability
+    likeliest_share: Array
+    cell_p: Array  # p of the culprit given the rest; none where the law has none of cells
+    p_hidden: Array = np.zeros(0)  # p of the row without the culprit; none where nobody asked
 
 
 class JudgedRows(NamedTuple):
-    """The most surprising cell of every row, in the model's units, and the names to speak of it."""
+    """The least likely cell of every row, and the names to speak of it."""
 
     rows: RowDistances
     columns: tuple[str, ...]
-    scale: Array  # from the table's units to the model's
     row_names: Any
     scales: ColumnScales | None = None  # on which the columns were analysed
     law: RowLaw = GAUSSIAN_LAW  # of the whole distance
-    answers: JudgedAnswers | None = None  # of a mixed map
+    answers: tuple[CellAnswers, ...] = ()  # what the cells of each column are called; none where all are numbers
     grouped: Mask = np.zeros(0, dtype=bool)  # rows of groups apart from the bulk, which are not odd; empty = none
 
 
@@ -205,124 +205,120 @@ class OddRows(NamedTuple):
         return "\n".join(lines)
 
 
-def judge_block(g: FramedGaussian, raw: Block, law: RowLaw = GAUSSIAN_LAW) -> RowDistances:
-    """The distances of every row of a block in the table's units, and its least likely cell by the law's columns."""
-    counted = raw._replace(x=law.counted(raw.x))
-    block = g.inward(counted)
-    shift, sd, D2, latent = given_others(g, block.x, block.mask)
-    T2, Q, rank = distances(g, latent, block.mask)
-    mask = np.ones(block.x.shape, dtype=bool) if block.mask is None else block.mask
-    seen, surprise = mask.sum(axis=1), shift / sd
-    worst = np.argmax(doubtful(surprise, D2, mask, law), axis=1)
-    at = np.arange(block.rows), worst
-    rank = np.minimum(rank, seen)
-    off, moved = np.where(seen > rank, Q, 0.0), shift + (raw.x - counted.x) * g.frame.scale  # beside it as it is
-    least = np.zeros(0) if law.cells is None else cell_p_values(surprise, D2, mask, law).min(axis=1)
-    return RowDistances(D2, T2, off, rank, seen, worst, surprise[at], moved[at], sd[at], raw.x[at], least)
-
-
 def laws(rows: RowDistances, law: RowLaw = GAUSSIAN_LAW) -> tuple[Law, Law, Law]:
     """D2, T2 and Q of these rows with their laws: chi-square unless the bulk of the rows says otherwise."""
-    D2, T2, Q = (
+    T2, Q = (
         Law(value, dof, law.p_value(value, dof))
-        for value, dof in ((rows.D2, rows.seen), (rows.T2, rows.rank), (rows.Q, rows.seen - rows.rank))
+        for value, dof in ((rows.T2, rows.rank), (rows.Q, rows.seen - rows.rank))
     )
-    return D2, T2, Q
+    return Law(rows.D2, rows.seen, rows.p_D2), T2, Q
 
 
 # a table or new rows by a model ---------------------------------------------------------------------------
 def judge_rows(
-    model: LinearGaussian,
-    X: Any,
+    map: TableMap,
+    X: Array,
     *,
     odd_level: float = 0.95,
     row_names: Any = None,
-    scales: ColumnScales | None = None,
     held: Mask | None = None,
     far: Mask | None = None,
     grouped: Mask | None = None,
     law: RowLaw | None = None,
 ) -> OddRows:
-    """The rows a fitted linear-Gaussian model finds odd, each with its one-sentence reason.
+    """The rows that a map finds odd, each with its one-sentence reason.
 
     Rows are picked by Benjamini and Hochberg's rule at rate 1 - odd_level. All distances know the row's gaps. The
     reason names the cell that disagrees most with the rest of its row, and what hiding it does. Cells `held` out of
     the fit (n x d) and `far` rows (n) have no part in saying what is ordinary; those of them that are `grouped` (n) are
-    not asked about. Rows that are not those of the fit are
-    judged by a `law` of the fit, such as `model_law(model)`: they may be odd all together.
+    not asked about. Rows that are not those of the fit are judged by a `law` of the fit, such as `map.plain_law`: they
+    may be odd all together.
 
+    >>> from lowdim.judge.maps.gaussian_map import GaussianMap
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
     >>> X[7, 2] += 5.0
-    >>> found = judge_rows(ProbabilisticPCA(1).fit(X), X)
+    >>> found = judge_rows(GaussianMap(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3", "c4")), X)
     >>> [(r.row, r.column) for r in found.rows]
     [(7, 'c3')]
     """
     check_level(odd_level, "odd_level")
-    source, g = model.arrange(X), framed_gaussian(model)
-    if source.n == 0:
+    if len(X) == 0:
         raise error("LD160", n=0, least=1)
-    x, seen = gather(source)
-    mask = kept = np.ones(x.shape, dtype=bool) if seen is None else seen
+    source, kept = ArraySource(X, columns=map.names), None
     if law is None:
-        law, kept = law_of_table(model, x, mask, held, far)
-    table = ArraySource(x, None if seen is None else mask, columns=source.columns)
-    parts = [part for _, part in walk(partial(judge_block, g, law=law), table, Run())]
+        law, kept = map.own_law(X, held, far)
+    parts = [part for _, part in walk(partial(_judge_whole_block, map, law, kept), source, Run())]
     rows = RowDistances(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
-    rows = without_culprit(_by_kept_cells(rows, g, x, mask, kept, law), g, x, mask, law)
-    judged = JudgedRows(rows, source.columns, g.frame.scale, row_names, scales, law)
-    if grouped is not None and grouped.any():
-        judged = judged._replace(grouped=grouped)
+    none = np.zeros(0, dtype=bool)
+    apart = none if grouped is None or not grouped.any() else grouped
+    judged = JudgedRows(rows, map.names, row_names, map.scales, law, map.answers, apart)
     found = picked(*laws(rows, law), judged, odd_level)
     if int(found.odd.sum()) < LEAST_IN_GROUP:
         return found
-    counted = law.counted(x)
+    counted, mask = law.counted(X), ~np.isnan(X)
     centre, spread = robust_units(counted, mask)
     groups = similar_groups((counted - centre) / spread, mask, np.flatnonzero(found.odd)[:MOST_IN_GROUPS])
     return found._replace(groups=tuple(tuple(int(k) for k in group) for group in groups))
 
 
-def _by_kept_cells(
-    rows: RowDistances, g: FramedGaussian, x: Array, mask: Mask, kept: Mask, law: RowLaw
-) -> RowDistances:
-    """Where some cells of a row are held to be wrong, its least likely cell is that beside the others alone."""
-    own = np.flatnonzero((mask & ~kept).any(axis=1))
-    if not len(own) or law.cells is None:
-        return rows
-    x, mask, kept = x[own], mask[own], kept[own]
-    counted = law.counted(x)
-    cells = g.inward(Block(np.where(mask, counted, 0.0), mask)).x
-    shift, sd, D2, _ = given_others(g, cells, mask, kept)
-    worst = np.argmax(doubtful(shift / sd, D2, mask, law), axis=1)
-    at = np.arange(len(own)), worst
-    moved = shift + (x - counted) * g.frame.scale
-    parts = {"culprit": worst, "surprise": (shift / sd)[at], "shift": moved[at], "sd": sd[at], "value": x[at]}
-    out = {name: getattr(rows, name).copy() for name in parts}
-    for name, part in parts.items():
-        out[name][own] = part
-    return rows._replace(**out)
+def judge_block(map: TableMap, law: RowLaw, block: Block, kept: Mask | None = None) -> RowDistances:
+    """The distances of every row of a block and its least likely cell; where some cells are not `kept`, since they are
+    held to be wrong, that is the least likely beside the others alone."""
+    told = blamed = map.beliefs(block, law)
+    if kept is not None and law.cells is not None:
+        own = np.flatnonzero((told.seen & ~kept).any(axis=1))
+        beside = map.beliefs(Block(block.x[own], block.seen[own]), law, kept[own])
+        blamed = CellBeliefs(*(with_rows(part, own, new) for part, new in zip(told, beside, strict=True)))
+    worst = np.argmax(blame(blamed, law), axis=1)
+    at = np.arange(block.rows), worst
+    return RowDistances(
+        told.D2,
+        told.T2,
+        told.Q,
+        told.rank,
+        told.seen.sum(axis=1),
+        told.p_D2,
+        worst,
+        value=block.x[at],
+        expected=blamed.mean[at],
+        sd=blamed.sd[at],
+        surprise=blamed.surprise[at],
+        likeliest=blamed.likeliest[at],
+        likeliest_share=blamed.likeliest_share[at],
+        cell_p=np.zeros(0) if law.cells is None else told.p.min(axis=1),
+    )
 
 
-def doubtful(surprise: Array, D2: Array, mask: Mask, law: RowLaw) -> Array:
+def _judge_whole_block(map: TableMap, law: RowLaw, kept: Mask | None, block: Block) -> RowDistances:
+    """The same, with the p of each row when its least likely cell is hidden; of rows that nobody asks about, their
+    own."""
+    rows = judge_block(map, law, block, None if kept is None else kept[block.start : block.start + block.rows])
+    p = row_p_values(rows.p_D2, rows.cell_p, rows.seen).copy()
+    look = np.flatnonzero(p < LOOKED_AGAIN)
+    if len(look):
+        left = block.seen[look]
+        left[np.arange(len(look)), rows.culprit[look]] = False
+        p[look] = p_of_rows(map.beliefs(Block(np.where(left, block.x[look], 0.0), left), law), law)
+    return rows._replace(p_hidden=p)
+
+
+def with_rows(whole: NDArray[Any], rows: NDArray[np.intp], new: NDArray[Any]) -> NDArray[Any]:
+    """An array with some of its rows replaced."""
+    out = np.array(whole)
+    out[rows] = new
+    return out
+
+
+def blame(told: CellBeliefs, law: RowLaw) -> Array:
     """How much each cell is to blame, by which they are hidden: the least likely by its column's law before all others,
     then by size; of those that are all but impossible the farthest, for these are so by one of them."""
-    size = np.where(mask, np.abs(surprise), -1.0)
+    size = np.where(told.seen, np.abs(told.surprise), -1.0)
     if law.cells is None:
         return size
-    p = np.where(mask, cell_p_values(surprise, D2, mask, law), 2.0)
+    p = np.where(told.seen, told.p, 2.0)
     unlikely = p <= np.maximum(p.min(axis=1, keepdims=True), IMPOSSIBLE_P)
-    return np.where(unlikely & mask, size + 1.0 + size.max(axis=1, keepdims=True), size)
-
-
-def without_culprit(rows: RowDistances, g: FramedGaussian, x: Array, mask: Mask, law: RowLaw) -> RowDistances:
-    """What the p of each row is when its least likely cell is hidden; of rows that nobody asks about, their own."""
-    p = row_p_values(law.p_value(rows.D2, rows.seen), rows.cell_p, rows.seen)
-    look = np.flatnonzero(p < LOOKED_AGAIN)
-    left = mask[look]
-    left[np.arange(len(look)), rows.culprit[look]] = False
-    cells = g.inward(Block(np.where(left, law.counted(x[look]), 0.0), left)).x
-    p[look] = p_of_rows(g, cells, left, law)
-    return rows._replace(p_hidden=p)
+    return np.where(unlikely & told.seen, size + 1.0 + size.max(axis=1, keepdims=True), size)
 
 
 def farthest_held(
@@ -363,12 +359,13 @@ def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> Od
 def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
     """One odd row with its reason."""
     (D2, T2, Q), rows, columns = laws, judged.rows, judged.columns
-    value, j, seen = float(rows.value[k]), int(rows.culprit[k]), int(rows.seen[k])
-    unit = float(judged.scale[j])
-    shift, sd, surprise = float(rows.shift[k]) / unit, float(rows.sd[k]) / unit, float(rows.surprise[k])
-    value, expected, sd, limit = in_own_units(judged.scales, j, value, value - shift, sd)
-    told = () if judged.answers is None else judged.answers.told(k, j, value)
-    p_hidden = _p_hidden(k, judged)
+    j, seen = int(rows.culprit[k]), int(rows.seen[k])
+    surprise, p_hidden = float(rows.surprise[k]), float(rows.p_hidden[k])
+    cell = float(rows.value[k]), float(rows.expected[k]), float(rows.sd[k])
+    value, expected, sd, limit = in_own_units(judged.scales, j, *cell)
+    told: tuple[str, ...] = ()
+    if judged.answers:
+        told = judged.answers[j].told(value, float(rows.likeliest[k]), float(rows.likeliest_share[k]))
     defined = bool(Q.dof[k] > 0)
     p_Q = float(Q.p[k]) if defined else None
     if far_out(p_hidden, p_Q, rate):
@@ -400,16 +397,6 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         limit=limit,
         words=told,
     )
-
-
-def _p_hidden(k: int, judged: JudgedRows) -> float:
-    """The p of a row without the cell that is blamed; in a file of an older version, that of its distance."""
-    rows = judged.rows
-    if len(rows.p_hidden):
-        return float(rows.p_hidden[k])
-    left = max(float(min(rows.D2[k], LARGEST)) - min(float(rows.surprise[k]) ** 2, LARGEST), 0.0)
-    left = left if judged.answers is None else float(judged.answers.left[k])
-    return float(judged.law.p_value(np.array(left), np.array(int(rows.seen[k]) - 1)))
 
 
 def in_own_units(

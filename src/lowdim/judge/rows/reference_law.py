@@ -24,12 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
-from lowdim.judge.cells import CellsGivenOthers, given_others
-from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.judge.cells import CellBeliefs, CellsGivenOthers, given_others
+from lowdim.judge.framed_gaussian import FramedGaussian
 from lowdim.judge.rows.outlyingness import own_tails
 from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.source import Block
-from lowdim.sources.views import gather
 
 if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -144,29 +143,18 @@ def model_law(model: LinearGaussian) -> RowLaw:
     return RowLaw(1.0, float(getattr(model, "dof_", GAUSSIAN_LAW.dof)))
 
 
-def law_of_new_rows(model: LinearGaussian, X: Any, *, held: Mask | None = None, far: Mask | None = None) -> RowLaw:
-    """The law of the bulk of a model's own rows, by which rows that come later are judged."""
-    x, seen = gather(model.arrange(X))
-    mask = np.ones(x.shape, dtype=bool) if seen is None else seen
-    return law_of_later_rows(law_of_table(model, x, mask, held, far)[0])
-
-
 def law_of_later_rows(law: RowLaw) -> RowLaw:
     """A table's own law for rows that come later: where no law fits its bulk, the heaviest tail that still judges is
     taken, for a row may be beyond any experience."""
     return law._replace(dof=max(law.dof, JUDGING_DOF))
 
 
-def law_of_table(
-    model: LinearGaussian, x: Array, mask: Mask, held: Mask | None, far: Mask | None
-) -> tuple[RowLaw, Mask]:
+def law_of_table(g: FramedGaussian, x: Array, mask: Mask, held: Mask | None, far: Mask | None) -> tuple[RowLaw, Mask]:
     """The law of a table's rows and cells, and the cells that the others are looked at beside: all but wrong ones.
 
-    Cells `held` out of the fit and `far` rows have no part in saying what is ordinary. Few rows have the model's own.
+    Cells `held` out of the fit and `far` rows have no part in saying what is ordinary.
     """
-    if len(x) < LEAST_ROWS_OF_LAW:
-        return model_law(model), mask
-    g, counts = framed_gaussian(model), level_counts(x, mask)
+    counts = level_counts(x, mask)
     cells = g.inward(Block(np.where(mask, as_counted(x, counts), 0.0), mask)).x
     kept = mask if held is None else mask & ~held
     inside = np.ones(len(mask), dtype=bool) if far is None else ~far
@@ -200,11 +188,10 @@ def bulk_of(g: FramedGaussian, x: Array, mask: Mask, kept: Mask, inside: Mask) -
     return Bulk(row_law(cells.D2[inside], seen[inside]), kept, inside, cells)
 
 
-def p_of_rows(g: FramedGaussian, x: Array, mask: Mask, law: RowLaw) -> Array:
-    """The p of each row, whose cells are in the model's units with levels where they count as being."""
-    cells, seen = given_others(g, x, mask), mask.sum(axis=1)
-    least = np.zeros(0) if law.cells is None else cell_p_values(cells.surprise, cells.D2, mask, law).min(axis=1)
-    return row_p_values(law.p_value(cells.D2, seen), least, seen)
+def p_of_rows(told: CellBeliefs, law: RowLaw) -> Array:
+    """The p of each row: of its distance or of its least likely cell."""
+    least = np.zeros(0) if law.cells is None else told.p.min(axis=1)
+    return row_p_values(told.p_D2, least, told.seen.sum(axis=1))
 
 
 # of distances and of surprises --------------------------------------------------------------------------------

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.judge.cells import CellsGivenOthers, distances, given_others
-from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
-from lowdim.judge.rows.odd_rows import P_NOTE, disagrees, doubtful, expectation, in_own_units, row_name
-from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, RowLaw, p_of_rows
+from lowdim.judge.cells import CellBeliefs
+from lowdim.judge.rows.odd_rows import P_NOTE, blame, disagrees, expectation, in_own_units, row_name
+from lowdim.judge.rows.reference_law import RowLaw, p_of_rows
 from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block
 from lowdim.text.format import count, figures, listing, observed, p_value
@@ -22,7 +21,8 @@ from lowdim.text.notebook import card
 from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
-    from lowdim.models.linear.linear_gaussian import LinearGaussian
+    from lowdim.judge.maps.table_map import TableMap
+    from lowdim.judge.rows.answers import CellAnswers
     from lowdim.table.kinds.scales import ColumnScales
 
 ODD_LEVEL = 0.95  # a row with p < 1 - ODD_LEVEL is not ordinary
@@ -123,79 +123,105 @@ class RowCard(NamedTuple):
 
 
 def explain_row(
-    model: LinearGaussian,
-    X: Any,
+    map: TableMap,
+    X: Array,
     row: int,
     *,
+    law: RowLaw,
     odd_level: float = ODD_LEVEL,
     row_names: Any = None,
-    scales: ColumnScales | None = None,
-    law: RowLaw = GAUSSIAN_LAW,
-    unit: Array | float = 1.0,
     hidden: Sequence[str] = (),
-    edited: Mapping[str, float] | None = None,
+    edited: Mapping[str, Any] | None = None,
 ) -> RowCard:
     """Every cell of one row beside what its other cells say, and a small set that makes the row ordinary.
 
     The set is found greedily: hide the least likely cell, look again, until p >= 1 - odd_level. `hidden` cells count
-    as gaps, `edited` ones have other values (in the table's own units); X was divided by `unit` before the fit.
+    as gaps, `edited` ones have other values, in the table's own units and answers as they are called.
 
+    >>> from lowdim.judge.maps.gaussian_map import GaussianMap
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
     >>> X[7, 2] += 5.0
-    >>> model = ProbabilisticPCA(1).fit(X)
-    >>> explain_row(model, X, 7).hide
+    >>> map = GaussianMap(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3", "c4"))
+    >>> explain_row(map, X, 7, law=map.plain_law).hide
     ('c3',)
-    >>> explain_row(model, X, 7, hidden=["c3"]).sentence
+    >>> explain_row(map, X, 7, law=map.plain_law, hidden=["c3"]).sentence
     'Row 8 without c3 is ordinary (p 0.81).'
     """
     check_level(odd_level, "odd_level")
-    source = model.arrange(X)
-    if not 0 <= row < source.n:
-        raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {source.n - 1}")
-    g = framed_gaussian(model)
-    g = g._replace(frame=g.frame._replace(shift=g.frame.shift * unit, scale=g.frame.scale / unit))
-    raw = touched(source.block_of(slice(row, row + 1), row), source.columns, hidden, edited or {}, scales)
-    block = g.inward(raw._replace(x=law.counted(raw.x)))
-    assert block.mask is not None
-    each = given_others(g, block.x, block.mask)
-    D2, (T2, Q, rank) = each.D2, distances(g, each.latent, block.mask)
-    cells = _cells(g, raw, block, each, source.columns, scales)
-    p = float(p_of_rows(g, block.x, block.mask, law)[0])
-    seen = int(block.mask.sum())
-    dof = int(min(rank[0], seen))
-    p_D2, p_T2, p_Q = (float(law.p_value(a, np.array(k))[0]) for a, k in ((D2, seen), (T2, dof), (Q, seen - dof)))
-    found, after = _ordinary(block, g, 1.0 - odd_level, law)
-    name, hide = row_name(row, row_names), tuple(source.columns[j] for j in found)
-    off, p_off = (float(Q[0]), p_Q) if seen > dof else (None, None)
-    words = row_sentence(as_touched(name, hidden, edited or {}), cells, hide, p, after)
-    far = float(D2[0]), p, float(T2[0]), p_T2, dof, off, p_off
-    return RowCard(row, name, cells, *far, seen, hide, after, words, p_D2)
+    if not 0 <= row < len(X):
+        raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {len(X) - 1}")
+    x = touched_row(X[row : row + 1], hidden, edited or {}, map.names, map.scales, map.levels, map.answers)
+    told = map.beliefs(one_block(x), law)
+    seen, dof = int(told.seen.sum()), int(told.rank[0])
+    p_T2, p_Q = (float(law.p_value(far, np.array(k))[0]) for far, k in ((told.T2, dof), (told.Q, seen - dof)))
+    p, cells = float(p_of_rows(told, law)[0]), row_cells(map, x, told)
+    hide, after = _ordinary(map, x, 1.0 - odd_level, law)
+    name = row_name(row, row_names)
+    return RowCard(
+        row,
+        name,
+        cells,
+        D2=float(told.D2[0]),
+        p=p,
+        T2=float(told.T2[0]),
+        p_T2=p_T2,
+        dof_T2=dof,
+        Q=float(told.Q[0]) if seen > dof else None,
+        p_Q=p_Q if seen > dof else None,
+        seen=seen,
+        hide=hide,
+        p_after=after,
+        sentence=row_sentence(as_touched(name, hidden, edited or {}), cells, hide, p, after),
+        p_D2=float(told.p_D2[0]),
+    )
 
 
-def touched(
-    raw: Block,
-    columns: tuple[str, ...],
+def one_block(x: Array) -> Block:
+    """Rows with NaN at gaps as a block."""
+    mask = ~np.isnan(x)
+    return Block(np.where(mask, x, 0.0), mask)
+
+
+def touched_row(
+    x: Array,
     hidden: Sequence[str],
-    edited: Mapping[str, float],
+    edited: Mapping[str, Any],
+    names: tuple[str, ...],
     scales: ColumnScales | None,
-) -> Block:
-    """The one row of a block with some cells hidden and others changed, and with a mask."""
-    x = np.array(raw.x)
-    mask = np.ones(x.shape, dtype=bool) if raw.mask is None else raw.mask.copy()
-    unknown = [name for name in (*hidden, *edited) if name not in columns]
+    levels: tuple[tuple[Any, ...], ...] = (),
+    answers: tuple[CellAnswers, ...] = (),
+) -> Array:
+    """The one row with some columns hidden and others changed; `levels` and `answers` are those of a map."""
+    x = x.copy()
+    unknown = [name for name in (*hidden, *edited) if name not in names]
     if unknown:
-        raise error("LD210", option="column", value=unknown[0], allowed=f"one of {listing(columns, 12)}")
+        raise error("LD210", option="column", value=unknown[0], allowed=f"one of {listing(names, 12)}")
     for name, value in edited.items():
-        j, own = columns.index(name), np.full((1, len(columns)), np.nan)
-        own[0, j] = value
-        x[0, j] = own[0, j] if scales is None else scales.inward(own)[0, j]
-        mask[0, j] = True
-        if not np.isfinite(x[0, j]):
-            raise error("LD210", option=name, value=value, allowed="a number that the column's scale has a place for")
+        k = names.index(name)
+        allowed, labels = levels[k] if levels else (), answers[k].labels if answers else ()
+        if labels:
+            known = str(value) in {str(level) for level in allowed}
+            x[0, k] = labels.index(str(value)) if known else np.nan
+        else:
+            number = np.full((1, len(names)), _number(value))
+            x[0, k] = (number if scales is None else scales.inward(number))[0, k]
+            known = np.isfinite(x[0, k]) and (not allowed or x[0, k] in allowed)
+        if not known:
+            listed = f"one of {listing([str(v) for v in sorted(allowed, key=str)], 12)}"
+            any_number = "a number that the column's scale has a place for"
+            raise error("LD210", option=name, value=value, allowed=listed if allowed else any_number)
     for name in hidden:
-        x[0, columns.index(name)], mask[0, columns.index(name)] = 0.0, False
-    return raw._replace(x=x, mask=mask)
+        x[0, names.index(name)] = np.nan
+    return x
+
+
+def _number(value: Any) -> float:
+    """A number as it was given; NaN where it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
 
 
 def as_touched(name: str, hidden: Sequence[str], edited: Mapping[str, Any]) -> str:
@@ -209,46 +235,39 @@ def as_touched(name: str, hidden: Sequence[str], edited: Mapping[str, Any]) -> s
     return f"{name}{without}{' and' if without and changes else ''}{f' with {changes}' if changes else ''}"
 
 
-def _cells(
-    g: FramedGaussian,
-    raw: Block,
-    block: Block,
-    each: CellsGivenOthers,
-    names: tuple[str, ...],
-    scales: ColumnScales | None,
-) -> tuple[RowCell, ...]:
-    """Every cell of the one row of a block, which has a mask."""
-    assert block.mask is not None
-    mask = block.mask[0]
-    expected = g.frame.outward(np.where(mask, block.x - each.shift, each.latent.mean @ g.W.T + g.mu))[0]
-    unit_sd, size = (each.sd / g.frame.scale)[0], each.surprise[0]
+def row_cells(map: TableMap, x: Array, told: CellBeliefs) -> tuple[RowCell, ...]:
+    """Every cell of the one row that these beliefs are of."""
     cells = []
-    for j, name in enumerate(names):
-        value = float(raw.x[0, j]) if mask[j] else 0.0
-        value, says, doubt, limit = in_own_units(scales, j, value, float(expected[j]), float(unit_sd[j]))
-        seen = (value, float(size[j])) if mask[j] else (None, None)
-        cells.append(RowCell(name, seen[0], says, doubt, seen[1], limit))
+    for k, name in enumerate(map.names):
+        seen, value = bool(told.seen[0, k]), float(np.nan_to_num(x[0, k]))
+        words: tuple[str, ...] = ()
+        if map.answers:
+            likeliest = float(told.likeliest[0, k])
+            own = value if seen else likeliest
+            words = map.answers[k].told(own, likeliest, float(told.likeliest_share[0, k]))
+            words = words if seen or not words else ("gap", words[1])
+        value, says, doubt, limit = in_own_units(map.scales, k, value, float(told.mean[0, k]), float(told.sd[0, k]))
+        far = float(told.surprise[0, k])
+        cells.append(RowCell(name, value if seen else None, says, doubt, far if seen else None, limit, words))
     return tuple(cells)
 
 
-def _ordinary(block: Block, g: FramedGaussian, rate: float, law: RowLaw) -> tuple[list[int], float]:
-    """Cells hidden one after the other, the least likely first, until the row is ordinary; and its p then.
+def _ordinary(map: TableMap, x: Array, rate: float, law: RowLaw) -> tuple[tuple[str, ...], float]:
+    """Columns hidden one after the other, the least likely first, until the row is ordinary; and its p then.
 
     Beyond the first ten a third is added at a time: nobody reads so many, and a wide row has thousands.
     """
     hidden: list[int] = []
-    assert block.mask is not None
     while True:
-        p = float(p_of_rows(g, block.x, block.mask, law)[0])
-        if p >= rate or not block.mask.any():
-            return hidden, p
-        cells = given_others(g, block.x, block.mask)
-        more = 1 if len(hidden) < ONE_BY_ONE else min(len(hidden) // 3, int(block.mask.sum()))
-        worst = np.argsort(-doubtful(cells.surprise, cells.D2, block.mask, law)[0], kind="stable")[:more]
-        hidden += worst.tolist()
-        mask = block.mask.copy()
-        mask[0, worst] = False
-        block = block._replace(mask=mask, x=np.where(mask, block.x, 0.0))
+        told = map.beliefs(one_block(x), law)
+        p = float(p_of_rows(told, law)[0])
+        if p >= rate or not told.seen.any():
+            return tuple(map.names[k] for k in hidden), p
+        more = 1 if len(hidden) < ONE_BY_ONE else min(len(hidden) // 3, int(told.seen.sum()))
+        worst = np.argsort(-blame(told, law)[0], kind="stable")[:more].tolist()
+        hidden += worst
+        x = x.copy()
+        x[0, worst] = np.nan
 
 
 def row_sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p: float, after: float) -> str:
