@@ -25,7 +25,7 @@ MIXTURE_OPTIONS: dict[str, Any] = {
     "reg_covar": 0.02,  # of the variances about the starts (docs/measurements.md)
     "calibrate": False,  # hidden cells calibrate every engine alike
 }
-FEW_SITES, MANY_SITES = 8, 16  # from which on mixed models have 4 dimensions, and another 8
+FEW_SITES, MANY_SITES = 8, 16  # from which on a mixed model has 4 dimensions, and others 2 and 8
 FITTED_CELLS, FITTED_ROWS = 120_000, 1_000  # sites times rows, and rows, that one fit sees: more teach it little
 MIXED_TOL, MIXED_PASSES = 1e-3, 25  # nats a row: far below what a fill can show
 
@@ -49,9 +49,9 @@ class MixedShape(NamedTuple):
 
 def mixed_shapes(kinds: Sequence[str], sites: int) -> list[MixedShape]:
     """The mixed models worth a try, by about how many sites the columns are made of."""
-    dims = [min(2, max(sites - 1, 1))] if sites < FEW_SITES else [4] if sites < MANY_SITES else [4, 8]
+    dims = [min(2, max(sites - 1, 1))] if sites < FEW_SITES else [4] if sites < MANY_SITES else [2, 4, 8]
     shapes = [MixedShape(q) for q in dims]
-    return [shapes[0], MixedShape(dims[0], markers=True), *shapes[1:]] if "label" in kinds else shapes
+    return [shapes[0], MixedShape(min(dims[-1], 4), markers=True), *shapes[1:]] if "label" in kinds else shapes
 
 
 def mixed_sites(kinds: Sequence[str], sizes: Sequence[int]) -> int:
