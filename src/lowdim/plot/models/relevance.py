@@ -16,6 +16,7 @@ from lowdim.plot.registry import plot
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
 
+SWITCHED_OFF = 1e-3  # of a model that does not say which axes it keeps: one below this share of the strongest is off
 MOST_NUMBERED_BARS = 24  # bars that can carry their number
 
 
@@ -42,7 +43,8 @@ def relevance(subject: ModelOnTable) -> Plot:
     fitted = vars(subject.model)
     if "relevance_" not in fitted:
         raise subject.lacks("relevance", "it switches no axes off", "a Bayesian model: -m bpca or -m bgplvm")
-    value, keep = np.asarray(fitted["relevance_"], dtype=np.float64), np.asarray(fitted["kept_"], dtype=bool)
+    value = np.asarray(fitted["relevance_"], dtype=np.float64)
+    keep = np.asarray(fitted.get("kept_", value > SWITCHED_OFF * value.max()), dtype=bool)
     order = np.argsort(-value, kind="stable")
     title, sentence = _words(value, keep)
     figure = draw.blank(6.4, 3.4)
