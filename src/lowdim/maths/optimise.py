@@ -159,13 +159,6 @@ class _Watch:
         if self.reason:
             raise StopIteration
 
-    def mean_gain(self) -> float:
-        """Of the last iterations."""
-        if len(self.values) < 2:
-            return abs(self.values[0]) + 1.0
-        k = min(self.window, len(self.values) - 1)
-        return max(self.values[-1] - self.values[-1 - k], 0.0) / k
-
     def remaining(self) -> float:
         """What it may still gain, if gains go on shrinking as they did over the last windows.
 
@@ -182,9 +175,10 @@ class _Watch:
         return last * rate / (1.0 - rate)
 
     def _decide(self, x: Array, value: float) -> None:
+        k = self.window
         if self.see is not None and self.see(x, value):
             self.reason = "stopped"
-        elif len(self.values) > self.window and self.mean_gain() <= self.tol:
+        elif len(self.values) > k and max(value - self.values[-1 - k], 0.0) / k <= self.tol:  # the mean gain of a step
             self.reason = "converged"
         elif len(self.values) >= self.max_iter:
             self.reason = "the limit of passes was reached"

@@ -71,6 +71,9 @@ def best_of(model: Any, X: Any, starts: int = 10, *, run: Run | None = None, **f
     if isinstance(starts, bool) or not isinstance(starts, int) or starts < 1:
         raise error("LD210", option="starts", value=starts, allowed="a whole number >= 1")
     run, seed = run or Run(), options["random_state"]
+    folder = None if run.checkpoint is None else Path(str(run.checkpoint))
+    if folder is not None:
+        folder.mkdir(exist_ok=True)
     first = int(seed) if isinstance(seed, Integral) else 0
     best: tuple[Any, list[warnings.WarningMessage]] | None = None
     objectives: list[float] = []
@@ -78,7 +81,8 @@ def best_of(model: Any, X: Any, starts: int = 10, *, run: Run | None = None, **f
         with warnings.catch_warnings(record=True) as recorded:
             warnings.simplefilter("always")
             fitted = clone(model) if i == 0 else clone(model).set_params(**model._restart, random_state=first + i)
-            fitted.fit(X, run=_run_of_start(run, i), **fit_options)
+            own = None if folder is None else folder / f"start{i + 1}"
+            fitted.fit(X, run=run._replace(checkpoint=own), **fit_options)
         objectives.append(float(fitted.objective_))
         if best is None or objectives[-1] > best[0].objective_:
             best = fitted, recorded
@@ -88,12 +92,3 @@ def best_of(model: Any, X: Any, starts: int = 10, *, run: Run | None = None, **f
     for warning in best[1]:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return Starts(best[0], tuple(objectives), (seed, *range(first + 1, first + len(objectives))))
-
-
-def _run_of_start(run: Run, i: int) -> Run:
-    """The run with a checkpoint folder of this start."""
-    if run.checkpoint is None:
-        return run
-    folder = Path(str(run.checkpoint))
-    folder.mkdir(exist_ok=True)
-    return run._replace(checkpoint=folder / f"start{i + 1}")

@@ -50,12 +50,6 @@ class BayesianMixtureParams(NamedTuple):
         keep = [j for j in range(len(self.components)) if j != k]
         return self.weighing(self.counts[keep])._replace(components=tuple(self.components[j] for j in keep))
 
-    def without_axis(self, k: int) -> BayesianMixtureParams:
-        """The same without the weakest axis of a part."""
-        parts = list(self.components)
-        parts[k] = parts[k].first(parts[k].W.shape[1] - 1)
-        return self._replace(components=tuple(parts))
-
     def weighing(self, counts: Array) -> BayesianMixtureParams:
         """With other beliefs of the weights."""
         return self._replace(counts=counts, log_weights=digamma(counts) - digamma(counts.sum()))
@@ -202,8 +196,8 @@ def _simpler(parts: BayesianParts, params: BayesianMixtureParams) -> Iterator[Ba
     for k in np.argsort(params.counts, kind="stable").tolist() if K > 1 else []:
         yield params.without_part(k)
     for k in range(K):
-        if params.components[k].W.shape[1]:
-            yield params.without_axis(k)
+        if axes := part[k].W.shape[1]:  # without its weakest one
+            yield params._replace(components=(*part[:k], part[k].first(axes - 1), *part[k + 1 :]))
 
 
 def _within_box(p: BayesianPCAParams, side: Array) -> BayesianPCAParams:

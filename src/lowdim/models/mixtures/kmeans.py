@@ -171,7 +171,8 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
         frame, table = survey.frame, survey.source
         # Starts by k-means++, then Lloyd's two steps in turns until the centres stay where they are.
         mu = self._starts(table, frame, survey.columns.mean)
-        run = _undivided(run, table, mu)
+        if run.engine == "threads" and table.leaf.executor() is None and table.n * mu.size <= SHORT_PASS:
+            run = run._replace(engine="serial")  # threads cost more than they save; the answer is the same to the bit
         small = self.tol * float(survey.columns.variance.mean())
         fit = self._lloyd(mu, small, table, run)
         empty = int((fit.params.rows == 0).sum())
@@ -449,12 +450,6 @@ def _plain(survey: TableSurvey, source: Source) -> TableSurvey:
         return survey
     origin = Frame(np.zeros_like(frame.shift), frame.scale, frame.unit)
     return survey._replace(frame=origin, source=source, columns=cols._replace(mean=cols.mean + frame.shift))
-
-
-def _undivided(run: Run, source: Source, mu: Array) -> Run:
-    """The run, without threads where passes are short; the answer is the same to the bit."""
-    own_threads = run.engine == "threads" and source.leaf.executor() is None
-    return run._replace(engine="serial") if own_threads and source.n * mu.size <= SHORT_PASS else run
 
 
 def _with_squares(params: KMeansParams, source: Source, run: Run) -> tuple[KMeansParams, Labels | None]:

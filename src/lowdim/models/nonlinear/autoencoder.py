@@ -28,7 +28,6 @@ from lowdim.models.base.options import (
     Rule,
     check_components,
     none_or,
-    one_of,
     option,
     seed_of,
 )
@@ -37,7 +36,7 @@ from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_for_fit
 from lowdim.models.linear.principal_axes import Spectrum, certify_spectrum, principal
 from lowdim.models.nonlinear.mlp import (
-    ACTIVATIONS,
+    ACTIVATION,
     Adam,
     Layers,
     backward,
@@ -193,7 +192,7 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
         words="Units of the hidden layer, or of each, from the cells inwards; () for none.",
         kind="int or tuple of int",
     )
-    activation: str = option(default="tanh", rule=one_of(*ACTIVATIONS), words="What hidden units are.")
+    activation: str = ACTIVATION
     batch_size: int | None = option(
         default=None,
         rule=none_or(COUNT, "L-BFGS on all rows"),
@@ -224,16 +223,13 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
         fit = self._train(survey, task.rows(counts), held, run)
         return self._fitted(fit._replace(passes=fit.passes + survey.passes + 1), int(held.sum()), survey.frame)
 
-    def _first_networks(self, d: int) -> EncoderDecoder:
-        q, sizes = int(self.n_components), (d, *layer_sizes(self.hidden))
-        rng = np.random.default_rng([seed_of(self.random_state), AUTOENCODER_TRAINING])
-        encoder = random_layers((*sizes, 2 * q if self.variational else q), rng)
-        return EncoderDecoder(encoder, random_layers((q, *sizes[::-1]), rng), self.activation)
-
     def _train(self, survey: TableSurvey, task: TrainingRows, held: Mask, run: Run) -> Fit:
         """Down the loss of the training rows, to where the held-out ones fare best."""
-        d = task.S.shape[1]
-        nets = self._first_networks(d)
+        q, d = int(self.n_components), task.S.shape[1]
+        sizes = (d, *layer_sizes(self.hidden))
+        rng = np.random.default_rng([seed_of(self.random_state), AUTOENCODER_TRAINING])
+        encoder = random_layers((*sizes, 2 * q if self.variational else q), rng)
+        nets = EncoderDecoder(encoder, random_layers((q, *sizes[::-1]), rng), self.activation)
         watched, learnt = task.rows(held) if held.any() else task, task.rows(~held)
         solver = "L-BFGS" if self.batch_size is None and not self.variational else "Adam"
         with one_blas_thread(), Monitor(run, "Autoencoder", -1.0, int(self.max_iter)) as watch:

@@ -14,7 +14,7 @@ from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.maths.linalg import Array
 from lowdim.maths.optimise import climb, minus
 from lowdim.maths.seeds import DENSITY_NETWORK_CUBE, DENSITY_NETWORK_EPOCH, DENSITY_NETWORK_START, normals
-from lowdim.models.base.options import COUNT, Rule, none_or, one_of, option, seed_of
+from lowdim.models.base.options import COUNT, none_or, one_of, option, seed_of
 from lowdim.models.base.results import Cells, Fitted, Posterior, draw_labels, standard
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.nonlinear.density_network_em import (
@@ -47,7 +47,8 @@ from lowdim.models.nonlinear.importance import (
     low_discrepancy,
 )
 from lowdim.models.nonlinear.mlp import (
-    ACTIVATIONS,
+    ACTIVATION,
+    HIDDEN,
     Layers,
     layer_sizes,
     pack_layers,
@@ -127,13 +128,8 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         "the log density they estimate, drawn anew every few steps; `score_samples` and `posterior` are by such draws "
         "too.",
     )
-    hidden: int | tuple[int, ...] = option(
-        default=20,
-        rule=Rule(lambda v: len(layer_sizes(v)) > 0, "a whole number >= 1, or a tuple of such numbers"),
-        words="Units of the hidden layer, or of each.",
-        kind="int or tuple of int",
-    )
-    activation: str = option(default="tanh", rule=one_of(*ACTIVATIONS), words="What hidden units are.")
+    hidden: int | tuple[int, ...] = option(default=20, rule=HIDDEN, words="Units of the hidden layer, or of each.")
+    activation: str = ACTIVATION
     basis: int | None = option(
         default=None, rule=none_or(COUNT), words="Radial bells a side (basis^L in all) in place of hidden layers."
     )

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
+from lowdim.models.base.options import Rule, one_of, option
 from lowdim.text.messages import error
 
 Layer = tuple[Array, Array]  # weights, inputs x units, and biases
 Layers = tuple[Layer, ...]
 ACTIVATIONS = ("tanh", "sigmoid")
+ACTIVATION = option(default="tanh", rule=one_of(*ACTIVATIONS), words="What hidden units are.")
 BETA1, BETA2, ADAM_EPSILON = 0.9, 0.999, 1e-8  # Kingma and Ba, Adam: a method for stochastic optimization (2015)
 
 
@@ -28,6 +30,11 @@ def layer_sizes(hidden: Any) -> tuple[int, ...]:
     if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1 for k in sizes):
         raise error("LD210", option="hidden", value=hidden, allowed="a whole number >= 1, or a tuple of such numbers")
     return tuple(int(k) for k in sizes)
+
+
+HIDDEN: Rule = Rule(
+    lambda v: len(layer_sizes(v)) > 0, "a whole number >= 1, or a tuple of such numbers", kind="int or tuple of int"
+)
 
 
 def random_layers(sizes: tuple[int, ...], rng: np.random.Generator, gain: float = 1.0) -> Layers:

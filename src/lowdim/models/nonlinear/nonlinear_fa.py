@@ -17,13 +17,14 @@ from lowdim.maths.seeds import NONLINEAR_FA_FRESH, NONLINEAR_FA_NETWORK, normals
 from lowdim.models.base.calibration import held_out_fits
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, one_of, option, seed_of
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, option, seed_of
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, inflation_note, squared, standard
 from lowdim.models.base.survey import TableSurvey, survey_for_fit
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.nonlinear.gtm import GTM
 from lowdim.models.nonlinear.mlp import (
-    ACTIVATIONS,
+    ACTIVATION,
+    HIDDEN,
     Layers,
     layer_sizes,
     pack_layers,
@@ -139,13 +140,8 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         words="Factors q. Each multiplies the points of an expectation, and so the time, by three.",
         kw_only=False,
     )
-    hidden: int | tuple[int, ...] = option(
-        default=30,
-        rule=Rule(lambda v: len(layer_sizes(v)) > 0, "a whole number >= 1, or a tuple of such numbers"),
-        words="Units of the hidden layer, or of each.",
-        kind="int or tuple of int",
-    )
-    activation: str = option(default="tanh", rule=one_of(*ACTIVATIONS), words="What hidden units are.")
+    hidden: int | tuple[int, ...] = option(default=30, rule=HIDDEN, words="Units of the hidden layer, or of each.")
+    activation: str = ACTIVATION
     weight_prior: float = option(
         default=1e-2,
         rule=Rule(lambda v: not isinstance(v, str) and 0 <= v < np.inf, "a number >= 0"),
@@ -265,7 +261,10 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
 
         The nodes of a GTM grow too many with more than three factors: then it is probabilistic PCA.
         """
-        start = self._start_model()
+        q, most = int(self.n_components), min(START_PASSES, int(self.max_iter))
+        start: ProbabilisticPCA | GTM = ProbabilisticPCA(q, tol=1e-4, max_iter=most)
+        if q in START_GRID:
+            start = GTM(q, grid=START_GRID[q], basis=6 if q < 3 else 4, calibrate=False, tol=1e-4, max_iter=most)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LowdimWarning)  # the table's were given, and the rest is about a start
             halt = run._replace(callback=lambda step: watch.interrupted, verbose=0)
@@ -276,12 +275,6 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         spread = np.where(spread > 0, spread, 1.0)
         s = np.clip(posterior.std / spread, LEAST_PLACE_SD, 1.0)
         return (posterior.mean - middle) / spread, s, int(start.n_iter_) + 1
-
-    def _start_model(self) -> ProbabilisticPCA | GTM:
-        q, most = int(self.n_components), min(START_PASSES, int(self.max_iter))
-        if q not in START_GRID:
-            return ProbabilisticPCA(q, tol=1e-4, max_iter=most)
-        return GTM(q, grid=START_GRID[q], basis=6 if q < 3 else 4, calibrate=False, tol=1e-4, max_iter=most)
 
     def _raise_bound(
         self, name: str, problem: NonlinearFABound, v: Array, run: Run, see: Any, ease: float = 1.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.sources.arrow_rows import Picked, choose_columns
-from lowdim.sources.files.base import Affordable, FileSource, naming_damage
+from lowdim.sources.files.base import Affordable, FileSource, LastFew, Layout, naming_damage
 from lowdim.sources.files.parquet import take_rows
 from lowdim.sources.source import Rows
 from lowdim.text.escape import protect_terminal
@@ -19,14 +17,15 @@ from lowdim.text.escape import protect_terminal
 BATCHES_KEPT = 4  # batches that stay open: of a packed file, unpacked
 
 
-class RecordBatches:
+class RecordBatches(LastFew):
     """The record batches of a file by row, the last few kept; `order` is their place where rows are not in order."""
 
+    most = BATCHES_KEPT
+
     def __init__(self, path: Path, picked: Picked, starts: Index, order: list[int] | None = None) -> None:
+        super().__init__()
         self.path, self.picked, self.starts, self.order = path, picked, starts, order
-        self.lock = threading.Lock()
         self.file: Any = None
-        self.kept: OrderedDict[int, list[Any]] = OrderedDict()
 
     def rows(self, begin: int, end: int) -> list[list[Any]]:
         """The columns of these rows, in the batches they came in."""
@@ -34,7 +33,7 @@ class RecordBatches:
         parts = []
         for k in range(first, last + 1):
             start = int(self.starts[k])
-            columns = self._batch(k)
+            columns = self.piece(k)
             a, b = max(begin - start, 0), min(end - start, len(columns[0]))
             if b > a:
                 parts.append([column.slice(a, b - a) for column in columns])
@@ -42,16 +41,11 @@ class RecordBatches:
             raise EOFError(f"it ends before row {end:,}")
         return parts
 
-    def _batch(self, k: int) -> list[Any]:
-        with self.lock:
-            if k not in self.kept:
-                self.file = open_ipc(self.path) if self.file is None else self.file
-                batch = self.file.get_batch(k if self.order is None else self.order[k])
-                batch.validate()  # a length beyond its buffers would be read beyond the file
-                self.kept[k] = [batch.column(j) for j in self.picked.positions]
-                while len(self.kept) > BATCHES_KEPT:
-                    self.kept.popitem(last=False)
-            return self.kept[k]
+    def read(self, k: int) -> list[Any]:
+        self.file = open_ipc(self.path) if self.file is None else self.file
+        batch = self.file.get_batch(k if self.order is None else self.order[k])
+        batch.validate()  # a length beyond its buffers would be read beyond the file
+        return [batch.column(j) for j in self.picked.positions]
 
 
 class FeatherSource(FileSource):
@@ -61,8 +55,8 @@ class FeatherSource(FileSource):
     clean: ClassVar[bool] = True
     owns_arrays: ClassVar[bool] = True
 
-    def __init__(self, path: Path, starts: Index, rows: int, picked: Picked, where: dict[str, Any]) -> None:
-        super().__init__([path], (rows, len(picked.names)), picked.names, where)
+    def __init__(self, path: Path, starts: Index, rows: int, picked: Picked, layout: Layout) -> None:
+        super().__init__([path], (rows, len(picked.names)), picked.names, layout)
         self.first, self.picked = starts, picked
 
     def decoding(self, rows: int) -> int:
@@ -95,9 +89,7 @@ def as_table(batch: Any) -> Any:
     return pa.Table.from_batches([batch])
 
 
-def open_source(
-    path: Path, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]
-) -> FeatherSource:
+def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None, layout: Layout) -> FeatherSource:
     """The table of an Arrow file; its batches are counted by their first column."""
     with naming_damage(path, FeatherSource.kind):
         file = open_ipc(path)
@@ -105,7 +97,7 @@ def open_source(
         few = open_ipc(path, [picked.positions[0] if picked.positions else 0]) if len(file.schema) else file
         sizes = [_counted(few.get_batch(k)) for k in range(few.num_record_batches)]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
-    return FeatherSource(path, starts[:-1], int(starts[-1]), picked, where)
+    return FeatherSource(path, starts[:-1], int(starts[-1]), picked, layout)
 
 
 def read_whole(path: Path, affordable: Affordable) -> Any:

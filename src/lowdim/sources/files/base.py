@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -87,6 +89,33 @@ def check_width(d: int, fix: str) -> None:
 Affordable = Callable[[int, int, str], None]  # refuses so many rows and columns that do not fit into memory
 
 
+class Layout(NamedTuple):
+    """Rows of a tile and tiles of a block, how a table is walked; None: as its width asks."""
+
+    tile: int | None = None
+    block_tiles: int | None = None
+
+
+class LastFew:
+    """Pieces of a file by their number, the last few kept; who asks for another waits until it is read."""
+
+    most: ClassVar[int]
+
+    def __init__(self) -> None:
+        self.lock, self.kept = threading.Lock(), OrderedDict[int, Any]()
+
+    def read(self, k: int) -> Any:
+        raise NotImplementedError
+
+    def piece(self, k: int) -> Any:
+        with self.lock:
+            if k not in self.kept:
+                self.kept[k] = self.read(k)
+                while len(self.kept) > self.most:
+                    self.kept.popitem(last=False)
+            return self.kept[k]
+
+
 class FileSource(Source):
     """A table in one file or several; a format says how rows are taken from it.
 
@@ -99,11 +128,11 @@ class FileSource(Source):
     clean: ClassVar[bool] = False  # whether `decode` puts zeros below the gaps of its mask, so that a sum tells of NaN
 
     def __init__(
-        self, paths: list[Path], shape: tuple[int, int], columns: tuple[str, ...] | None, where: dict[str, Any]
+        self, paths: list[Path], shape: tuple[int, int], columns: tuple[str, ...] | None, layout: Layout
     ) -> None:
         check_width(shape[1], "name the columns to use:  columns=[...]")
-        tile, tiles = where.get("tile"), where.get("block_tiles")
-        super().__init__(shape, columns, None, tile, block_tiles(shape[1], tile) if tiles is None else tiles)
+        tiles = block_tiles(shape[1], layout.tile) if layout.block_tiles is None else layout.block_tiles
+        super().__init__(shape, columns, None, layout.tile, tiles)
         self.paths = [path.absolute() for path in paths]  # a worker may stand in another folder
         self.stamps = [stamp(path) for path in paths]
         self._sums: dict[tuple[int, int], float] = {}

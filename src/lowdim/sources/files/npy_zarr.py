@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
 import zipfile
-from collections import OrderedDict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,8 @@ from lowdim.sources.files.base import (
     PIECES,
     Affordable,
     FileSource,
+    LastFew,
+    Layout,
     check_width,
     damaged,
     naming_damage,
@@ -48,8 +48,8 @@ class NpySource(FileSource):
 
     kind = "NumPy array"
 
-    def __init__(self, path: Path, shape: tuple[int, int], where: dict[str, Any]) -> None:
-        super().__init__([path], shape, None, where)
+    def __init__(self, path: Path, shape: tuple[int, int], layout: Layout) -> None:
+        super().__init__([path], shape, None, layout)
 
     def begin(self) -> NDArray[Any]:
         return load_npy(self.paths[0])
@@ -76,11 +76,11 @@ def load_npy(path: Path) -> NDArray[Any]:
         raise damaged(path, NpySource.kind, problem) from None
 
 
-def open_npy(path: Path, where: dict[str, Any]) -> NpySource:
+def open_npy(path: Path, layout: Layout) -> NpySource:
     """The table of a .npy file, refused before anything is allocated where its header lies."""
     array = load_npy(path)
     check_kind(array.shape, array.dtype)
-    return NpySource(path, (array.shape[0], array.shape[1]), where)
+    return NpySource(path, (array.shape[0], array.shape[1]), layout)
 
 
 def read_whole(path: Path, affordable: Affordable) -> NDArray[Any]:
@@ -90,14 +90,15 @@ def read_whole(path: Path, affordable: Affordable) -> NDArray[Any]:
     return np.array(array)
 
 
-class Bands:
+class Bands(LastFew):
     """The chunks of a Zarr array, unpacked a band of rows at a time; the last few are kept."""
 
+    most = BANDS_KEPT
+
     def __init__(self, path: Path, step: int) -> None:
+        super().__init__()
         self.array = import_zarr(path).open_array(str(path), mode="r")
         self.height = int(self.array.chunks[0]) if self.array.chunks[0] > step else 0  # lower chunks are read as asked
-        self.lock = threading.Lock()
-        self.kept: OrderedDict[int, NDArray[Any]] = OrderedDict()
 
     def rows(self, begin: int, end: int) -> NDArray[Any]:
         """These rows."""
@@ -106,16 +107,11 @@ class Bands:
         parts = []
         for k in range(begin // self.height, -(-end // self.height)):
             base = k * self.height
-            parts.append(self._band(k)[max(begin - base, 0) : end - base])
+            parts.append(self.piece(k)[max(begin - base, 0) : end - base])
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _band(self, k: int) -> NDArray[Any]:
-        with self.lock:
-            if k not in self.kept:
-                self.kept[k] = np.asarray(self.array[k * self.height : (k + 1) * self.height])
-                while len(self.kept) > BANDS_KEPT:
-                    self.kept.popitem(last=False)
-            return self.kept[k]
+    def read(self, k: int) -> NDArray[Any]:
+        return np.asarray(self.array[k * self.height : (k + 1) * self.height])
 
 
 class ZarrSource(FileSource):
@@ -123,8 +119,8 @@ class ZarrSource(FileSource):
 
     kind = "Zarr"
 
-    def __init__(self, path: Path, mark: Path, shape: tuple[int, int], height: int, where: dict[str, Any]) -> None:
-        super().__init__([mark], shape, None, where)
+    def __init__(self, path: Path, mark: Path, shape: tuple[int, int], height: int, layout: Layout) -> None:
+        super().__init__([mark], shape, None, layout)
         self.path, self.height = path, height
 
     @property
@@ -155,7 +151,7 @@ def is_zarr(path: Path) -> bool:
     return path.suffix.lower() == ".zarr" or any((path / mark).is_file() for mark in ZARR_MARKS)
 
 
-def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
+def open_zarr(path: Path, layout: Layout) -> ZarrSource:
     """The table of a Zarr array."""
     zarr, name = import_zarr(path), protect_terminal(path.name)
     with naming_damage(path, "Zarr"):
@@ -174,7 +170,7 @@ def open_zarr(path: Path, where: dict[str, Any]) -> ZarrSource:
     check_kind(shape, kind)
     if shape[0] * shape[1] > MOST_CELLS:
         raise damaged(path, "Zarr", f"it claims {shape[0]:,} rows x {shape[1]:,} columns")
-    return ZarrSource(path, mark, shape, max(int(chunks[0]), 1), where)
+    return ZarrSource(path, mark, shape, max(int(chunks[0]), 1), layout)
 
 
 def load_npz(path: Path) -> Any:

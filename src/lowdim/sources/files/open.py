@@ -16,7 +16,7 @@ from lowdim.sources.arrow_rows import position
 from lowdim.sources.files import arrow as feather
 from lowdim.sources.files import npy_zarr as arrayfile
 from lowdim.sources.files import parquet, text_files
-from lowdim.sources.files.base import Affordable
+from lowdim.sources.files.base import Affordable, Layout
 from lowdim.sources.files.base import block_tiles as tiles_for
 from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen
@@ -70,43 +70,42 @@ def stream(
     if zeros not in ("values", "gaps"):
         raise error("LD210", option="zeros", value=zeros, allowed="'values' or 'gaps'")
     names = None if columns is None else split_names(columns)
-    where: dict[str, Any] = {"tile": tile, "block_tiles": block_tiles}
     named = weight if isinstance(weight, str) else None
-    source = _open(path, names, named, zeros, where)
+    source = _open(path, names, named, zeros, Layout(tile, block_tiles))
     if source.d == 0:
         raise error("LD105", shape=(source.n, 0))
     if named is not None:
-        weight = _weight(_open(path, (named,), None, zeros, {"tile": None, "block_tiles": None}))
+        weight = _weight(_open(path, (named,), None, zeros, Layout()))
     return source if weight is None else source.weighted(check_weight(weight, source.n))
 
 
 def _open(
-    path: str | PathLike[str], columns: tuple[str, ...] | None, weight: str | None, zeros: str, where: dict[str, Any]
+    path: str | PathLike[str], columns: tuple[str, ...] | None, weight: str | None, zeros: str, layout: Layout
 ) -> Source:
     """The source of a file by what it is."""
     place = Path(path)
     if place.is_dir():
         if arrayfile.is_zarr(place):
-            return _some(arrayfile.open_zarr(place, where), columns, weight, where)
+            return _some(arrayfile.open_zarr(place, layout), columns, weight, layout)
         inside = parquet.parquet_files(place)
         if inside:
-            return parquet.open_source(inside, columns, weight, where)
+            return parquet.open_source(inside, columns, weight, layout)
     regular_size(place, os.fspath(path))  # refuses what is not there, empty, or no file
     if place.suffix.lower() == ".npz":
-        return _some(_sparse(arrayfile.load_npz(place), zeros, where), columns, weight, where)
+        return _some(_sparse(arrayfile.load_npz(place), zeros, layout), columns, weight, layout)
     with place.open("rb") as file:
         head = file.read(4096)
     kind = file_kind(head, place)
     if kind == "parquet":
-        return parquet.open_source([place], columns, weight, where)
+        return parquet.open_source([place], columns, weight, layout)
     if kind == "arrow":
-        return feather.open_source(place, columns, weight, where)
+        return feather.open_source(place, columns, weight, layout)
     if kind == "npy":
-        return _some(arrayfile.open_npy(place, where), columns, weight, where)
+        return _some(arrayfile.open_npy(place, layout), columns, weight, layout)
     if kind == "text" and head.startswith(b"%%MatrixMarket"):
-        return _some(_sparse(arrayfile.load_mtx(place), zeros, where), columns, weight, where)
+        return _some(_sparse(arrayfile.load_mtx(place), zeros, layout), columns, weight, layout)
     if kind == "text":
-        return text_files.open_source(place, columns, weight, where)
+        return text_files.open_source(place, columns, weight, layout)
     raise error(
         "LD002",
         name=protect_terminal(place.name),
@@ -122,16 +121,16 @@ def read_whole(path: Path, kind: str, affordable: Affordable) -> Any:
     return reader(path, affordable)
 
 
-def _sparse(matrix: Any, zeros: str, where: dict[str, Any]) -> Source:
+def _sparse(matrix: Any, zeros: str, layout: Layout) -> Source:
     """A matrix that is held in memory."""
-    if where["block_tiles"] is None:
-        where = {**where, "block_tiles": tiles_for(matrix.shape[1], where["tile"])}
+    tile, tiles = layout
+    tiles = tiles_for(matrix.shape[1], tile) if tiles is None else tiles
     if isinstance(matrix, np.ndarray):  # a dense Matrix Market file
-        return ArraySource(matrix, columns=None, **where)
-    return SparseSource(matrix, zeros, columns=None, **where)
+        return ArraySource(matrix, columns=None, tile=tile, block_tiles=tiles)
+    return SparseSource(matrix, zeros, columns=None, tile=tile, block_tiles=tiles)
 
 
-def _some(source: Source, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]) -> Source:
+def _some(source: Source, columns: tuple[str, ...] | None, weight: str | None, layout: Layout) -> Source:
     """The columns asked for of a table whose columns are called c1, c2, ..."""
     if columns is None and weight is None:
         return source
@@ -139,7 +138,7 @@ def _some(source: Source, columns: tuple[str, ...] | None, weight: str | None, w
     chosen = [name for name in names if name != weight] if columns is None else list(columns)
     if weight is not None:
         position(weight, names, "weight")
-    return Chosen(source, [position(name, names, "columns") for name in chosen], where["tile"])
+    return Chosen(source, [position(name, names, "columns") for name in chosen], layout.tile)
 
 
 def _weight(source: Source) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 
 from lowdim.maths.linalg import Array, Index, Mask
 from lowdim.sources.arrow_rows import Picked, choose_columns, is_number_type, turn
-from lowdim.sources.files.base import Affordable, FileSource, naming_damage, runs_of
+from lowdim.sources.files.base import Affordable, FileSource, Layout, naming_damage, runs_of
 from lowdim.sources.source import Rows
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error
@@ -120,9 +120,9 @@ class ParquetSource(FileSource):
         rows: int,
         picked: Picked,
         read_columns: list[str] | None,
-        where: dict[str, Any],
+        layout: Layout,
     ) -> None:
-        super().__init__(paths, (rows, len(picked.names)), picked.names, where)
+        super().__init__(paths, (rows, len(picked.names)), picked.names, layout)
         self.groups, self.picked, self.read_columns = groups, picked, read_columns
 
     @property
@@ -203,7 +203,7 @@ def parquet_files(folder: Path) -> list[Path]:
 
 
 def open_source(
-    paths: list[Path], columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]
+    paths: list[Path], columns: tuple[str, ...] | None, weight: str | None, layout: Layout
 ) -> ParquetSource:
     """The table of one Parquet file or several, known by their footers."""
     schema, groups, rows = _footer(paths[0])[0], list[RowGroup](), 0
@@ -220,7 +220,7 @@ def open_source(
     # The reader is asked for columns by name, but where these could mean other columns too.
     clear = len(set(schema.names)) == len(schema.names) and not any("." in name for name in schema.names)
     by_name = [schema.names[j] for j in picked.positions] if clear else None
-    return ParquetSource(paths, groups, rows, picked, by_name, where)
+    return ParquetSource(paths, groups, rows, picked, by_name, layout)
 
 
 def _footer(path: Path) -> tuple[Any, list[int]]:

@@ -132,7 +132,12 @@ class TableSink(FileSink):
     def _flush(self) -> None:
         waiting, self.waiting = self.waiting, []
         if waiting:
-            self.out.write_table(_arrow(np.concatenate(waiting), self.schema))
+            import pyarrow as pa  # an extra: only who writes such a table needs it
+
+            rows = np.concatenate(waiting)
+            values = rows.reshape(len(rows), -1)
+            cells = [pa.array(np.ascontiguousarray(values[:, j])) for j in range(values.shape[1])]
+            self.out.write_table(pa.table(cells, schema=self.schema))
 
     def end(self) -> None:
         self._flush()
@@ -200,13 +205,6 @@ def import_zarr(path: Path) -> Any:
     except ImportError:
         raise error("LD004", name=path.name, package="zarr", extra="zarr") from None
     return zarr
-
-
-def _arrow(rows: Array, schema: Any) -> Any:
-    import pyarrow as pa
-
-    values = rows.reshape(len(rows), -1)
-    return pa.table([pa.array(np.ascontiguousarray(values[:, j])) for j in range(values.shape[1])], schema=schema)
 
 
 def file_sink(out: str | PathLike[str], n: int, names: tuple[str, ...] | None) -> FileSink:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 import threading
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,9 @@ class RowSpool:
         with ExitStack() as clean:
             if self.writer is None and self.reader is None and self.n:
                 with suppress(OSError):
-                    place = folder or Path(clean.enter_context(temporary_folder()))
+                    place = folder or Path(
+                        clean.enter_context(TemporaryDirectory(prefix="lowdim-", ignore_cleanup_errors=True))
+                    )
                     if has_room(place, int(CELL_BYTES * self.n * self.d)):
                         clean.callback(self._close)  # before the folder is removed
                         self._open(place / NAME)
@@ -119,11 +121,6 @@ class RowSpool:
         self.reader = RecordBatches(
             self.path, Picked(list(range(self.d)), names), starts, [number for _, _, number in self.runs]
         )
-
-
-def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder that is removed with all that is in it."""
-    return tempfile.TemporaryDirectory(prefix="lowdim-", ignore_cleanup_errors=True)
 
 
 def has_room(folder: Path, need: int) -> bool:

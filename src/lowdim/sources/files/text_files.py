@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
 from lowdim.sources.arrow_rows import left_out
-from lowdim.sources.files.base import FileSource
+from lowdim.sources.files.base import FileSource, Layout
 from lowdim.sources.files.parquet import take_rows
 from lowdim.sources.files.spool import RowSpool
 from lowdim.sources.source import Rows, tile_rows
@@ -93,8 +93,8 @@ class CsvSource(FileSource):
     clean: ClassVar[bool] = True
     owns_arrays: ClassVar[bool] = True
 
-    def __init__(self, path: Path, form: CsvForm, marks: RecordIndex, named: bool, where: dict[str, Any]) -> None:
-        super().__init__([path], (marks.n, len(form.names)), form.names, where)
+    def __init__(self, path: Path, form: CsvForm, marks: RecordIndex, named: bool, layout: Layout) -> None:
+        super().__init__([path], (marks.n, len(form.names)), form.names, layout)
         self.form, self.marks, self.named = form, marks, named
         self.spool = RowSpool(self.n, self.d)
 
@@ -212,14 +212,14 @@ def _slowly(text: bytes, form: CsvForm, line: int) -> list[Any]:
     return arrays
 
 
-def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None, where: dict[str, Any]) -> CsvSource:
+def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None, layout: Layout) -> CsvSource:
     """The table of a text file, known by its beginning and a few other places."""
     raw, skip = beginning_of(path, ReadingOptions())
     for note in raw.notes:  # no header, or lines above it
         warn(note)
     marks = index_records(path, skip, min(INDEX_STEP, tile_rows(len(raw.cells))))
     form = _fixed(raw, _sample(path, marks, raw), columns, weight)
-    return CsvSource(path, form, marks, raw.names is not None, where)
+    return CsvSource(path, form, marks, raw.names is not None, layout)
 
 
 def beginning_of(path: Path, reading: ReadingOptions) -> tuple[Raw, int]:
