@@ -182,7 +182,7 @@ def test_aitken_estimates_what_is_left():
     watch = Monitor(Run(), "Test", 1e-9, 100)
     for value in (-2.0, -1.0, -0.5, -0.25):
         watch.see(None, None, value, False)
-    assert watch.remaining(-0.25) == pytest.approx(0.25 + 0.25, rel=1e-12)
+    assert watch.remaining == pytest.approx(0.25 + 0.25, rel=1e-12)
     assert not watch.reason
 
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from lowdim.engine.fold import Run, fold, one_blas_thread
+from lowdim.engine.fold import Memory, Run, fold, one_blas_thread
 from lowdim.maths.linalg import Array
 from lowdim.sources.source import KEEP_CELLS, Source, cores, tile_rows
 from lowdim.storage.memory import free_memory
@@ -52,17 +52,13 @@ def walking(n: int, d: int, work: int, node: int) -> int:
     """Bytes a pass holds at its peak, where a tile takes `work` numbers and its statistics `node`.
 
     As many tiles as there are cores are worked on, and a few finished ones wait for their turn; the tree holds
-    one node a level.
+    one node a level. Of a small table the source keeps the finished blocks, cells and mask, from pass to pass.
     """
     blocks = -(-n // tile_rows(d))
     hands = min(cores(), blocks)
     waiting = min(blocks, 2 * hands + 1) + blocks.bit_length()
-    return 8 * (hands * work + waiting * node)
-
-
-def kept_blocks(n: int, d: int) -> int:
-    """Bytes of the finished blocks that a source keeps between passes: cells and their mask, where there are few."""
-    return 9 * n * d if n * d <= KEEP_CELLS else 0
+    kept = 9 * n * d if n * d <= KEEP_CELLS else 0
+    return 8 * (hands * work + waiting * node) + kept
 
 
 def plan(job: str, cost: Cost, run: Run, source: Source | None = None) -> Cost:
@@ -108,7 +104,7 @@ class Fit(NamedTuple, Generic[P, S]):
     remaining: float = 0.0  # what the objective may still gain, in nats
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # without words of its own: `signal.signal` asks for those of each handler
 class Monitor:
     """Decides after each pass whether to go on; use it as a context so that Ctrl-C is caught.
 
@@ -126,6 +122,7 @@ class Monitor:
     beat: float = -np.inf  # a fit that will not come so high is given up
     history: list[float] = field(default_factory=list)
     gains: list[float] = field(default_factory=list)
+    remaining: float = np.inf  # how much the objective may still gain
     best: tuple[float, Any, Any] | None = None  # the objective, its parameters and their statistics
     reason: str = ""  # why the fit ends; empty while it goes on
     interrupted: bool = False
@@ -154,8 +151,8 @@ class Monitor:
         `jumped` says that the parameters were extrapolated: then a fall is no news.
         """
         self.history.append(value)
-        if self.run.memory_of_folds is not None:
-            self.run.memory_of_folds.note(value)
+        if isinstance(self.run.checkpoint, Memory):
+            self.run.checkpoint.note(value)
         before = None if self.best is None else self.best[0]
         gain = float("inf") if before is None else value - before
         if self.may_fall:  # what moves counts, whichever way
@@ -169,6 +166,10 @@ class Monitor:
             if before is None or gain >= 0:
                 self.best = (value, params, stats)
             self.gains.append(max(gain, 0.0))
+            if len(self.gains) >= 3:  # if gains go on shrinking as they did (Aitken)
+                earlier, last = self.gains[-2:]
+                rate = min(last / earlier, 0.99) if earlier > 0 else 0.99
+                self.remaining = 0.0 if last <= ROUNDING * abs(value) else last / (1.0 - rate)
         step = Step(self.name, len(self.history), value, gain)
         if self.run.verbose:
             print(
@@ -180,9 +181,9 @@ class Monitor:
             warn("LD208", before=before, after=value, number=step.passes)
         elif self.interrupted:
             self.reason = INTERRUPTED
-        elif not fell and self.remaining(value) <= self.tol:
+        elif not fell and self.remaining <= self.tol:
             self.reason = "converged"
-        elif not fell and value + HOPE * self.remaining(value) < self.beat:
+        elif not fell and value + HOPE * self.remaining < self.beat:
             self.reason = "it will not do better"
         elif len(self.history) >= self.max_iter:
             self.reason = LIMIT
@@ -190,21 +191,11 @@ class Monitor:
             self.reason = "stopped by the callback"
         return fell
 
-    def remaining(self, value: float) -> float:
-        """How much the objective may still gain, if gains go on shrinking as they did (Aitken)."""
-        if len(self.gains) < 3:
-            return float("inf")
-        last, before = self.gains[-1], self.gains[-2]
-        if last <= ROUNDING * abs(value):
-            return 0.0
-        rate = min(last / before, 0.99) if before > 0 else 0.99
-        return last / (1.0 - rate)
-
     def fit(self, solver: str) -> Fit[Any, Any]:
         """The best seen."""
         assert self.best is not None
         value, params, stats = self.best
-        remaining = min(self.remaining(value), abs(value) + 1.0)  # after a pass or two nothing is known but the size
+        remaining = min(self.remaining, abs(value) + 1.0)  # after a pass or two nothing is known but the size
         return Fit(
             params,
             stats,

@@ -8,6 +8,7 @@ node (L, j) merges (L-1, 2j) with (L-1, 2j+1), or is (L-1, 2j) where there is no
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -46,22 +47,29 @@ class Executor(Protocol):
     def map(self, f: Callable[[Iterable[Block]], T], source: Source, first: int = 0) -> Iterator[T]: ...
 
 
-class Memory(Protocol):
+class Memory(ABC):
     """What remembers the folds of a fit, so that one that was killed goes on where it stopped."""
 
-    def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S: ...
+    @abstractmethod
+    def fold(self, f: Callable[[Block], S], source: Source, engine: Executor) -> S:
+        """The fold, from memory where it is known."""
 
-    def recall(self, name: str, f: Callable[[Array], Array], x: Array) -> Array: ...
+    @abstractmethod
+    def recall(self, name: str, f: Callable[[Array], Array], x: Array) -> Array:
+        """f(x), from memory where it is known."""
 
-    def note(self, objective: float) -> None: ...
+    @abstractmethod
+    def note(self, objective: float) -> None:
+        """The objective that the last fold gave."""
 
 
 class Run(NamedTuple):
     """How to run, never what to compute.
 
     `engine` is "threads", "serial", "dask" or an Executor; `memory` the bytes a fit may use; `checkpoint` a
-    folder that keeps what has been folded, from which the same fit goes on after a crash; `callback(step)`
-    is called after each pass and stops the fit by returning True; `verbose=1` prints a line a pass.
+    folder that keeps what has been folded, from which the same fit goes on after a crash (inside a fit it is the
+    `Memory` that does); `callback(step)` is called after each pass and stops the fit by returning True; `verbose=1`
+    prints a line a pass.
     """
 
     engine: str | Executor = "threads"
@@ -69,11 +77,6 @@ class Run(NamedTuple):
     checkpoint: str | PathLike[str] | Memory | None = None
     callback: Callable[[Any], bool | None] | None = None
     verbose: int = 0
-
-    @property
-    def memory_of_folds(self) -> Memory | None:
-        """What remembers the folds of this fit; None where nothing does, or not yet (`remembered`)."""
-        return None if isinstance(self.checkpoint, str | PathLike) else self.checkpoint
 
 
 @contextmanager
@@ -97,8 +100,7 @@ def recalled(run: Run, name: str, f: Callable[[Array], Array]) -> Callable[[Arra
     f must depend on x alone and leave nothing behind: on a repeat it is not called. The first of its numbers is the
     objective, to be raised. Passes over rows need none of this: their folds are remembered.
     """
-    memory = run.memory_of_folds
-    return f if memory is None else partial(memory.recall, name, f)
+    return partial(run.checkpoint.recall, name, f) if isinstance(run.checkpoint, Memory) else f
 
 
 class Serial:
@@ -157,8 +159,8 @@ def fold(f: Callable[[Block], S], source: Source, run: Run) -> S:
     engine = executor(run, source)
     source.leaf.unchanged()
     with one_blas_thread():
-        if run.memory_of_folds is not None:
-            return run.memory_of_folds.fold(f, source, engine)
+        if isinstance(run.checkpoint, Memory):
+            return run.checkpoint.fold(f, source, engine)
         return tree(engine.map(partial(node, f, source.tile), source))
 
 

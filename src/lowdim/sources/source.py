@@ -109,6 +109,7 @@ class Source(ABC):
     """
 
     owns_arrays: ClassVar[bool] = False  # whether `read` gives arrays that nobody else holds
+    clean: ClassVar[bool] = False  # whether its mask knows every gap and zeros stand there, so that a sum tells of NaN
     is_sparse: bool = False  # whether `leaf.stored(rows)` gives the few cells that are not zero
     local: ClassVar[bool] = True  # whether the rows live in this process; False = any machine can read them
 
@@ -240,7 +241,24 @@ class Source(ABC):
     def block_of(self, rows: Rows, start: int = 0) -> Block:
         """These rows as a finished block: gaps found and zeroed, infinite cells refused, weights beside them."""
         values, mask = self.read(rows)
-        return as_block(values, mask, self.weights(rows), start, rows, self.columns)
+        weight = self.weights(rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite = bool(np.isfinite(values.sum()))  # one cheap look; only if it fails, a look at every cell
+        if mask is None and finite:
+            return Block(values, None, weight, start)
+        seen = mask
+        if seen is None or not (self.clean and finite):
+            seen = ~np.isnan(values) if mask is None else mask & ~np.isnan(values)
+            values = np.where(seen, values, 0.0)
+        if weight is not None:
+            seen = seen | (weight == 0.0)[:, None]  # what counts for nothing has no gaps either
+        if not finite and not np.isfinite(values).all():
+            i, j = np.argwhere(~np.isfinite(values))[0]
+            row = int(np.arange(rows.start, rows.stop)[i] if isinstance(rows, slice) else rows[i])
+            name = self.columns[j]
+            # scikit-learn's users look for the word "infinity" in this error
+            raise error("LD150", f"row {row + 1}, column '{name}' (infinity)", value=values[i, j], column=name)
+        return Block(values, None if seen.all() else seen, weight, start)
 
     def weights(self, rows: Rows) -> Array | None:
         """How often each of these rows counts."""
@@ -252,28 +270,3 @@ class Source(ABC):
         for rows in (slice(0, min(self.n, 8)), slice(max(self.n - 8, 0), self.n)):
             digest.update(self.read(rows)[0].tobytes())
         return digest.hexdigest()
-
-
-def as_block(
-    values: Array,
-    mask: Mask | None,
-    weight: Array | None,
-    start: int,
-    rows: Rows,
-    columns: tuple[str, ...],
-) -> Block:
-    """The block of raw values: gaps found and zeroed, infinite cells refused."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        finite = bool(np.isfinite(values.sum()))  # one cheap look; only if it fails, a look at every cell
-    if mask is None and finite:
-        return Block(values, None, weight, start)
-    seen = ~np.isnan(values) if mask is None else mask & ~np.isnan(values)
-    values = np.where(seen, values, 0.0)
-    if weight is not None:
-        seen |= (weight == 0.0)[:, None]  # what counts for nothing has no gaps either
-    if not finite and not np.isfinite(values).all():
-        i, j = np.argwhere(~np.isfinite(values))[0]
-        row = int(np.arange(rows.start, rows.stop)[i] if isinstance(rows, slice) else rows[i])
-        # scikit-learn's users look for the word "infinity" in this error
-        raise error("LD150", f"row {row + 1}, column '{columns[j]}' (infinity)", value=values[i, j], column=columns[j])
-    return Block(values, None if seen.all() else seen, weight, start)

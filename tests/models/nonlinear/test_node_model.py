@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, make_swiss_roll
 from lowdim import GTM, DensityNetwork, Run
 from lowdim.laws import Relaid
 from lowdim.models.base.calibration import HeldOutCells
-from lowdim.models.base.survey import survey_for_fit
+from lowdim.models.base.survey import survey_table
 from lowdim.models.nonlinear.node_model import NodeModel
 from lowdim.sources.arrays import as_source
 from lowdim.text.kinds import TableError
@@ -197,7 +197,7 @@ def test_what_has_converged_gains_no_more_than_tol_promises(model, table):
     """The fit goes on from its parameters, thousands of steps with next to no tolerance: at most `tol` nats a row."""
     fit = clone(model).fit(table)
     assert fit.converged_
-    survey = survey_for_fit(as_source(table), Run(), standardize=False)
+    survey = survey_table(as_source(table), Run(), standardize=False)
     on = clone(model).set_params(tol=1e-11, max_iter=3000)._climbed(fit.params_, survey.source, run=Run())
     assert on.objective + survey.log_stretch - fit.objective_ <= fit.tol * len(table)
 
@@ -207,7 +207,7 @@ def test_what_has_converged_gains_no_more_than_tol_promises(model, table):
 def test_slopes_of_the_climb_by_finite_differences(how, gaps):
     X = arc(40, gaps=gaps, rowwise=True)
     model = DensityNetwork(1, n_samples=12, max_iter=5, **how)
-    survey = survey_for_fit(as_source(X), Run(), standardize=False)
+    survey = survey_table(as_source(X), Run(), standardize=False)
     params, block = model._start(survey), survey.source.sample(len(X))
     stats = model._stats(params, block)
     place, slope = model._steps_from(params, stats)

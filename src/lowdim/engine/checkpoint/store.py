@@ -34,7 +34,7 @@ from lowdim.engine.checkpoint.identity import (
     table_hash,
 )
 from lowdim.engine.checkpoint.replay import CallRecorder
-from lowdim.engine.fold import Executor, S, grown, node, tree
+from lowdim.engine.fold import Executor, Memory, S, grown, node, tree
 from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
@@ -56,7 +56,7 @@ WORDS = {
 }
 
 
-class Checkpoint:
+class Checkpoint(Memory):
     """The memory of one fit in a folder; use it as a context, which holds the folder's lock."""
 
     def __init__(self, path: str | os.PathLike[str], model: Any, source: Source) -> None:

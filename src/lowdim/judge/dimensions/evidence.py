@@ -63,7 +63,7 @@ def jury_table(X: Any, *, standardize: bool, seed: int) -> JuryTable:
     if source.n < 3:
         raise error("LD160", n=source.n, least=3)
     n, source = source.n, _drawn(source, seed)
-    seen = survey_table(source, Run(), standardize=standardize, wide=True)
+    seen = survey_table(source, Run(), standardize=standardize, wide=True, units_matter=False)
     x, mask = gather(seen.source)
     x -= seen.columns.mean
     if mask is not None:

@@ -184,14 +184,14 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """`cost`, as the model knows it."""
         raise NotImplementedError
 
-    def arrange(self, X: Any) -> Source:
-        """Rows as a source with the fitted columns in the fitted order."""
-        if not self.__sklearn_is_fitted__():
-            check_is_fitted(self)  # scikit-learn's own words
-        return self._arranged(as_source(X))
+    def arrange(self, X: Any, *, weight: Any = None, fitted: bool = True) -> Source:
+        """Rows as a source with the columns seen before in their order.
 
-    def _arranged(self, source: Source) -> Source:
-        """The source with the columns seen before in their order; as it is where there were none."""
+        With `fitted=False`, for rows that come a few at a time: as they are where there were none before.
+        """
+        if fitted and not self.__sklearn_is_fitted__():
+            check_is_fitted(self)  # scikit-learn's own words
+        source = as_source(X, weight=weight)
         if "n_features_in_" not in vars(self):
             return source
         names = getattr(self, "feature_names_in_", None)

@@ -68,7 +68,7 @@ def is_wide(n: int, d: int) -> bool:
     return d > n or min(n, d) > LARGE_ORDER
 
 
-def survey_for_fit(
+def survey_table(
     source: Source,
     run: Run,
     *,
@@ -76,39 +76,16 @@ def survey_for_fit(
     wide: bool | None = None,
     each: bool = False,
     ddof: int = 1,
-    unit_free: bool = False,
+    units_matter: bool = True,
     pairs_matter: bool = True,
 ) -> TableSurvey:
-    """The survey a fit begins with, and its warnings: about pairs of columns never seen together, about units.
+    """Survey a table, and warn of what it finds. A wide one is surveyed column by column, others by pairs of columns.
 
-    `unit_free` and `pairs_matter` say whether units, or correlations of columns, are anything to the model.
-    """
-    wide = is_wide(source.n, source.d) if wide is None else wide
-    survey = survey_table(source, run, standardize=standardize, wide=wide, each=each, ddof=ddof)
-    names = source.columns
-    if survey.pairs is not None and pairs_matter:  # are two columns never seen in the same row?
-        disjoint = np.argwhere(np.tril(survey.pairs.seen == 0, -1))
-        if len(disjoint):
-            j, k = disjoint[0]
-            warn("LD162", count=len(disjoint), first=names[k], second=names[j])
-    if not (standardize or unit_free):  # does one column's unit decide every axis?
-        sd = np.sqrt(survey.columns.variance)
-        varying = np.flatnonzero(sd > 0)
-        if len(varying) > 1:
-            small, large = varying[np.argmin(sd[varying])], varying[np.argmax(sd[varying])]
-            if sd[large] > SPREAD_RATIO * sd[small]:
-                warn("LD154", factor=f"{sd[large] / sd[small]:.0e}", small=names[small], large=names[large])
-    return survey
-
-
-def survey_table(
-    source: Source, run: Run, *, standardize: bool, wide: bool, each: bool = False, ddof: int = 1
-) -> TableSurvey:
-    """Survey a table. A wide one is surveyed column by column, any other by pairs of columns.
-
-    `each=True` lets every column have a scale of its own, for models that do not mind.
+    `each=True` lets every column have a scale of its own, for models that do not mind. `units_matter` and
+    `pairs_matter` say whether units, or correlations of columns, are anything to the model.
     """
     each = each or standardize
+    wide = is_wide(source.n, source.d) if wide is None else wide
     # A few hundred spread rows set the frame: near enough to the columns' means for sums that cancel nothing.
     frame = frame_of(source.sample(FRAME_ROWS), each, origin=not source.is_sparse)
     passes, blocks = 1, None
@@ -131,10 +108,10 @@ def survey_table(
         shift = np.where(size > FAR_FROM_ZERO, 0.0, frame.shift)
         frame = frame._replace(shift=shift, scale=moderate_scale(size, together=not each))
         passes = 3
-    check_columns(source, cols, frame)
     moments = None if blocks is None or cols.holes else blocks.complete
     pairs = None if blocks is None or not cols.holes else blocks.pairs()
     survey = TableSurvey(frame, Framed(source, frame), cols, moments, pairs, passes)
+    check_columns(survey, units_matter and not standardize, pairs_matter)
     return standardized(survey, source, ddof) if standardize else survey
 
 
@@ -144,11 +121,11 @@ def columns_of(m: Moments) -> Columns:
     return Columns(m.n, 0.0, count, m.mean, m.n * np.maximum(np.diag(m.covariance), 0.0), np.zeros_like(count))
 
 
-def check_columns(source: Source, cols: Columns, frame: Frame) -> None:
-    """Every message about columns and rows as a survey."""
-    names = source.columns
-    if cols.n == 0 or source.n == 0:
-        raise error("LD160", n=source.n, least=2)
+def check_columns(survey: TableSurvey, units_matter: bool, pairs_matter: bool) -> None:
+    """Every message about the columns and rows of a survey: empty ones, their rounding, their pairs, their units."""
+    cols, names = survey.columns, survey.names
+    if cols.n == 0 or survey.source.n == 0:
+        raise error("LD160", n=survey.source.n, least=2)
     empty = np.flatnonzero(cols.seen == 0)
     if len(empty):
         where = "" if len(empty) == 1 else f"and {len(empty) - 1} more: {[names[j] for j in empty[1:6]]}"
@@ -160,10 +137,20 @@ def check_columns(source: Source, cols: Columns, frame: Frame) -> None:
     if not varies.any():
         warn("LD133")
         return
-    quantum = EPS * np.abs(frame.shift * frame.scale + cols.mean)
+    quantum = EPS * np.abs(survey.frame.shift * survey.frame.scale + cols.mean)
     share = np.where(varies, quantum / np.where(varies, sd, 1.0), 0.0)
     for j in np.flatnonzero(share > COARSE_ROUNDING)[:5]:
         warn("LD153", column=names[j], digits=max(0, int(-np.log10(share[j]))))
+    if survey.pairs is not None and pairs_matter:  # are two columns never seen in the same row?
+        disjoint = np.argwhere(np.tril(survey.pairs.seen == 0, -1))
+        if len(disjoint):
+            j, k = disjoint[0]
+            warn("LD162", count=len(disjoint), first=names[k], second=names[j])
+    if units_matter:  # does one column's unit decide every axis?
+        varying = np.flatnonzero(varies)
+        small, large = varying[np.argmin(sd[varying])], varying[np.argmax(sd[varying])]
+        if sd[large] > SPREAD_RATIO * sd[small]:
+            warn("LD154", factor=f"{sd[large] / sd[small]:.0e}", small=names[small], large=names[large])
 
 
 def standardized(survey: TableSurvey, source: Source, ddof: int = 1, note: str = "LD130") -> TableSurvey:

@@ -19,7 +19,7 @@ from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import Absent
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, one_of, option, seed_of
 from lowdim.models.base.results import Fitted, squared
-from lowdim.models.base.survey import TableSurvey, survey_for_fit
+from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.gaussian_process.bound import CACHED_PAIRS, CentredTable, EvidenceBound, induced_decoder
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel
 from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, strided, warn_jitter
@@ -156,7 +156,7 @@ class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> Fitted:
         # The table from its columns' means, in units in which the mean variance is one.
-        survey = survey_for_fit(source, run, unit_free=True)
+        survey = survey_table(source, run, units_matter=False)
         f, cols = survey.frame, survey.columns
         unit = float(np.sqrt(cols.scatter.sum() / max(float(cols.seen.sum()), 1.0))) or 1.0
         unit = max(unit, 2.0 * float(f.scale.max()) / LARGEST)  # of a table of denormals: a scale that can be stored

@@ -16,7 +16,7 @@ from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import Absent
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, none_or, option, seed_of
 from lowdim.models.base.results import Fitted, squared
-from lowdim.models.base.survey import TableSurvey, survey_for_fit
+from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.gaussian_process.gp import (
     JITTER_LEVELS,
     KERNEL_TERMS,
@@ -215,7 +215,7 @@ class GPLVM(GaussianProcessMap[GPLVMParams]):
             raise error("LD478", n=source.n, need=duration(seconds), most=UNASKED_ROWS)
 
     def _fit(self, source: Source, run: Run) -> Fitted:
-        survey = survey_for_fit(source, run)
+        survey = survey_table(source, run)
         x, mask = gather(survey.source)
         if self.back_constraints and mask is not None:
             raise error("LD475", count=int((~mask).sum()))

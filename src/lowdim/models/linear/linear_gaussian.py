@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, Protocol, Self,
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import USUAL_PASSES, Cost, Fit, em, kept_blocks, plan, walking
+from lowdim.engine.fit import USUAL_PASSES, Cost, Fit, em, plan, walking
 from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Moments, moments, stored_moments
 from lowdim.maths.eigen import PASSES
@@ -33,8 +33,7 @@ from lowdim.models.base.results import (
     standard,
 )
 from lowdim.models.base.scores import count_parameters
-from lowdim.models.base.survey import TableSurvey, columns_of, first_axes, is_wide, standardized, survey_for_fit
-from lowdim.sources.arrays import as_source
+from lowdim.models.base.survey import TableSurvey, columns_of, first_axes, is_wide, standardized, survey_table
 from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, Stored, frame_of
 from lowdim.text.messages import error, warn
@@ -111,14 +110,14 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
 
     # the fit ---------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> Fitted:
-        survey = survey_for_fit(
+        survey = survey_table(
             source,
             run,
             standardize=self.standardize,
             wide=self.avoids_covariance(source.n, source.d),
             each=self._own_units,
             ddof=self._ddof,
-            unit_free=self._own_units,
+            units_matter=not self._own_units,
             pairs_matter=self._pairs_matter,
         )
         if survey.gaps:
@@ -272,7 +271,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
         self._check_options()
         if not 0.0 < decay <= 1.0:
             raise error("LD210", option="decay", value=decay, allowed="a share in (0, 1]")
-        source = self._arranged(as_source(X, weight=sample_weight))
+        source = self.arrange(X, weight=sample_weight, fitted=False)
         if source.n:  # an empty batch says nothing, least of all where the origin should be
             frame, m = self._added(source, decay)
             if m.n >= 2.0:
@@ -400,7 +399,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
         passes = 6 + max(self.max_iter if gaps else 1, PASSES if wide else 1)
         likely = min(USUAL_PASSES, self.max_iter) + 2
         words = "fewer columns, fewer dimensions (n_components, --dims), or a sample of rows (--sample)"
-        return Cost(passes, 8 * n * d * passes, peak + kept_blocks(n, d), words, likely)
+        return Cost(passes, 8 * n * d * passes, peak, words, likely)
 
 
 # bounds, and where EM starts from ------------------------------------------------------------------------------

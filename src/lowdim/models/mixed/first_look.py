@@ -57,7 +57,7 @@ class FirstLook(NamedTuple):
 
 def first_look(source: Source, run: Run) -> FirstLook:
     """A pass for the scales of the columns and one for their values."""
-    scales = survey_table(source, run, standardize=False, wide=True, each=True)
+    scales = survey_table(source, run, wide=True, each=True, units_matter=False)
     scales = standardized(scales, source, note="LD130.columns")  # labels have no scale that could be said to be 1
     return FirstLook(scales, fold(look_at, source, run), *labels_of(source))
 

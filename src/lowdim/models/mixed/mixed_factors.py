@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import STOPPED, USUAL_PASSES, Cost, Fit, em, kept_blocks, walking
+from lowdim.engine.fit import STOPPED, USUAL_PASSES, Cost, Fit, em, walking
 from lowdim.engine.fold import Run
 from lowdim.maths.linalg import Array, align, root_times
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
@@ -234,9 +234,9 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         return params.T
 
     # fitting ---------------------------------------------------------------------------------------
-    def arrange(self, X: Any) -> Source:
+    def arrange(self, X: Any, *, weight: Any = None, fitted: bool = True) -> Source:
         """Rows as a source of numbers with the fitted columns in the fitted order, labels by the numbers they had."""
-        return self._arranged(self._coded(X))
+        return super().arrange(self._coded(X, weight))
 
     def _coded(self, X: Any, weight: Any = None) -> Source:
         check_is_fitted(self)
@@ -444,6 +444,6 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         q = int(self.n_components)
         p, tile = q * (q + 1) // 2, min(tile_rows(d), n)
         passes = 5 + self.max_iter + (OUTER_ROUNDS * OUTER_PASSES if self.ard else 0)
-        peak = walking(n, d, (40 * d + 8 * p + 6 * q) * tile, d * (p + 2 * q + 6)) + 8 * 3 * d * d + kept_blocks(n, d)
+        peak = walking(n, d, (40 * d + 8 * p + 6 * q) * tile, d * (p + 2 * q + 6)) + 8 * 3 * d * d
         words = "fewer columns, fewer labels, fewer dimensions (n_components), or a sample of rows"
         return Cost(passes, 8 * n * d * passes, peak, words, min(3 * USUAL_PASSES, self.max_iter) + 4)

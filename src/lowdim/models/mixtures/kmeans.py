@@ -30,7 +30,6 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, NOT_NEGATIVE, SEED, Rule, option, seed_of
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, inflation_note, squared
 from lowdim.models.base.survey import TableSurvey, survey_table
-from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import FRAME_ROWS, Frame, Framed, frame_of
 from lowdim.text.messages import error, warn
@@ -167,7 +166,7 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
         check_clusters(source, self.n_clusters)
 
     def _fit(self, source: Source, run: Run) -> Fitted:
-        survey = _plain(survey_table(source, run, standardize=False, wide=True), source)
+        survey = _plain(survey_table(source, run, wide=True, units_matter=False), source)
         frame, table = survey.frame, survey.source
         # Starts by k-means++, then Lloyd's two steps in turns until the centres stay where they are.
         mu = self._starts(table, frame, survey.columns.mean)
@@ -280,7 +279,7 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
         depend on the order of rows, as in [Bishop2006] eq. 9.5.
         """
         self._check_options()
-        source = self._arranged(as_source(X, weight=sample_weight))
+        source = self.arrange(X, weight=sample_weight, fitted=False)
         if source.n == 0:
             return self
         params = self.params_ if self.__sklearn_is_fitted__() else None
@@ -327,8 +326,7 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Minus the inertia: the negative sum of squared distances from the nearest centres."""
-        check_is_fitted(self)
-        source = Framed(self._arranged(as_source(X, weight=sample_weight)), self.frame_)
+        source = Framed(self.arrange(X, weight=sample_weight), self.frame_)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
         sums = fold(partial(_sums, self.params_.mu[None]), source, run or Run())

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.base import ClusterMixin
-from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fit import Cost
 from lowdim.engine.fold import Run
@@ -184,8 +183,7 @@ class KMedoids(ClusterMixin, WeightedEstimator):
 
     def transform(self, X: Any) -> Array:
         """Dissimilarity of each row from each medoid; with "precomputed", rows hold those from all fitted rows."""
-        check_is_fitted(self)
-        source = self._arranged(as_source(X))
+        source = self.arrange(X)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
         made = vars(self).get("completion_")

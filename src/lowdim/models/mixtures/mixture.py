@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import Cost, Fit, em, kept_blocks, plan, walking
+from lowdim.engine.fit import Cost, Fit, em, plan, walking
 from lowdim.engine.fold import Run, fold, one_blas_thread
 from lowdim.maths.linalg import Array, lower
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
@@ -193,7 +193,15 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
     def _fit(self, source: Source, run: Run) -> Fitted:
         parts = self._parts()
         wide = source.d > parts.most_squared
-        survey = survey_table(source, run, standardize=parts.standardize, wide=wide, each=parts.unit_free)
+        survey = survey_table(
+            source,
+            run,
+            standardize=parts.standardize,
+            wide=wide,
+            each=parts.unit_free,
+            units_matter=False,
+            pairs_matter=False,
+        )
         if not float(survey.columns.variance.mean()) > 0.0:
             raise error("LD254", model=type(self).__name__)
         refit = partial(self._one_fit, survey, run)
@@ -427,7 +435,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         tile, node = min(tile_rows(d), n), K * sums
         work = 4 * min(tile * K * row, max(PIECE_NUMBERS, 256 * K * row)) + 4 * tile * d
         sample = max(START_ROWS, START_ROWS_EACH * K) * (d + 4 * K)
-        peak = walking(n, d, work, node) + 8 * (sample + 24 * node) + kept_blocks(n, d)
+        peak = walking(n, d, work, node) + 8 * (sample + 24 * node)
         words = "fewer components, fewer columns, or covariance_type='diag'"
         cost = Cost(passes, 8 * n * d * passes, peak, words, min(60, self.max_iter) + 2)
         return cost_with_held_out_fits(cost, n, d) if gaps else cost

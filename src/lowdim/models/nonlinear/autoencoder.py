@@ -33,7 +33,7 @@ from lowdim.models.base.options import (
 )
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, squared, standard
 from lowdim.models.base.scores import minus_squared_error
-from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_for_fit
+from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table
 from lowdim.models.linear.principal_axes import Spectrum, certify_spectrum, principal
 from lowdim.models.nonlinear.mlp import (
     ACTIVATION,
@@ -211,7 +211,7 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
 
     def _fit(self, source: Source, run: Run) -> Fitted:
         wide = is_wide(source.n, source.d) or not self._linear
-        survey = survey_for_fit(source, run, standardize=self.standardize, wide=wide, pairs_matter=False)
+        survey = survey_table(source, run, standardize=self.standardize, wide=wide, pairs_matter=False)
         most = min(source.n, source.d) if self._linear else source.d
         check_components(self.n_components, most, f"the table has {source.n} rows and {source.d} columns")
         if self._linear and not survey.gaps:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import LIMIT, Cost, Fit, Monitor, em, kept_blocks, walking
+from lowdim.engine.fit import LIMIT, Cost, Fit, Monitor, em, walking
 from lowdim.engine.fold import Run, fold, one_blas_thread, walk
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import LARGEST, Array, Mask, lower
@@ -33,7 +33,7 @@ from lowdim.models.base.results import (
     inflation_note,
     squared,
 )
-from lowdim.models.base.survey import TableSurvey, survey_for_fit
+from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
@@ -301,7 +301,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
 
     # fitting --------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> Fitted:
-        survey = survey_for_fit(source, run, standardize=self.standardize)
+        survey = survey_table(source, run, standardize=self.standardize)
         check_components(self.n_components, source.d)
         start = self._start(survey)
         if survey.gaps and self.calibrate:
@@ -570,7 +570,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         work = 4 * tile * d + 4 * TILE_OF_NODES * K + 2 * node + more
         peak = walking(n, d, work, node) + 8 * (2 * d * M * M + 2 * node + MEMORY_OF_STEPS * M * d)
         axes = 8 * (3 * d * d if d <= n else 4 * n * d + 4 * n * n)
-        return Cost(passes, 8 * n * d * passes, peak + kept_blocks(n, d) + axes, fix, min(usual, int(self.max_iter)))
+        return Cost(passes, 8 * n * d * passes, peak + axes, fix, min(usual, int(self.max_iter)))
 
 
 class _Round:

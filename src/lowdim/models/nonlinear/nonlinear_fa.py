@@ -19,7 +19,7 @@ from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, option, seed_of
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, inflation_note, squared, standard
-from lowdim.models.base.survey import TableSurvey, survey_for_fit
+from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.nonlinear.gtm import GTM
 from lowdim.models.nonlinear.mlp import (
@@ -170,7 +170,7 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> Fitted:
-        survey = survey_for_fit(source, run, standardize=self.standardize)
+        survey = survey_table(source, run, standardize=self.standardize)
         check_components(self.n_components, source.d)
         size, seed = float(np.sqrt(survey.columns.variance.mean())) or 1.0, seed_of(self.random_state)
         with one_blas_thread(), Monitor(run, "NonlinearFactorAnalysis", -1.0, int(self.max_iter)) as watch:

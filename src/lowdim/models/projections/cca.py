@@ -22,7 +22,7 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, check_components, option, seed_of
 from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, certify, in_range, standard
 from lowdim.models.base.scores import count_shared
-from lowdim.models.base.survey import TableSurvey, survey_for_fit
+from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.linear.principal_axes import SQUARED
 from lowdim.models.projections.covariance import (
     GAP_NUMBERS,
@@ -170,7 +170,7 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         k = self._first(source)
         why = f"the views have {k} and {source.d - k} columns (n_features = {k})"
         check_components(self.n_components, min(k, source.d - k), why)
-        survey = survey_for_fit(source, run, standardize=True, wide=False)
+        survey = survey_table(source, run, standardize=True, wide=False)
         climb = self._with_gaps if survey.gaps else self._complete
         fit, analysis = climb(survey, k, run)
         warn_of_rank(analysis, k, source.d - k, survey.columns.n)
@@ -333,10 +333,9 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
     def _of_two_tables(self) -> bool:
         return "n_y_features_in_" in vars(self)
 
-    def arrange(self, X: Any) -> Source:
+    def arrange(self, X: Any, *, weight: Any = None, fitted: bool = True) -> Source:
         """Rows of both views as one source; `frame_` is that of both."""
-        check_is_fitted(self)
-        return X if isinstance(X, Joined) else super().arrange(X)
+        return X if isinstance(X, Joined) else super().arrange(X, weight=weight, fitted=fitted)
 
     def _views(self, X: Any, y: Any) -> Any:
         """The rows of both views side by side; a view that is None is unknown."""
@@ -349,7 +348,7 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
             return X
         if X is None and y is None:
             raise error("LD280", problem="X and y are both None")
-        first = None if X is None else self._arranged(as_source(X))
+        first = None if X is None else super().arrange(X)
         second = None if y is None else as_source(second_table(y)[0])
         if second is not None:
             chosen = chosen_by_name(second, getattr(self, "y_feature_names_in_", ()))
@@ -388,11 +387,11 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         """The rows with the second view unknown; where one table was fitted, the new one may hold it or not."""
         widths = (k, len(self.params_.mu) - k)
         if self._of_two_tables:
-            return Joined(self._arranged(as_source(X)), None, widths)
+            return Joined(super().arrange(X), None, widths)
         table = as_source(X)
         first = chosen_by_name(table, getattr(self, "feature_names_in_", ())[:k])
         if first is None:
-            first = table if table.d == k else Chosen(self._arranged(table), list(range(k)))
+            first = table if table.d == k else Chosen(super().arrange(table), list(range(k)))
         return Joined(first, None, widths)
 
     def reconstruct(self, X: Any, y: Any = None, *, out: Out = None, run: Run | None = None) -> Any:

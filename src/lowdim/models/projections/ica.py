@@ -20,7 +20,7 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, check_components, none_or, one_of, option, seed_of
 from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, in_range
 from lowdim.models.base.scores import minus_squared_error
-from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table
+from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, survey_table
 from lowdim.models.linear.principal_axes import Spectrum, principal
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
@@ -117,7 +117,7 @@ class ICA(LatentModel[ICAParams, Posterior]):
     }
 
     def _fit(self, source: Source, run: Run) -> Fitted:
-        survey = survey_table(source, run, standardize=False, wide=is_wide(source.n, source.d))
+        survey = survey_table(source, run, units_matter=False, pairs_matter=False)
         if survey.gaps:
             why = "sources are told by the shape of their law, which what a gap hides would change, as any fill does"
             raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=WHOLE_ROWS)

@@ -22,7 +22,7 @@ from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, Rule, check_components, none_or, option
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, in_range
-from lowdim.models.base.survey import survey_for_fit
+from lowdim.models.base.survey import survey_table
 from lowdim.models.projections.covariance import (
     GAP_NUMBERS,
     LEAST_VARIANCE,
@@ -169,7 +169,7 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
         priors = self._checked_priors(K)
         why = f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them"
         check_components(self.n_components, min(K - 1, d), why)
-        survey = survey_for_fit(source.first, run, standardize=True, wide=False)
+        survey = survey_table(source.first, run, standardize=True, wide=False)
         mean = survey.columns.mean
         # rows in the frame, the number of their class beside them as it is
         shift, scale, unit = survey.frame

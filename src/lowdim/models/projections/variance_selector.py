@@ -16,7 +16,7 @@ from lowdim.models.base.latent import given_places
 from lowdim.models.base.options import COUNT, check_components, option
 from lowdim.models.base.results import Certificate, Fitted, squared
 from lowdim.models.base.scores import minus_squared_error
-from lowdim.models.base.survey import survey_for_fit
+from lowdim.models.base.survey import survey_table
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
 
@@ -91,7 +91,7 @@ class VarianceSelector(WeightedEstimator):
 
     def _fit(self, source: Source, run: Run) -> Fitted:
         check_components(self.n_components, source.d)
-        survey = survey_for_fit(source, run, wide=True)
+        survey = survey_table(source, run, wide=True)
         cols, frame, q, d = survey.columns, survey.frame, self.n_components, source.d
         # The largest variances; of equal ones the first.
         variance = cols.scatter / np.maximum(cols.seen - 1.0, np.finfo(float).tiny) * (cols.seen > 1.0)

@@ -49,7 +49,7 @@ from lowdim.models.ratings.sweep import (
     update_state,
     without_faded,
 )
-from lowdim.sources.arrays import SparseSource, as_source
+from lowdim.sources.arrays import SparseSource
 from lowdim.sources.ratings import (
     DUPLICATE_RULES,
     MANY_RATINGS,
@@ -408,7 +408,7 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
             values, law = self._listed(X, rated=True)
         else:
             ratings, users = as_ratings(X, duplicates=self.duplicates), len(self.params_.users.mean)
-            self._arranged(ratings)
+            super().arrange(ratings)
             if ratings.n != users:
                 raise error("LD275", n=ratings.n, d=ratings.d, users=users, items=len(self.params_.items.mean))
             u, i, values = ratings.places()
@@ -475,14 +475,14 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
         return Recommended(p.items_by_place[candidates[best]], self._clip(law.mean[best]), law.std()[best])
 
     # rows: users, old or new -----------------------------------------------------------------------
-    def arrange(self, X: Any) -> Source:
+    def arrange(self, X: Any, *, weight: Any = None, fitted: bool = True) -> Source:
         """Users as rows with a column for each item of the fit, whatever they came as."""
         check_is_fitted(self)
         if is_triples(X) or sp.issparse(X):
             items = self.params_.items_by_place
             X = as_ratings(X, columns=self.columns, duplicates=self.duplicates, items=items)
-        source = SparseSource(X.matrix, "gaps", columns=None) if isinstance(X, Ratings) else as_source(X)
-        return self._arranged(source)
+        rows = SparseSource(X.matrix, "gaps", columns=None) if isinstance(X, Ratings) else X
+        return super().arrange(rows, weight=weight)
 
     def _posterior(self, params: RatingFactors, block: Block) -> PlacedUsers:
         return place_users(params.state, item_tables(params.items, params.kind), params.kind, stored_cells(block))

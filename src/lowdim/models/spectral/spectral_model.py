@@ -182,10 +182,9 @@ class SpectralModel(Estimator):
         return self._completions[0]
 
     # places --------------------------------------------------------------------------------------
-    def arrange(self, X: Any) -> Source:
+    def arrange(self, X: Any, *, weight: Any = None, fitted: bool = True) -> Source:
         """Rows as a source with the fitted columns in the fitted order."""
-        check_is_fitted(self)
-        return self._arranged(self._open(X, None, None))
+        return super().arrange(self._open(X, None, weight), fitted=fitted)
 
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """Places of rows, old or new, by one formula; for a matrix of pairs, new rows against the training rows."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
-from lowdim.sources.source import KEEP_CELLS, Block, Rows, Source, as_block, cores, tile_rows
+from lowdim.sources.source import KEEP_CELLS, Block, Rows, Source, cores, tile_rows
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import LowdimError, error
 
@@ -125,7 +125,6 @@ class FileSource(Source):
 
     local = False
     kind: ClassVar[str] = ""
-    clean: ClassVar[bool] = False  # whether `decode` puts zeros below the gaps of its mask, so that a sum tells of NaN
 
     def __init__(
         self, paths: list[Path], shape: tuple[int, int], columns: tuple[str, ...] | None, layout: Layout
@@ -179,17 +178,9 @@ class FileSource(Source):
         check_unchanged(self.paths, self.stamps, where)
 
     def block_of(self, rows: Rows, start: int = 0) -> Block:
-        values, mask = self.read(rows)
-        weight = self.weights(rows)
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = float(values.sum())
-        if not (self.clean or mask is None) or not np.isfinite(total):
-            block = as_block(values, mask, weight, start, rows, self.columns)
-            total = total if np.isfinite(total) else float(block.x.sum())
-        else:
-            if mask is not None and weight is not None:
-                mask = mask | (weight == 0.0)[:, None]  # what counts for nothing has no gaps either
-            block = Block(values, None if mask is None or mask.all() else mask, weight, start)
+        block = super().block_of(rows, start)
+        with np.errstate(over="ignore"):  # of finite cells
+            total = float(block.x.sum())
         if isinstance(rows, slice) and self._sums.setdefault((rows.start, rows.stop), total) != total:
             raise changed(self.name, "its numbers are not those of the pass before", row_words(rows))
         return block
