@@ -75,9 +75,10 @@ def test_fill_and_apply_write_every_format(lowdim, cells, tmp_path, ending):
         np.savetxt(tmp_path / "new.csv", full, delimiter=",", header="x1,x2,x3,x4,x5", comments="")
         placed = lowdim("apply", "cells.run", "new.csv", "--stream", "--json")
         told = json.loads(placed.out)
-        assert placed.code == 0 and told["rows"] == 900 and told["gaps"] == 0 and told["level"] == 0.95
+        assert placed.code == 0 and told["placed"] == 900 and told["gaps"] == 0 and told["odd_level"] == 0.95
         made = pq.read_table(told["wrote"][0])
-        assert made.column_names == ["axis1", "axis1_sd", "seen", "p", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p"]
+        laws = ["seen", "p", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p"]
+        assert made.column_names == ["axis1", "axis1_sd", *laws, "log_density"]
         assert made.num_rows == 900 and told["outside"] == int(false_discovery(made["p"].to_numpy(), 0.05).sum()) > 0
         with_gaps = lowdim("apply", "cells.run", "cells.parquet", "--stream", "-o", "again.parquet")
         assert "of them with gaps. A stream places rows and fills no gaps." in with_gaps.out

@@ -77,7 +77,7 @@ def test_a_row_without_any_number_is_said_to_lie_in_the_middle(model):
     found = place(model, NAMES, dict_frame(X))
     (said,) = (m for m in found.messages if m.code == "LD225")
     assert said.what == "2 new rows without any number that the map knows: 2, 5"
-    assert np.allclose(found.posterior.mean[[1, 4]], 0.0) and np.allclose(found.posterior.std[[1, 4]], 1.0)
+    assert np.allclose(found.places.z[[1, 4]], 0.0) and np.allclose(found.places.sd[[1, 4]], 1.0)
     assert "LD225" not in [m.code for m in place(model, NAMES, dict_frame(X[[0, 2]])).messages]
 
 
@@ -184,7 +184,7 @@ def test_frames_in_frames_out(model):
     assert np.array_equal(other.filled.to_numpy(), plain.filled)
     read_first = place(model, NAMES, read(frame))
     assert read_first.filled.index.equals(frame.index)
-    assert placed_fills(found, NAMES).split("\r\n")[1].startswith("b,x1,")
+    assert placed_fills(found).split("\r\n")[1].startswith("b,x1,")
 
 
 def test_shown_in_four_lines_and_as_a_small_table(model):

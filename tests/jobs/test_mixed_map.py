@@ -11,7 +11,7 @@ import pytest
 from lowdim import analyse, load_run, read, subject
 from lowdim.jobs import file_pieces as pieces
 from lowdim.jobs.analysis import decided
-from lowdim.jobs.large import place_answers
+from lowdim.jobs.large import place_stream
 from lowdim.jobs.run_folder import save_run
 from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.fills.calibration import shares_of_levels
@@ -71,10 +71,10 @@ def test_a_run_folder_gives_the_same_parts_back(made):
 def test_new_rows_lie_where_they_lay(made):
     found, _, _ = made
     placed = found.apply(found.table.path)
-    assert np.allclose(placed.posterior.mean, found.posterior.mean)
+    assert np.allclose(placed.places.z, found.posterior.mean)
     assert np.allclose(placed.odd.D2.value, found.odd.D2.value)
     assert placed.larger.min() >= 1 - 1e-9 and (placed.larger[found.has_gaps] > 1).all()
-    text = placed_fills(placed, found.table.names).splitlines()
+    text = placed_fills(placed).splitlines()
     assert text[0] == "row,column,fill,lower,upper,sd,probability" and len(text) == 1 + placed.gaps
     assert {line.split(",")[2] for line in text[1:]} <= {"y", "n"}
     levels = found.model.levels_[0]
@@ -210,15 +210,15 @@ def test_a_file_of_answers_is_placed_a_piece_at_a_time(made, monkeypatch):
         said = in_process("apply", "votes.run", name, "--stream", "-o", "placed.csv", "--quiet", cwd=folder)
         assert said.code == 0 and said.out.startswith("300 rows placed"), said.err
         placed = pd.read_csv(folder / "placed.csv")
-        assert np.allclose(placed[["axis1", "axis2"]], whole.posterior.mean, atol=1e-12)
+        assert np.allclose(placed[["axis1", "axis2"]], whole.places.z, atol=1e-12)
         assert np.allclose(placed.D2_p, whole.odd.D2.p, atol=1e-12) and (placed.seen == whole.odd.seen).all()
     law = found.law_of_new_rows
-    how = {"law": law, **decided(found.table)}
-    told = place_answers(found.map, found.table.names, folder / "new.csv", folder / "o.csv", odd_level=0.5, **how)
+    how = {"law": law, "labels": found.table.code_labels, **decided(found.table)}
+    told = place_stream(found.map, folder / "new.csv", folder / "o.csv", odd_level=0.5, **how)
     assert told.gaps == int(frame.isna().any(axis=1).sum()) and told.rows == 300
     with pytest.raises(LowdimError, match="LD220"):
         frame.drop(columns="v3").to_csv(folder / "less.csv", index=False)
-        place_answers(found.map, found.table.names, folder / "less.csv", folder / "o.csv", **how)
+        place_stream(found.map, folder / "less.csv", folder / "o.csv", **how)
 
 
 def test_the_oddest_rows_of_a_streamed_file_have_their_reasons(tmp_path):
@@ -231,7 +231,7 @@ def test_the_oddest_rows_of_a_streamed_file_have_their_reasons(tmp_path):
     new.loc[111, "size"] = 30.0
     new.to_csv(tmp_path / "new.csv", index=False)
     whole, law = found.apply(new), found.law_of_new_rows
-    columns = dict(zip(found.table.names, found.table.code_labels, strict=True))
-    told = place_answers(found.map, columns, tmp_path / "new.csv", tmp_path / "o.csv", law=law)
+    labels = found.table.code_labels
+    told = place_stream(found.map, tmp_path / "new.csv", tmp_path / "o.csv", labels=labels, law=law, sep=",")
     assert told.outside == len(whole.odd.rows) > 0 and told.odd[0].row == whole.odd.rows[0].row == 111
     assert told.odd[0].reason == whole.odd.rows[0].reason and told.sentence.endswith(whole.sentence.split("because")[1])

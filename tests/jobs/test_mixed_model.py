@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import lowdim as ld
-from lowdim.jobs.mixed_model import place_mixed
-from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
+from lowdim.jobs.apply import place_run
+from lowdim.jobs.one_model import fit_method, save_fitted
 from lowdim.jobs.run_folder import load_run
 from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.mixed_table import mixed_table
@@ -103,14 +103,15 @@ def test_new_rows_are_read_by_their_labels(fitted, tmp_path):
     frame, found = fitted
     run = load_run(save_fitted(found, tmp_path / "t.mixed.run"))
     frame.to_csv(tmp_path / "new.csv", index=False)
-    _, again, _ = place_fitted(run, str(tmp_path / "new.csv"))
-    assert again.z == pytest.approx(found.places.z, abs=1e-9)
+    again = place_run(run, str(tmp_path / "new.csv"))
+    assert again.places.z == pytest.approx(found.places.z, abs=1e-9)
     strange = frame.head(3).assign(town=["Dorsten", "Bonn", "Bonn"])
     strange.to_csv(tmp_path / "strange.csv", index=False)
-    _, placed, said = place_fitted(run, str(tmp_path / "strange.csv"))
-    assert np.isfinite(placed.z).all() and [m.code for m in said] == ["LD504"]
+    placed = place_run(run, str(tmp_path / "strange.csv"))
+    said = placed.messages
+    assert np.isfinite(placed.places.z).all() and [m.code for m in said] == ["LD504"]
     assert "'town'" in said[0].what and "'Dorsten' (row 1)" in said[0].what
-    _, _, said = place_fitted(run, frame[["height", "owner"]].head(2))
+    said = place_run(run, frame[["height", "owner"]].head(2)).messages
     assert "income, town" in "".join(m.what for m in said if m.code == "LD220")
 
 
@@ -121,7 +122,7 @@ def test_labels_that_are_numbers_are_read_however_they_are_written(tmp_path):
     for own, other in ((frame, floats), (floats, frame)):
         run = load_run(save_fitted(fit_method(own, "mixed", dims=1), tmp_path / own["owner"][0]))
         one, two = (_placed(run, rows.head(9), tmp_path) for rows in (own, other))
-        assert one[1].z == pytest.approx(two[1].z, abs=1e-9) and not two[2]
+        assert one.places.z == pytest.approx(two.places.z, abs=1e-9) and not two.messages
     names, labels = ("height", "owner"), ((), ("0", "1"))
     read = [read_rows(rows.head(9), names, labels).X for rows in (frame, floats)]
     assert np.array_equal(*read) and set(read[0][:, 1]) == {0.0, 1.0}
@@ -129,17 +130,17 @@ def test_labels_that_are_numbers_are_read_however_they_are_written(tmp_path):
 
 def _placed(run, frame, folder):
     frame.to_csv(folder / "rows.csv", index=False)
-    return place_fitted(run, str(folder / "rows.csv"))
+    return place_run(run, str(folder / "rows.csv"))
 
 
 def test_gaps_of_new_rows_are_filled_as_those_of_the_fit(fitted, tmp_path):
     """Labels by labels and numbers with calibrated intervals; a label that was not there in the fit is no gap."""
     frame, found = fitted
     run = load_run(save_fitted(found, tmp_path / "t.mixed.run"))
-    placed = place_mixed(run, frame)
+    placed = place_run(run, frame)
     with open(run.folder / "fills.csv", newline="") as lines:
         own = {(f["row"], f["column"]): f for f in csv.DictReader(lines)}
-    new = {(f["row"], f["column"]): f for f in csv.DictReader(placed_fills(placed, placed.columns).splitlines(True))}
+    new = {(f["row"], f["column"]): f for f in csv.DictReader(placed_fills(placed).splitlines(True))}
     assert new.keys() == own.keys() and placed.calibrated and not placed.messages
     for key, fill in new.items():
         if key[1] in ("owner", "town"):
@@ -148,7 +149,7 @@ def test_gaps_of_new_rows_are_filled_as_those_of_the_fit(fitted, tmp_path):
         else:
             assert float(fill["lower"]) < float(fill["fill"]) < float(fill["upper"]) and fill["probability"] == ""
     strange = frame.head(3).assign(owner=["maybe", None, "no"], town=["Dorsten", "Bonn", "Bonn"])
-    again = place_mixed(run, strange)
+    again = place_run(run, strange)
     assert [(i, again.columns[j]) for i, j in zip(again.answers.row, again.answers.column, strict=True)] == [
         (1, "owner")
     ]

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 
-MIXED = "mixed"  # the one method by name whose map is asked as that of the main job
-
-
 def positions(table: Table, words: list[str], flag: str) -> list[int]:
     """Rows by name, else by number as the file counts them from 1."""
     by_name = {name: k for k, name in reversed(list(enumerate(table.row_names)))}
@@ -36,37 +33,10 @@ def positions(table: Table, words: list[str], flag: str) -> list[int]:
     return [by_name.get(word, by_number.get(word, 0)) for word in words]
 
 
-def placed(run: str, new: str, flags: dict[str, Any]) -> tuple[SavedRun, PlacedRows]:
-    """A run and new rows placed on its map; the new file is read as the run's own was, unless told otherwise."""
-    from lowdim.jobs.apply import place
-    from lowdim.jobs.run_folder import load_run
+def placed(run: SavedRun, new: str, flags: dict[str, Any]) -> PlacedRows:
+    """New rows placed on the model of a run; the new file is read as the run's own was, unless told otherwise."""
+    from lowdim.jobs.apply import place_run
 
-    opened = load_run(run)
-    options = {**read_as(opened), **reading(flags)}
-    if opened.method == MIXED:
-        from lowdim.jobs.mixed_model import place_mixed
-
-        rows = place_mixed(opened, new, **options)
-        show_messages(rows.messages)
-        return opened, rows
-    rows = place(
-        opened.model,
-        opened.names,
-        new,
-        labels=opened.code_labels,
-        calibration=opened.calibration,
-        law=opened.law_of_new_rows,
-        scales=opened.scales,
-        aside=opened.aside,
-        **options,
-    )
+    rows = place_run(run, new, **reading(flags))
     show_messages(rows.messages)
-    return opened, rows
-
-
-def read_as(run: SavedRun) -> dict[str, Any]:
-    """How the table of a run was read, as far as it holds for new rows."""
-    options = {key: value for key, value in run.options.items() if key not in ("sample", "strict", "stream")}
-    if run.facts["table"]["header"] is False:
-        options.setdefault("header", False)
-    return options | {"units": run.facts["table"].get("units", {})}
+    return rows

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.mixed.answer_map import table_map
 from lowdim.judge.mixed.mixed_cells import GapAnswers
-from lowdim.judge.rows.odd_rows import OddRows, judge_rows
+from lowdim.judge.mixed.named_map import scales_beside
+from lowdim.judge.rows.odd_rows import OddRow, OddRows, judge_rows
 from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.verdicts import because
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
-from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+from lowdim.registry import METHODS, ModelEntry
+from lowdim.sources.arrays import ArraySource
+from lowdim.sources.source import Source
+from lowdim.storage.model_file import load
+from lowdim.table.column import in_ones, one_names, ones_of
 from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales
 from lowdim.table.options import split_names
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like
 from lowdim.text.format import clip, count, listing
-from lowdim.text.messages import Message, message
+from lowdim.text.messages import Message, error, message
 from lowdim.text.notebook import card
+
+if TYPE_CHECKING:
+    from lowdim.jobs.run_folder import SavedRun
 
 RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
 RESCALED_SEEN = 5  # new values of a column that say where its middle is
@@ -35,31 +44,32 @@ LISTED_ROWS, LISTED_AXES = 20, 4  # rows and axes a notebook lists
 
 
 class PlacedRows(NamedTuple):
-    """New rows as an old model sees them; what has a row for each of them is a frame if a frame came in."""
+    """New rows as an old model sees them; what has a row for each of them is a frame if a frame came in.
+
+    A model that is no map of cells places them alone: of it nothing below `messages` is known.
+    """
 
     row_names: tuple[str, ...]
-    X: Array  # in the model's columns, labels as its codes, gaps where the new table lacks one
-    posterior: Posterior
-    odd: OddRows
-    larger: Array  # how much larger than a complete row's each row's ellipse is (geometric mean of the axes)
-    filled: Any  # X with its gaps filled, in a frame labels as they are called
-    sd: Array  # of the fills by the model, not calibrated; 0 where seen
-    messages: tuple[Message, ...]
-    lower: Any  # of the fills' intervals, calibrated on the old table's cells; equals filled where seen
-    upper: Any
-    level: float  # of these intervals
-    calibrated: bool  # False: Gaussian intervals of the model alone
-    fill_dims: int | None  # of the model that filled the old table's own gaps, where it is known
+    X: Array  # in the model's columns, gaps where the new table lacks one
+    places: RowPlaces
     came: NewTableRows  # the rows as they were read
+    messages: tuple[Message, ...]
+    columns: tuple[str, ...]  # what those of X are called
+    odd: OddRows | None = None
+    larger: Array | None = None  # how much larger than a complete row's each ellipse is (geometric mean of the axes)
+    filled: Any = None  # X with its gaps filled
+    sd: Array | None = None  # of the fills by the model, not calibrated; 0 where seen
+    lower: Any = None  # of the fills' intervals, calibrated on the old table's cells; equals filled where seen
+    upper: Any = None
+    level: float | None = None  # of these intervals
+    calibrated: bool = False  # False: Gaussian intervals of the model alone
+    fill_dims: int | None = None  # of the model that filled the old table's own gaps, where it is known
     answers: GapAnswers | None = None  # of a mixed map: what fills the gaps of its columns, as the file calls them
-    columns: tuple[str, ...] = ()  # what those of X are called
 
     @property
     def scores(self) -> Any:
         """Each row's position."""
-        return frame_like(
-            self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.posterior.mean.shape[1])), self.came
-        )
+        return frame_like(self.places.z, self.places.columns, self.came)
 
     @property
     def gaps(self) -> int:
@@ -74,57 +84,75 @@ class PlacedRows(NamedTuple):
     @property
     def own_model(self) -> str:
         """Which model the fills are from: the old table's own gaps may have been filled by another."""
-        dims = count(self.posterior.mean.shape[1], "dimension")
+        dims = count(self.places.z.shape[1], "dimension")
         return f"These fills use the map's model ({dims}); lowdim fill chooses a model of its own for filling."
 
     def __repr__(self) -> str:
         """At most four lines: what, the fills, and the sentence."""
-        (n, d), q = self.X.shape, self.posterior.mean.shape[1]
-        claim = f"{100 * self.level:.3g}% intervals{'' if self.calibrated else ', not calibrated'}"
-        first = f"{count(n, 'new row')} x {count(d, 'column')} on {count(q, 'axis', 'axes')}, " + (
-            f"{count(self.gaps, 'gap')} filled ({claim})" if self.gaps else "no gaps"
-        )
+        first = f"{count(len(self.X), 'new row')} x {count(self.X.shape[1], 'column')} on {self.places.words}"
         lines = [clip(line, 160) for line in self.sentence.split("\n")]
+        if self.odd is None or self.level is None:
+            return "\n".join([first, *lines, ".scores, .places, .messages"])
+        claim = f"{100 * self.level:.3g}% intervals{'' if self.calibrated else ', not calibrated'}"
+        first += f", {count(self.gaps, 'gap')} filled ({claim})" if self.gaps else ", no gaps"
         return "\n".join([first, *lines, ".scores, .filled, .lower, .upper, .odd, .larger, .messages"])
 
     def _repr_html_(self) -> str:
         """Where each row lies, as a small static table."""
-        mean, sd = self.posterior.mean[:, :LISTED_AXES], self.posterior.std[:, :LISTED_AXES]
-        listed = (
-            (
-                name,
-                *(f"{m:.2f} +- {s:.2f}" for m, s in zip(mean[i], sd[i], strict=True)),
-                f"{int(self.gap[i].sum())}",
-                "outside" if self.odd.odd[i] else "",
-            )
-            for i, name in enumerate(self.row_names[:LISTED_ROWS])
-        )
+        z, sd = self.places.z[:, :LISTED_AXES], self.places.sd
+        listed = []
+        for i, name in enumerate(self.row_names[:LISTED_ROWS]):
+            at = [f"{m:.2f}" if sd is None else f"{m:.2f} +- {sd[i, k]:.2f}" for k, m in enumerate(z[i].tolist())]
+            outside = self.odd is not None and self.odd.odd[i]
+            listed.append((name, *at, f"{int(self.gap[i].sum())}", "outside" if outside else ""))
         more = f"and {len(self.X) - LISTED_ROWS:,} more rows: .scores. " if len(self.X) > LISTED_ROWS else ""
-        axes = (f"axis {k + 1}" for k in range(mean.shape[1]))
         return card(
             self.sentence,
-            ("row", *axes, "gaps", "experience"),
+            ("row", *self.places.columns[:LISTED_AXES], "gaps", "experience"),
             listed,
-            note=more + (self.own_model if self.gaps else ""),
+            note=more + (self.own_model if self.gaps and self.odd is not None else ""),
         )
 
     @property
     def sentence(self) -> str:
         """How many were placed, how many have gaps, how many are odd."""
-        n = len(self.X)
+        text = f"{count(len(self.X), 'row')} placed"
+        if self.odd is None or self.larger is None:
+            return f"{text}: {self.places.words}."
         gaps = self.gap.any(axis=1)
-        text = f"{count(n, 'row')} placed."
-        if gaps.any() and self.posterior.mean.shape[1]:
-            text += f" {_sizes(self.larger[gaps])}"
-        k = len(self.odd.rows)
-        if not k:
-            return text + "\nNone is outside the table's experience."
-        first = self.odd.rows[0]
-        rate = f"{100 * (1 - self.odd.odd_level):.3g}% false discovery rate"
-        return (
-            f"{text}\n{count(k, 'row')} {'is' if k == 1 else 'are'} outside the table's experience ({rate}): "
-            f"{'' if k == 1 else 'first of all '}row {first.name}, because {because(first)}."
-        )
+        sizes = f" {_sizes(self.larger[gaps])}" if gaps.any() and self.places.z.shape[1] else ""
+        return f"{text}.{sizes}\n{experience(len(self.odd.rows), self.odd.odd_level, self.odd.rows)}"
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON has them; what the model does not say is None."""
+        odd = self.odd
+        return {
+            "sentence": self.sentence,
+            "placed": len(self.X),
+            "gaps": int(self.gap.any(axis=1).sum()),
+            "outside": None if odd is None else len(odd.rows),
+            "odd_level": None if odd is None else odd.odd_level,
+            "odd": None if odd is None else list(odd.rows),
+            "rows": list(self.row_names),
+            "scores": self.scores,
+            "std": self.places.sd,
+            "cluster": self.places.cluster,
+            "log_density": self.places.density,
+            "larger": self.larger,
+            "level": self.level,
+            "calibrated": self.calibrated,
+            "fills_from": None if odd is None else self.own_model,
+        }
+
+
+def experience(outside: int, odd_level: float, odd: Sequence[OddRow]) -> str:
+    """How many new rows are unlike those of the table, and why the first of them is."""
+    rate = f"{100 * (1 - odd_level):.3g}% false discovery rate"
+    if not outside:
+        return f"None is outside the table's experience ({rate})."
+    are, first = "row is" if outside == 1 else "rows are", "" if outside == 1 else "first of all "
+    why = f"{first}row {odd[0].name}, because {because(odd[0])}"
+    return f"{outside:,} {are} outside the table's experience ({rate}): {why}."
 
 
 def _sizes(larger: Array) -> str:
@@ -167,32 +195,6 @@ def place(
     """
     scales = scales or log_scales(names, log_entries(split_names(options.get("log")), names))
     rows = read_rows(new, names, labels, **options)
-    return place_read(
-        model,
-        names,
-        rows,
-        labels=labels,
-        odd_level=odd_level,
-        calibration=calibration,
-        law=law,
-        scales=scales,
-        aside=aside,
-    )
-
-
-def place_read(
-    model: LinearGaussian | MixedFactorAnalysis,
-    names: tuple[str, ...],
-    rows: NewTableRows,
-    *,
-    labels: Sequence[Sequence[Any]] = (),
-    odd_level: float = 0.95,
-    calibration: MapCalibration | None,
-    law: RowLaw | None,
-    scales: ColumnScales | None,
-    aside: Collection[str],
-) -> PlacedRows:
-    """`place` of rows that were read already."""
     map, X = table_map(model, names, scales), rows.X
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
     fills = map.fills(X, used)
@@ -207,21 +209,92 @@ def place_read(
     return PlacedRows(
         rows.row_names,
         X,
-        map.positions(X),
-        judge_rows(map, X, odd_level=odd_level, row_names=rows.row_names, law=law),
-        map.larger(X),
-        middle,
-        fills.sd,
-        (*rows.messages, *said_of(rows, aside), *said_of_empty(rows), *moved, *plain),
-        low,
-        high,
-        used.level,
-        calibration is not None,
-        used.fill_dims,
+        places_of(map.positions(X)),
         rows,
-        _of_gaps(map.gap_answers(X), rows.strange),
+        (*rows.messages, *said_of(rows, aside), *said_of_empty(rows), *moved, *plain),
         names,
+        odd=judge_rows(map, X, odd_level=odd_level, row_names=rows.row_names, law=law),
+        larger=map.larger(X),
+        filled=middle,
+        sd=fills.sd,
+        lower=low,
+        upper=high,
+        level=used.level,
+        calibrated=calibration is not None,
+        fill_dims=used.fill_dims,
+        answers=_of_gaps(map.gap_answers(X), rows.strange),
     )
+
+
+def place_run(run: SavedRun, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
+    """Place the rows of a new table on the model of a run folder; `options` say how it is read, where not as the run's
+    own table was."""
+    options = {**read_as(run), **options}
+    method = None if run.method is None else METHODS[run.method]
+    if method is not None and not method.kinds:
+        return _place_numbers(run, method, read_rows(new, run.names, run.code_labels, **options))
+    model, names, labels, scales = load(run.model_file), run.names, run.code_labels, run.scales
+    if isinstance(model, MixedFactorAnalysis):  # its columns are the table's, or, where it was named, labels too
+        names = tuple(str(name) for name in model.feature_names_in_)
+        labels, scales = model.labels_, scales_beside(names, run.names, run.scales)
+    return place(
+        model,
+        names,
+        new,
+        odd_level=odd_level,
+        calibration=run.calibration_of(len(names)),
+        law=run.law_of_new_rows,
+        scales=scales,
+        aside=run.aside,
+        labels=labels,
+        **options,
+    )
+
+
+def _place_numbers(run: SavedRun, method: ModelEntry, rows: NewTableRows) -> PlacedRows:
+    """Rows on a model of numbers alone: categories in zeros and ones, columns in units of their spread."""
+    check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
+    ones = ones_of(run.code_labels)
+    unit, names = np.asarray(run.facts["unit"], dtype=np.float64), one_names(run.names, run.code_labels, ones)
+    places = place_rows(load(run.model_file), method, ArraySource(in_ones(rows.X, ones) / unit, columns=names))
+    places = places.first(run.facts["dims"] or places.z.shape[1])
+    notes = (*rows.messages, *said_of(rows, run.aside), *said_of_empty(rows))
+    return PlacedRows(rows.row_names, rows.X, places, rows, notes, run.names)
+
+
+def read_as(run: SavedRun) -> dict[str, Any]:
+    """How the table of a run was read, as far as it holds for new rows."""
+    options = {key: value for key, value in run.options.items() if key not in ("sample", "strict", "stream")}
+    if run.facts["table"]["header"] is False:
+        options.setdefault("header", False)
+    return options | {"units": run.facts["table"].get("units", {})}
+
+
+def check_gaps(method: ModelEntry, X: Array, fix: str) -> None:
+    """Refuse gaps where a method needs every cell."""
+    gaps = int(np.isnan(X).sum())
+    if method.lack("gaps") and gaps:
+        title = method.title[0].upper() + method.title[1:]
+        raise error("LD163", count(gaps, "gap"), job=title, why="it needs every cell", fix=fix)
+
+
+def place_rows(model: Any, method: ModelEntry, X: Source) -> RowPlaces:
+    """Where the model puts rows."""
+    density = None if method.lack("density") else model.score_samples(X)
+    if method.asks == "classes":
+        chance = model.predict_proba(X)
+        said = (("class", model.classes_[chance.argmax(axis=1)]), ("probability", chance.max(axis=1)))
+        return RowPlaces(model.transform(X), None, None, None, more=said)
+    if method.own_units:
+        names = tuple(str(name) for name in model.get_feature_names_out())
+        return RowPlaces(model.transform(X), None, None, None, names)
+    if method.lack("map"):
+        z = model.transform(X)
+        return RowPlaces(z, None, model.predict(X), density)
+    if method.lack("uncertainty"):
+        return RowPlaces(model.transform(X), None, None, density)
+    posterior = model.posterior(X)
+    return RowPlaces(posterior.mean, posterior.std, None, density)
 
 
 def _of_gaps(answers: GapAnswers | None, strange: Mask) -> GapAnswers | None:

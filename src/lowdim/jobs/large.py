@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from os import PathLike
@@ -17,18 +17,19 @@ from numpy.typing import NDArray
 from lowdim.engine.fit import plan
 from lowdim.engine.fold import Run, walk
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, made_in_order
+from lowdim.jobs.apply import experience
 from lowdim.jobs.file_pieces import raw_pieces
 from lowdim.jobs.process import stopped_as_a_whole
+from lowdim.jobs.row_places import LAWS, law_numbers
 from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.engines.linear import TRIAL_TOL
 from lowdim.judge.fills.fill import FILL_SAMPLE, fill
 from lowdim.judge.fills.result import Fills, column_lines
-from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.rows.odd_rows import OddRow, judge_block, judge_rows, laws, odd_row
 from lowdim.judge.rows.reference_law import RowLaw, row_p_values
+from lowdim.judge.rows.row_card import one_block
 from lowdim.judge.table_input import source_of
-from lowdim.judge.verdicts import because
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.maths.seeds import LARGE_SAMPLE
 from lowdim.models.base.calibration import normal_half_width
@@ -42,7 +43,7 @@ from lowdim.table.column import Column
 from lowdim.table.detect import Guess
 from lowdim.table.notes import Messages, Notes
 from lowdim.table.open_file import Raw
-from lowdim.table.options import check_options, split_names
+from lowdim.table.options import ReadingOptions, check_options, split_names
 from lowdim.table.read import check_numbers, new_rows_of
 from lowdim.table.roles import Place
 from lowdim.table.table import Table
@@ -365,7 +366,7 @@ def _filled(
 
 # new rows -----------------------------------------------------------------------------------------------
 class PlacedStream(NamedTuple):
-    """New rows of a file, placed on an old map one tile after the other."""
+    """New rows of a file, placed on an old map one block after the other."""
 
     rows: int
     gaps: int  # rows with gaps
@@ -378,22 +379,64 @@ class PlacedStream(NamedTuple):
     @property
     def sentence(self) -> str:
         """How many were placed, how many have gaps, how many are odd."""
-        rate, k = f"({100 * (1 - self.odd_level):.3g}% false discovery rate)", self.outside
         text = f"{self.rows:,} rows placed, {self.gaps:,} of them with gaps."
         text += " A stream places rows and fills no gaps." if self.gaps else ""
-        if not k:
-            return f"{text}\nNone is outside the table's experience {rate}."
-        first = self.odd[0]
-        return (
-            f"{text}\n{k:,} row{' is' if k == 1 else 's are'} outside the table's experience {rate}: first of all "
-            f"row {first.name}, because {because(first)}."
-        )
+        return f"{text}\n{experience(self.outside, self.odd_level, self.odd)}"
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON has them: those of `PlacedRows` that are known of a stream."""
+        return {
+            "sentence": self.sentence,
+            "placed": self.rows,
+            "gaps": self.gaps,
+            "below": self.below,
+            "outside": self.outside,
+            "odd_level": self.odd_level,
+            "odd": list(self.odd),
+        }
 
 
-def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
+def place_stream(
+    map: TableMap,
+    file: File,
+    out: str | PathLike[str],
+    *,
+    labels: Sequence[Sequence[Any]] = (),
+    odd_level: float = 0.95,
+    law: RowLaw | None = None,
+    run: Run | None = None,
+    **options: Any,
+) -> PlacedStream:
+    """Place every row of a file on a map, a block at a time: positions, distances, p-values and densities to a file.
+
+    The columns of that file are those of `RowPlaces.lines`, without the rows' names. `labels` are those of the map's
+    columns, () where numbers are numbers; with `options` of `lowdim.read`, or labels, a file is read as a person's
+    table, else as one of numbers. `law` is that of `place`: each row is placed and judged as `place` does it.
+    """
+    check_level(odd_level, "odd_level")
+    law, passed, piece = law or map.plain_law, _PassedRows(), partial(_placed_block, map, law or map.plain_law)
+    if isinstance(file, Source) or not (options or any(labels)):
+        source = new_rows(file, map)
+        n, blocks = source.n, walk(piece, source.single_tile_blocks(), run or Run())
+    else:
+        n, worded = _blocks_of_words(file, dict(zip(map.names, labels, strict=True)), check_options(options))
+        blocks = ((block.start, piece(block)) for block in worded)
+    if n == 0:
+        raise error("LD160", n=0, least=1)
+    axes = [f"axis{k + 1}" for k in range(map.loadings.shape[1])]
+    columns = (*axes, *(f"{axis}_sd" for axis in axes), *LAWS, "log_density")
+    with stopped_as_a_whole(), as_sink(out, n, columns) as sink:
+        for start, found in blocks:
+            sink.write(start, passed.add(start, found))
+        sink.close()
+    return passed.told(map, law, odd_level, str(out))
+
+
+def new_rows(file: File, map: TableMap) -> Source:
     """The source of new rows with the model's columns in its order; one without names is taken by position."""
     if isinstance(file, Source):
-        return model.arrange(file)
+        return map.model.arrange(file)
+    names = map.names
     try:
         return stream(file, columns=list(names))
     except OptionError as problem:
@@ -406,96 +449,27 @@ def new_rows(file: File, model: LinearGaussian, names: Sequence[str]) -> Source:
         raise _lacking(source.d, names, absent) from None
 
 
-def _lacking(got: int, names: Sequence[str], absent: Sequence[str]) -> LowdimError:
-    missing = f"; missing: {', '.join(absent[:5])}"
-    return error("LD220", got=got, want=len(names), model="the model", missing=missing)
-
-
-def placed_columns(q: int) -> tuple[str, ...]:
-    """The columns of a file of placed rows."""
-    axes = [f"axis{k + 1}" for k in range(q)]
-    return (*axes, *(f"{axis}_sd" for axis in axes), "seen", "p", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")
-
-
-P_AT, D2_AT = -7, -6  # of those columns
-
-
-def placed_numbers(where: Any, seen: Any, p: Array, distances: tuple[Any, Any, Any]) -> Array:
-    """What is written of some rows, in the order of `placed_columns`; `distances` are D2, T2 and Q with their laws."""
-    return np.column_stack([where.mean, where.std, seen, p, *(x for each in distances for x in (each.value, each.p))])
-
-
-def place_stream(
-    model: LinearGaussian,
-    source: Source,
-    out: str | PathLike[str],
-    *,
-    odd_level: float = 0.95,
-    law: RowLaw | None = None,
-    run: Run | None = None,
-) -> PlacedStream:
-    """Place every row of a source on a map: positions, their standard deviations, distances and p-values to a file.
-
-    No more than a few tiles are in memory. Columns of the file: axis1, ..., axis1_sd, ..., seen (cells), p of the row,
-    then D2, T2 and Q each with its own p-value; a row with no more cells than dimensions has no Q: 0 with p = 1. `law`
-    is that of `place`.
-    """
-    check_level(odd_level, "odd_level")
-    if source.n == 0:
-        raise error("LD160", n=0, least=1)
-    names = placed_columns(len(model.get_feature_names_out()))
-    named = getattr(model, "feature_names_in_", source.columns)  # a source without names is taken by position
-    map, passed = GaussianMap(model, tuple(named)), _PassedRows()
-    law = law or map.plain_law
-    with stopped_as_a_whole(), as_sink(out, source.n, names) as sink:
-        for start, piece in walk(partial(_place, map, law), source.single_tile_blocks(), run or Run()):
-            sink.write(start, passed.add(start, piece))
-        sink.close()
-    return passed.told(map, law, odd_level, str(out))
-
-
-def _place(map: GaussianMap, law: RowLaw, block: Block) -> _PlacedPiece:
-    where, distances = map.model.block_posterior(block), judge_block(map, law, block)
-    three = laws(distances, law)
-    p = row_p_values(three[0].p, distances.cell_p, distances.seen)
-    X = block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
-    return _placed_piece(placed_numbers(where, distances.seen, p, three), X)
-
-
-def place_answers(
-    map: TableMap,
-    columns: Mapping[str, Sequence[Any]],
-    file: str | PathLike[str],
-    out: str | PathLike[str],
-    *,
-    odd_level: float = 0.95,
-    law: RowLaw | None = None,
-    **options: Any,
-) -> PlacedStream:
-    """Place every row of a file on a map of answers, a piece at a time; `options` say how words and gaps are read.
-
-    `columns` are those of the map, each with its labels, () where numbers are numbers.
-
-    The file that is written, and `law`, are those of `place_stream`; each row is placed and judged as `place` does it.
-    """
-    check_level(odd_level, "odd_level")
-    reading = check_options(options)
+def _blocks_of_words(
+    file: str | PathLike[str], columns: Mapping[str, Sequence[Any]], reading: ReadingOptions
+) -> tuple[int, Iterator[Block]]:
+    """How many rows a file has, and these as blocks of the columns, labels as codes."""
     n, pieces = raw_pieces(file, reading)
-    if n == 0:
-        raise error("LD160", n=0, least=1)
-    law, passed, sink = law or map.plain_law, _PassedRows(), None
-    with stopped_as_a_whole(), ExitStack() as stack:
+
+    def blocks() -> Iterator[Block]:
+        start = 0
         for raw in pieces:
             X, _, absent, *_ = new_rows_of(raw, columns, reading)
             if absent:
                 raise _lacking(len(columns) - len(absent), tuple(columns), absent)
-            where, found = map.positions(X), judge_rows(map, X, law=law)
-            table = placed_numbers(where, found.seen, found.p, (found.D2, found.T2, found.Q))
-            if sink is None:
-                sink = stack.enter_context(as_sink(out, n, placed_columns(where.mean.shape[1])))
-            sink.write(passed.n, passed.add(passed.n, _placed_piece(table, X)))
-        sink.close() if sink is not None else None
-    return passed.told(map, law, odd_level, str(out))
+            yield one_block(X)._replace(start=start)
+            start += len(X)
+
+    return n, blocks()
+
+
+def _lacking(got: int, names: Sequence[str], absent: Sequence[str]) -> LowdimError:
+    missing = f"; missing: {', '.join(absent[:5])}"
+    return error("LD220", got=got, want=len(names), model="the model", missing=missing)
 
 
 class _PlacedPiece(NamedTuple):
@@ -507,7 +481,14 @@ class _PlacedPiece(NamedTuple):
     X: Array
 
 
-def _placed_piece(table: Array, X: Array) -> _PlacedPiece:
+P_AT, D2_AT = -8, -7  # of the columns that are written
+
+
+def _placed_block(map: TableMap, law: RowLaw, block: Block) -> _PlacedPiece:
+    X = block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
+    where, rows = map.positions(X), judge_block(map, law, block)
+    p = row_p_values(rows.p_D2, rows.cell_p, rows.seen)
+    table = np.column_stack([where.mean, where.std, law_numbers(rows.seen, p, *laws(rows, law)), where.log_density])
     few = np.lexsort((-table[:, D2_AT], table[:, P_AT]))[:LISTED_ROWS]
     return _PlacedPiece(table, int(np.isnan(X).any(axis=1).sum()), few, X[few])
 

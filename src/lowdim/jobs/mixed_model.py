@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from lowdim.engine.fold import Run
-from lowdim.jobs.apply import PlacedRows, place
-from lowdim.jobs.run_folder import SavedRun, facts_of_apply, stored_calibration
+from lowdim.jobs.run_folder import facts_of_apply
 from lowdim.jobs.run_tables import gap_table
-from lowdim.judge.mixed.named_map import named_map, scales_beside
+from lowdim.judge.mixed.named_map import named_map
 from lowdim.judge.mixed_table import MixedTable, mixed_table, with_kinds
 from lowdim.judge.rows.reference_law import law_of_later_rows
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.storage.model_file import load
 from lowdim.table.table import Table
 from lowdim.text.format import listing
 from lowdim.text.messages import error
@@ -81,22 +79,3 @@ def spared_words(t: Table, mixed: MixedTable) -> str:
     taken = {c.position for c in mixed.columns}
     spared = [f"{c.name} ({c.why_aside})" for c in t.columns if c.position not in taken]
     return f"Columns that take no part: {listing(spared, NAMED_SPARED)}." if spared else ""
-
-
-def place_mixed(run: SavedRun, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
-    """New rows on the map of a run of a mixed model: positions, distances, and fills of labels by labels."""
-    model = load(run.model_file)
-    assert isinstance(model, MixedFactorAnalysis)
-    names = tuple(str(name) for name in model.feature_names_in_)
-    return place(
-        model,
-        names,
-        new,
-        labels=model.labels_,
-        odd_level=odd_level,
-        calibration=stored_calibration(run.facts, len(names)),
-        law=run.law_of_new_rows,
-        scales=scales_beside(names, run.names, run.scales),
-        aside=run.aside,
-        **options,
-    )

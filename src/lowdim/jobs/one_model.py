@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import Settings
-from lowdim.jobs.apply import said_of, said_of_empty
+from lowdim.jobs.apply import check_gaps, place_rows
 from lowdim.jobs.asked_models import (
     checked_views,
     classes_of_table,
@@ -27,23 +26,19 @@ from lowdim.jobs.asked_models import (
     told_apart,
     view_source,
 )
-from lowdim.jobs.mixed_model import fit_mixed, parse_likelihoods, place_mixed, saved_mixed, spared_words
-from lowdim.jobs.run_folder import MODEL, ONE_MODEL, SavedRun, run_facts, save_facts, staged, write
+from lowdim.jobs.mixed_model import fit_mixed, parse_likelihoods, saved_mixed, spared_words
+from lowdim.jobs.row_places import RowPlaces
+from lowdim.jobs.run_folder import MODEL, ONE_MODEL, run_facts, save_facts, staged, write
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.table_input import read
 from lowdim.maths.factor import most_factors
 from lowdim.maths.linalg import Array
-from lowdim.registry import FITTED, METHODS, ModelEntry, find_method
+from lowdim.registry import FITTED, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
-from lowdim.sources.source import Source
-from lowdim.storage.model_file import load
-from lowdim.table.column import in_ones, one_names, ones_of
-from lowdim.table.read import read_rows
 from lowdim.table.table import Table, column_units
-from lowdim.text.csv_table import csv_table
 from lowdim.text.format import count
-from lowdim.text.messages import Message, error, warn
+from lowdim.text.messages import error, warn
 
 AXES_OF_DISTANCES = 2  # of a map of distances, where no other number is asked for
 NO_EVIDENCE = "they have no evidence that could choose it"
@@ -83,53 +78,6 @@ class FittedMethod(NamedTuple):
             kind = f", {self.method.estimate}" if self.method.estimate else ""
             lines.append(f"Mean log density {p.density.mean():.4g} a row{kind} ({unit}).")
         return "\n".join([*lines, *([self.found] if self.found else []), self.model.certificate_.text()])
-
-
-class RowPlaces(NamedTuple):
-    """Where rows are: positions (and how sure), or clusters (and how likely); log density where there is one."""
-
-    z: Array
-    sd: Array | None
-    cluster: NDArray[np.intp] | None
-    density: Array | None
-    names: tuple[str, ...] = ()  # of the numbers in z, where they are columns of the table and no axes
-    more: tuple[tuple[str, NDArray[Any]], ...] = ()  # what else is said of each row, by name
-
-    @property
-    def words(self) -> str:
-        if self.names:
-            return f"{count(len(self.names), 'column')} kept"
-        if self.cluster is None:
-            return count(self.z.shape[1], "axis", "axes")
-        sizes = ", ".join(str(int(n)) for n in np.bincount(self.cluster, minlength=self.z.shape[1]))
-        return f"{count(self.z.shape[1], 'cluster')} of {sizes} rows"
-
-    def first(self, q: int) -> RowPlaces:
-        """The first axes only; clusters are all kept."""
-        if self.cluster is not None:
-            return self
-        return self._replace(z=self.z[:, :q], sd=None if self.sd is None else self.sd[:, :q])
-
-    def lines(self, names: tuple[str, ...]) -> str:
-        """As CSV, one line a row; clusters are counted from 1."""
-        word = "axis" if self.cluster is None else "cluster"
-        head: list[str] = ["row"]
-        parts: list[NDArray[Any]] = []
-        if self.cluster is not None:
-            head, parts = [*head, "cluster"], [self.cluster + 1]
-        head += self.names or [f"{word}{k + 1}" for k in range(self.z.shape[1])]
-        parts += list(self.z.T)
-        if self.sd is not None:
-            head += [f"axis{k + 1}_sd" for k in range(self.z.shape[1])]
-            parts += list(self.sd.T)
-        if self.density is not None:
-            head, parts = [*head, "log_density"], [*parts, self.density]
-        head += [name for name, _ in self.more]
-        parts += [values for _, values in self.more]
-        return csv_table(
-            head,
-            [[name, *line] for name, line in zip(names, zip(*(p.tolist() for p in parts), strict=True), strict=True)],
-        )
 
 
 def fit_method(
@@ -201,7 +149,7 @@ def _fit_measured(
     t: Table, method: ModelEntry, asked: Asked, label: str | None, views: Mapping[str, Sequence[str]] | str | None
 ) -> FittedMethod:
     """A model of numbers, categories in zeros and ones."""
-    _check_gaps(method, t.X, "lowdim fill FILE -o FILLED, then fit FILLED")
+    check_gaps(method, t.X, "lowdim fill FILE -o FILLED, then fit FILLED")
     if method.slow and t.n > method.most_rows:
         warn("LD492", model=method.title, n=f"{t.n:,}", why=method.slow, most=method.most_rows)
     if method.asks == "classes":
@@ -319,13 +267,6 @@ def _fit_kinds(t: Table, method: ModelEntry, asked: Asked, run: Run | None) -> F
     return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, spared_words(t, mixed), mixed=mixed)
 
 
-def _check_gaps(method: ModelEntry, X: Array, fix: str) -> None:
-    gaps = int(np.isnan(X).sum())
-    if method.lack("gaps") and gaps:
-        title = method.title[0].upper() + method.title[1:]
-        raise error("LD163", count(gaps, "gap"), job=title, why="it needs every cell", fix=fix)
-
-
 def _weight(table: Table, model: Any) -> dict[str, Any]:
     """The table's weights, for a model that takes them."""
     if table.weight is None:
@@ -361,25 +302,6 @@ def _sizes(
     return q, k, why
 
 
-def place_rows(model: Any, method: ModelEntry, X: Source) -> RowPlaces:
-    """Where the model puts rows."""
-    density = None if method.lack("density") else model.score_samples(X)
-    if method.asks == "classes":
-        chance = model.predict_proba(X)
-        said = (("class", model.classes_[chance.argmax(axis=1)]), ("probability", chance.max(axis=1)))
-        return RowPlaces(model.transform(X), None, None, None, more=said)
-    if method.own_units:
-        names = tuple(str(name) for name in model.get_feature_names_out())
-        return RowPlaces(model.transform(X), None, None, None, names)
-    if method.lack("map"):
-        z = model.transform(X)
-        return RowPlaces(z, None, model.predict(X), density)
-    if method.lack("uncertainty"):
-        return RowPlaces(model.transform(X), None, None, density)
-    posterior = model.posterior(X)
-    return RowPlaces(posterior.mean, posterior.std, None, density)
-
-
 def save_fitted(
     fitted: FittedMethod, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
 ) -> Path:
@@ -405,22 +327,3 @@ def save_fitted(
         fitted.model.save(stage / MODEL)
         save_facts(stage, facts)
     return Path(folder)
-
-
-def place_fitted(run: SavedRun, new: Any, **options: Any) -> tuple[tuple[str, ...], RowPlaces, tuple[Message, ...]]:
-    """New rows as the model of such a run sees them: their names, their places, and what is to be said of them."""
-    method = METHODS[run.facts["method"]]
-    if method.kinds:
-        found = place_mixed(run, new, **options)
-        p = found.posterior
-        return found.row_names, RowPlaces(p.mean, p.std, None, p.log_density), found.messages
-    rows, ones = read_rows(new, run.names, run.code_labels, **options), ones_of(run.code_labels)
-    unit, names = np.asarray(run.facts["unit"], dtype=np.float64), one_names(run.names, run.code_labels, ones)
-    X = ArraySource(in_ones(rows.X, ones) / unit, columns=names)
-    _check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
-    places = place_rows(load(run.model_file), method, X)
-    return (
-        rows.row_names,
-        places.first(run.facts["dims"] or places.z.shape[1]),
-        (*rows.messages, *said_of(rows, run.aside), *said_of_empty(rows)),
-    )

@@ -168,7 +168,21 @@ class SavedRun:
     @property
     def calibration(self) -> MapCalibration | None:
         """The half widths of intervals for fills of new rows; None in a run that was stopped before them."""
-        return stored_calibration(self.facts, len(self.names))
+        return self.calibration_of(len(self.names))
+
+    def calibration_of(self, d: int) -> MapCalibration | None:
+        """The same of a model of d columns; None where the run has none, or not as they should be."""
+        from lowdim.judge.fills.calibration import MapCalibration
+
+        try:
+            stored = self.facts["apply"]
+            half = tuple(float(c) for c in stored["half_widths"])
+            dims = None if stored["fill_dimensions"] is None else int(stored["fill_dimensions"])
+            calibration = MapCalibration(float(stored["level"]), half, dims)
+        except (KeyError, TypeError, ValueError):
+            return None
+        is_valid = 0.0 < calibration.level < 1.0 and len(half) == d and all(0.0 <= c < np.inf for c in half)
+        return calibration if is_valid else None
 
     @property
     def law_of_new_rows(self) -> RowLaw | None:
@@ -221,21 +235,6 @@ class SavedRun:
         self.check_analysis()
         table = self.facts["table"]
         return Analysis(None, self.settings, of=table["rows"] if "drawn" in table else None, store=RunStore(self))
-
-
-def stored_calibration(facts: dict[str, Any], d: int) -> MapCalibration | None:
-    """The intervals of fills of d columns as run.json has them; None where it has none, or not as they should be."""
-    from lowdim.judge.fills.calibration import MapCalibration
-
-    try:
-        stored = facts["apply"]
-        half = tuple(float(c) for c in stored["half_widths"])
-        dims = None if stored["fill_dimensions"] is None else int(stored["fill_dimensions"])
-        calibration = MapCalibration(float(stored["level"]), half, dims)
-    except (KeyError, TypeError, ValueError):
-        return None
-    is_valid = 0.0 < calibration.level < 1.0 and len(half) == d and all(0.0 <= c < np.inf for c in half)
-    return calibration if is_valid else None
 
 
 def load_run(folder: str | PathLike[str]) -> SavedRun:

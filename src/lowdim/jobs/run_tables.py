@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowdim.jobs.analysis import Analysis
+from lowdim.jobs.row_places import places_of
 from lowdim.judge.maps.table_map import NumberFills
 from lowdim.maths.linalg import Mask
 from lowdim.table.table import Table
@@ -15,11 +16,9 @@ from lowdim.text.csv_table import csv_table
 if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows
     from lowdim.judge.fills.result import Fills
-    from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.mixed.mixed_cells import GapAnswers
     from lowdim.judge.partition import Partition
     from lowdim.judge.rows.odd_rows import OddRow, OddRows
-    from lowdim.models.base.results import Posterior
 
 OUTSIDE = {-1: "below", 0: "", 1: "above"}
 
@@ -29,7 +28,7 @@ def tables(analysis: Analysis) -> dict[str, str]:
     t, texts = analysis.table, {}
     if analysis.has("posterior") and analysis.has("odd"):
         groups = analysis.groups if analysis.finished else None
-        texts["scores.csv"] = position_table(t.row_names, analysis.posterior, analysis.odd, groups)
+        texts["scores.csv"] = places_of(analysis.posterior).lines(t.row_names, analysis.odd, groups)
         texts["odd.csv"] = odd_table(analysis.odd)
         if analysis.partition.choice == "screened":
             texts["held.csv"] = held_table(t, analysis.partition)
@@ -38,15 +37,10 @@ def tables(analysis: Analysis) -> dict[str, str]:
     return texts
 
 
-def placed_table(rows: PlacedRows, *, density: bool = False) -> str:
-    """New rows: positions and distances, and their log densities where they are asked for."""
-    return position_table(rows.row_names, rows.posterior, rows.odd, density=density)
-
-
-def placed_fills(rows: PlacedRows, names: tuple[str, ...]) -> str:
+def placed_fills(rows: PlacedRows) -> str:
     """New rows: one line a filled cell; its interval is calibrated, the standard deviation is the model's own."""
     parts = NumberFills(*(np.asarray(part) for part in (rows.filled, rows.sd, rows.lower, rows.upper)))
-    return gap_table(rows.row_names, names, rows.gap, parts, rows.answers)
+    return gap_table(rows.row_names, rows.columns, rows.gap, parts, rows.answers)
 
 
 def gap_table(
@@ -65,37 +59,6 @@ def gap_table(
         fill, p = told.get((i, j), (None, ""))
         rows.append([row_names[i], names[j], *([fill, "", "", ""] if isinstance(fill, str) else line), p])
     return csv_table([*header, "probability"], rows)
-
-
-def position_table(
-    row_names: tuple[str, ...], p: Posterior, odd: OddRows, groups: RowGroups | None = None, *, density: bool = False
-) -> str:
-    """One line a row: position, standard deviations, the p of the row, the distances each with its own, its group."""
-    q = p.mean.shape[1]
-    header = [
-        "row",
-        *(f"axis{k + 1}" for k in range(q)),
-        *(f"axis{k + 1}_sd" for k in range(q)),
-        "p",
-        "D2",
-        "D2_p",
-        "T2",
-        "T2_p",
-        "Q",
-        "Q_p",
-    ]
-    defined = odd.Q.dof > 0  # a row with no more cells than dimensions has no Q: an empty cell, not a 0
-    off = [np.where(defined, part, np.nan) for part in (odd.Q.value, odd.Q.p)]
-    laws = [odd.p, odd.D2.value, odd.D2.p, odd.T2.value, odd.T2.p, *off]
-    if density:
-        header, laws = [*header, "log_density"], [*laws, p.log_density]
-    lines = [
-        [name, *line] for name, line in zip(row_names, np.column_stack([p.mean, p.std, *laws]).tolist(), strict=True)
-    ]
-    if groups is not None and len(groups.sizes) > 1:
-        header.append("group")
-        lines = [[*line, group] for line, group in zip(lines, (groups.label + 1).tolist(), strict=True)]
-    return csv_table(header, lines)
 
 
 def fills_table(table: Table, f: Fills) -> str:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowdim.jobs.analysis import Analysis
+from lowdim.jobs.apply import place_rows
 from lowdim.jobs.mixed_model import measured_and_labels
-from lowdim.jobs.one_model import FittedMethod, RowPlaces, place_rows
+from lowdim.jobs.one_model import FittedMethod
+from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import TableMap
@@ -110,8 +112,7 @@ class Subject:
             return RowPlaces(self.model.embedding_, None, None, None)  # of the pairs that it was fitted to
         if self.analysis is None or len(self.analysis.partition.wrong_cells):
             return place_rows(self.model, self.entry, self.source)
-        p = self.analysis.posterior
-        return RowPlaces(p.mean, p.std, None, p.log_density)
+        return places_of(self.analysis.posterior)
 
     @property
     def law(self) -> RowLaw | None:

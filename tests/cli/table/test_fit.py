@@ -12,7 +12,8 @@ import pytest
 
 import lowdim as ld
 from lowdim import PPCA, read
-from lowdim.jobs.one_model import fit_method, place_fitted, save_fitted
+from lowdim.jobs.apply import place_run
+from lowdim.jobs.one_model import fit_method, save_fitted
 from lowdim.jobs.run_folder import load_run
 from lowdim.registry import FITTED, METHODS, find_method
 from lowdim.text.kinds import OptionError, TableError
@@ -196,7 +197,7 @@ def test_it_is_fitted_saved_and_places_rows(tmp_path, monkeypatch, name):
     assert (found.places.sd is None) == bool(METHODS[name].lack("uncertainty")) == (name == "autoencoder")
     assert (found.places.density is None) == (name == "autoencoder")
     assert (METHODS[name].estimate in found.text()) and METHODS[name].title.lower() in found.text().lower()
-    _, again, _ = place_fitted(run, str(tmp_path / "t.csv"))
+    again = place_run(run, str(tmp_path / "t.csv")).places
     assert again.lines(table.row_names) == found.places.lines(table.row_names)
 
 

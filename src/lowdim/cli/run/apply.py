@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.new_rows import MIXED, placed, read_as
+from lowdim.cli.new_rows import placed
 from lowdim.cli.options import STREAM, reading, stem, table_options
 from lowdim.cli.progress import Stages
-from lowdim.cli.say import message_log, print_json, say, show_messages
+from lowdim.cli.say import message_log, print_json, say
 from lowdim.cli.streaming import honoured, or_stream, run_of, streamed
 from lowdim.table.options import OPTIONS, flag_of
 
@@ -37,107 +37,53 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
     With --stream OUT may be .parquet (the default), .csv, .npy or .zarr, and gaps are not filled.
     """
     from lowdim.jobs.run_folder import load_run, write
-    from lowdim.jobs.run_tables import placed_fills, placed_table
+    from lowdim.jobs.run_tables import placed_fills
 
     opened = load_run(run)
-    if opened.method not in (None, MIXED):
-        return apply_one(opened, new, out, flags, as_json=as_json)
     if stream and opened.method is None:
-        return place_file(run, new, out, streamed(reading(flags), stream), as_json=as_json)
+        rows = place_file(opened, new, out or f"{stem(new)}.scores.parquet", streamed(reading(flags), stream))
+        print_json(**rows.facts(), wrote=[rows.wrote]) if as_json else say(f"{rows.sentence} Scores in {rows.wrote}")
+        return
     with or_stream(reading(dict(flags))):
-        opened, rows = placed(run, new, flags)
-    path = write(out or f"{stem(new)}.scores.csv", placed_table(rows, density=opened.method == MIXED))
+        found = placed(opened, new, flags)
+    path = write(out or f"{stem(new)}.scores.csv", found.places.lines(found.row_names, found.odd))
     wrote = [path]
-    if (rows.X != rows.X).any():
+    if found.gaps and found.odd is not None:
         name = path.name.removesuffix(".csv").removesuffix(".scores")
-        wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(rows, rows.columns)))
+        wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(found)))
     if as_json:
-        print_json(
-            sentence=rows.sentence,
-            rows=list(rows.row_names),
-            scores=rows.scores,
-            std=rows.posterior.std,
-            larger=rows.larger,
-            odd=list(rows.odd.rows),
-            wrote=[str(p) for p in wrote],
-            level=rows.level,
-            calibrated=rows.calibrated,
-            fills_from=rows.own_model,
-        )
-    else:
-        say(f"{rows.sentence} Scores in {wrote[0]}" + (f", fills in {wrote[1]}" if wrote[1:] else ""))
-        say(rows.own_model) if wrote[1:] else None
-    return None
+        print_json(**found.facts(), wrote=[str(p) for p in wrote])
+        return
+    say(f"{found.sentence} Scores in {wrote[0]}" + (f", fills in {wrote[1]}" if wrote[1:] else ""))
+    say(found.own_model) if wrote[1:] else None
 
 
-def apply_one(run: SavedRun, new: str, out: str | None, flags: dict[str, Any], *, as_json: bool) -> None:
-    """New rows as the one model of a run sees them."""
-    from lowdim.jobs.one_model import place_fitted
-    from lowdim.jobs.run_folder import write
+def place_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) -> PlacedStream:
+    """Place every row of a file on the map of a run, a block at a time."""
+    from lowdim.jobs.apply import read_as
+    from lowdim.jobs.large import place_stream
+    from lowdim.judge.mixed.answer_map import table_map
 
-    names, places, notes = place_fitted(run, new, **{**read_as(run), **reading(flags)})
-    show_messages(notes)
-    path = write(out or f"{stem(new)}.scores.csv", places.lines(names))
-    if as_json:
-        print_json(
-            rows=list(names),
-            scores=places.z,
-            std=places.sd,
-            cluster=places.cluster,
-            log_density=places.density,
-            wrote=[str(path)],
-        )
-    else:
-        say(f"{len(names)} row{'' if len(names) == 1 else 's'} placed: {places.words}. Scores in {path}")
-
-
-def place_file(run: str, new: str, out: str | None, options: dict[str, Any], *, as_json: bool) -> None:
-    """Place every row of a file on the map of a run."""
-    from lowdim.jobs.run_folder import load_run
-
-    opened = load_run(run)
-    check_streamed(opened, run, options)
+    check_streamed(opened, options)
+    map, how = table_map(opened.model, opened.names, opened.scales), {}
+    if opened.facts.get("mixed"):  # its answers are read as a person's table is
+        how = read_as(opened)
     with Stages(message_log().quiet) as stages:
         stages.now = "rows"
-        rows = placed_file(opened, new, out or f"{stem(new)}.scores.parquet", options)
+        law, labels = opened.law_of_new_rows, opened.code_labels
+        rows = place_stream(map, new, out, labels=labels, law=law, run=run_of(options), **how)
         stages("rows", f"{rows.rows:,} placed")
-    if as_json:
-        print_json(
-            sentence=rows.sentence,
-            rows=rows.rows,
-            gaps=rows.gaps,
-            below=rows.below,
-            outside=rows.outside,
-            level=rows.odd_level,
-            odd=list(rows.odd),
-            wrote=[rows.wrote],
-        )
-    else:
-        say(f"{rows.sentence} Scores in {rows.wrote}")
+    return rows
 
 
-def check_streamed(opened: SavedRun, run: str, options: dict[str, Any]) -> None:
+def check_streamed(opened: SavedRun, options: dict[str, Any]) -> None:
     """Refuse what cannot be done to rows that are read a block at a time."""
     from lowdim.text.messages import error
 
     for name in opened.options:
         by_pieces = name in BY_PIECES and opened.facts.get("mixed")
         if not (honoured(name) or OPTIONS[name].of_file or by_pieces):
-            raise error("LD175", f"the run {run}", flag=flag_of(name), instead=OPTIONS[name].instead)
+            raise error("LD175", f"the run {opened.folder}", flag=flag_of(name), instead=OPTIONS[name].instead)
     for name in options:
         if name not in ("stream", "memory", "scale"):
             raise error("LD175", flag=flag_of(name), instead="the columns are those of the run")
-
-
-def placed_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) -> PlacedStream:
-    """The rows of a file on the map of a run, a block at a time."""
-    from lowdim.jobs.large import new_rows, place_answers, place_stream
-    from lowdim.judge.mixed.answer_map import table_map
-
-    law = opened.law_of_new_rows
-    if opened.facts.get("mixed"):
-        map = table_map(opened.model, opened.names, opened.scales)
-        known = dict(zip(opened.names, opened.code_labels, strict=True))
-        return place_answers(map, known, new, out, law=law, **read_as(opened))
-    source = new_rows(new, opened.model, opened.names)
-    return place_stream(opened.model, source, out, law=law, run=run_of(options))

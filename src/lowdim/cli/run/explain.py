@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.new_rows import MIXED, positions
+from lowdim.cli.new_rows import positions
 from lowdim.cli.options import common_options
 from lowdim.cli.say import print_json, say
 
@@ -112,7 +112,7 @@ def axis_card(run: SavedRun, axis: int) -> Any:
     """One axis, with the intervals of the run's own seed and level."""
     from lowdim.jobs.subject import subject
 
-    named = subject(run).named if run.method == MIXED else None
+    named = subject(run).named if run.method == "mixed" else None
     q = int((run if named is None else named.map).model.n_components_)
     if not 1 <= axis <= q:
         raise click.BadParameter(

@@ -23,7 +23,12 @@ from lowdim.cli.say import print_json, say
 @table_options
 def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: bool, **flags: Any) -> None:
     """Control charts: the run's rows are the history, the rows of NEW are watched."""
-    opened, rows = placed(run, new, flags)
+    from lowdim.jobs.run_folder import load_run
+
+    opened = load_run(run)
+    opened.check_analysis()
+    rows = placed(opened, new, flags)
+    assert rows.odd is not None  # the map of an analysis judges rows
     chart = opened.analysis.plot.control(placed=rows)
     out = out or f"{stem(new)}.control.svg"
     chart.save(out)

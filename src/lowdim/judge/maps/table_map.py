@@ -56,6 +56,11 @@ class TableMap(Protocol):
     """A model of a table's rows with the names of the table's numbers; X are rows of such numbers."""
 
     @property
+    def model(self) -> Any:
+        """The fitted model."""
+        ...
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The columns, as the file names them."""
         ...

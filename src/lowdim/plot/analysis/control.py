@@ -75,13 +75,14 @@ def control(analysis: Analysis, *, placed: PlacedRows | None = None, order: Any 
         Of the limits.
     """
     parts: list[Analysis | PlacedRows] = [analysis] if placed is None else [analysis, placed]
-    reference = parts[-1].odd.judged.law
+    judged = [part.odd for part in parts if part.odd is not None]
+    reference = judged[-1].judged.law
     n = sum(len(part.row_names) for part in parts)
     rows = np.arange(n) if order is None else np.argsort(np.asarray(order), kind="stable")
     every_name = [name for part in parts for name in part.row_names]
     names, is_new = [every_name[r] for r in rows], rows >= len(analysis.row_names)
-    within = with_limits([part.odd.T2 for part in parts], rows, level, reference)
-    off = with_limits([part.odd.Q for part in parts], rows, level, reference)
+    within = with_limits([odd.T2 for odd in judged], rows, level, reference)
+    off = with_limits([odd.Q for odd in judged], rows, level, reference)
     figure, axes = draw.canvas(6.4, 4.6, rows=2, sharex=True)
     for ax, distance, label in zip(axes, (within, off), ("within the map (T²)", "off the map (Q)"), strict=True):
         _trail(ax, distance, names, is_new)
