@@ -186,6 +186,17 @@ def test_aitken_estimates_what_is_left():
     assert not watch.reason
 
 
+def test_a_watched_fit_never_spells_its_parameters_out():
+    """Python asks a handler of signals for its words when another takes its place."""
+
+    class Silent:
+        def __repr__(self):
+            raise AssertionError("a fit's parameters were spelled out")
+
+    with Monitor(Run(), "Test", 1e-9, 100) as watch:
+        watch.see(Silent(), Silent(), -1.0, False)
+
+
 # drivers ------------------------------------------------------------------------------------------------------
 def test_extrapolation_ends_where_plain_em_does_in_fewer_passes():
     X = table(gaps=0.4, seed=1)

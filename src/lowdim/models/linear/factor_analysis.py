@@ -12,7 +12,7 @@ from lowdim.engine.statistics import Moments
 from lowdim.maths.factor import degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array
-from lowdim.maths.rotate import METHODS, simple_axes
+from lowdim.maths.rotate import METHODS
 from lowdim.models.base.options import WHOLE, one_of, option
 from lowdim.models.base.results import Fitted, Posterior, squared
 from lowdim.models.base.survey import TableSurvey
@@ -22,6 +22,7 @@ from lowdim.models.linear.linear_gaussian import (
     excess,
     on_floor,
     principal_start,
+    with_simple_axes,
 )
 from lowdim.sources.source import Block, Header
 from lowdim.sources.views import Frame
@@ -146,7 +147,7 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
         )
         digits = min(certificate.digits, float(-np.log10(max(solution.gradient, solution.ridge, 1e-15))))
         certificate = certificate._replace(residual=solution.gradient, digits=max(digits, 0.0))
-        params = self._turned(params)
+        params = with_simple_axes(params, self.rotation)
         attributes = self._attributes(params, frame)
         attributes["goodness_of_fit_"] = goodness_of_fit(solution.criterion, m.n, d, q)
         return Fitted(params, frame, certificate, attributes, fit.history)
@@ -187,16 +188,10 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
         certificate = self._certify_em(
             fit, fit.params.W / np.sqrt(fit.params.psi)[:, None], fit.stats.n, boundary=boundary
         )
-        params = self._turned(fit.params)
+        params = with_simple_axes(fit.params, self.rotation)
         return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), fit.history)
 
-    # rotation and scores -----------------------------------------------------------------------------
-    def _turned(self, params: LinearGaussianParams) -> LinearGaussianParams:
-        """Rotated on the scale of correlations, so that units do not matter."""
-        if self.rotation is None or self.n_components < 2:
-            return params
-        return params._replace(T=simple_axes(params.W, params.psi, self.rotation))
-
+    # scores ------------------------------------------------------------------------------------------
     def _places(self, params: LinearGaussianParams, block: Block) -> Array:
         rows = self._posterior(params, block)
         q = params.W.shape[1]

@@ -18,6 +18,7 @@ from lowdim.engine.statistics import Moments, moments, stored_moments
 from lowdim.maths.eigen import PASSES
 from lowdim.maths.gaussian import LIGHT, Sums, expand, parameter_covariance, pattern_sums, posterior, regress, sums
 from lowdim.maths.linalg import Array, Mask, align, lower, orthogonality, root_times, sign_rule
+from lowdim.maths.rotate import simple_axes
 from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
@@ -448,6 +449,13 @@ def noise_on_bound(params: LinearParams, q: int) -> tuple[str, ...]:
         return ()
     warn("LD202", floor=float(params.psi[0]), q=q, rank=q)
     return ("noise_variance_",)
+
+
+def with_simple_axes(params: LinearGaussianParams, rotation: str | None) -> LinearGaussianParams:
+    """The parameters with axes on which each column loads on few, on the scale of correlations: units do not matter."""
+    if rotation is None or params.W.shape[1] < 2:
+        return params
+    return params._replace(T=simple_axes(params.W, params.psi, rotation))
 
 
 def refuse_gap_in_batch(block: Block) -> NoReturn:

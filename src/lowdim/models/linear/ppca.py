@@ -6,7 +6,6 @@ import numpy as np
 
 from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Moments
-from lowdim.maths.rotate import simple_axes
 from lowdim.models.base.options import ORTHOGONAL, check_components, one_of, option
 from lowdim.models.base.results import Fitted, Posterior
 from lowdim.models.base.survey import TableSurvey
@@ -16,6 +15,7 @@ from lowdim.models.linear.linear_gaussian import (
     excess,
     noise_on_bound,
     principal_start,
+    with_simple_axes,
 )
 from lowdim.models.linear.principal_axes import (
     Spectrum,
@@ -94,7 +94,7 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior]):
         )
         value = spectrum_log_likelihood(spectrum, s2)
         certificate = certify_spectrum(spectrum, value, self._objective_name, spectrum.passes, boundary)
-        turned = self._turned(params)
+        turned = with_simple_axes(params, self.rotation)
         return Fitted(turned, frame, certificate, self._isotropic_attributes(turned, frame), (value,))
 
     # gaps ------------------------------------------------------------------------------------------
@@ -107,14 +107,8 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior]):
         fit = fit._replace(passes=fit.passes + survey.gathered)
         boundary = noise_on_bound(fit.params, q)
         certificate = self._certify_em(fit, fit.params.W, fit.stats.n, boundary)
-        turned = self._turned(fit.params)
+        turned = with_simple_axes(fit.params, self.rotation)
         return Fitted(turned, survey.frame, certificate, self._isotropic_attributes(turned, survey.frame), fit.history)
-
-    # what it says ----------------------------------------------------------------------------------
-    def _turned(self, params: LinearGaussianParams) -> LinearGaussianParams:
-        if self.rotation is None or params.W.shape[1] < 2:
-            return params
-        return params._replace(T=simple_axes(params.W, params.psi, self.rotation))
 
 
 PPCA = ProbabilisticPCA
