@@ -133,6 +133,14 @@ def test_rows_that_repeat_need_three_columns() -> None:
     assert "LD191" in codes(X) and "LD191" not in codes(X[:, :2])
 
 
+def test_rows_without_any_number_do_not_repeat_each_other() -> None:
+    X = noise()
+    X[:2] = np.nan
+    words = np.array(["red", "blue"] * len(X))[: len(X)]
+    table = read(pd.DataFrame(X, columns=["c1", "c2", "c3"]).assign(colour=words), labelled_rows=True)
+    assert table.n == len(X) and "LD191" not in table.messages.codes
+
+
 def test_the_widest_table() -> None:
     names = [f"x{j}" for j in range(20_000)]
     checks.refuse_width(names, 100, ReadingOptions())

@@ -519,7 +519,8 @@ def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
     rows = np.ascontiguousarray(work.X + 0.0)
     keys = rows.view(np.dtype((np.void, rows.itemsize * d))).ravel()
     _, first = np.unique(keys, return_index=True)
-    again = np.setdiff1d(np.arange(n), first)
+    measured = np.flatnonzero(~np.isnan(work.X).all(axis=1))
+    again = np.setdiff1d(measured, first)  # rows without any number are not measured twice
     if len(again):
         one = len(again) == 1
         notes.add(

@@ -262,7 +262,7 @@ SOURCE_MESSAGES: dict[str, Entry] = {
         FileError,
         "The run '{path}' holds one model ({method}), not the analysis of a table",
         "odd rows, axes with intervals and reports come from the main job",
-        "lowdim report TABLE; or lowdim apply {path} NEW for new rows, lowdim explain {path} --row 1 for one row",
+        "lowdim report TABLE; or lowdim apply {path} NEW for new rows",
         exit_code=2,
     ),
     "LD312": Entry(

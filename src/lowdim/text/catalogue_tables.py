@@ -509,10 +509,10 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD191": Entry(
         TableWarning,
-        "{what} an earlier row: {rows}",
+        "{what} the numbers of an earlier row: {rows}",
         "a row that is there twice counts twice",
         "leave out what was not measured twice",
-        about="Rows that repeat an earlier row",
+        about="Rows that repeat the numbers of an earlier row",
         names_rows=True,
     ),
     "LD159": Entry(

@@ -236,7 +236,8 @@ def _admitted(offered: Sequence[Engine], fits: int, budget: float) -> tuple[list
     for engine in offered:
         seconds = (fits + 1) * engine.seconds
         if spent + seconds > budget:
-            why = f"not tried: would make it about {duration(spent + seconds)}, the budget is {duration(budget)}"
+            left = f"{duration(budget - spent)} of the budget of {duration(budget)} is left"
+            why = f"not tried: takes about {duration(seconds)}, {left}"
             skipped.append(EngineShare(engine.name, 0.0, None, why))
             continue
         kept.append(engine)

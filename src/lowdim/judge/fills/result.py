@@ -201,7 +201,7 @@ class Fills(NamedTuple):
         numbers = f"{count(self.filled_numbers, 'gap')}, {self.held:,} of {self.tried:,} hidden cells held"
         numbers = numbers if self.filled_numbers else "no gaps"
         tried, right = sum(c.tried for c in self.labels), sum(c.right for c in self.labels)
-        words = f"{self.filled_labels} labels, {right} of {tried} hidden ones right"
+        words = f"{count(self.filled_labels, 'label')}, {right:,} of {tried:,} hidden ones right"
         return ", ".join([numbers] * bool(self.filled_numbers or not self.labels) + [words] * bool(self.labels))
 
     @property
