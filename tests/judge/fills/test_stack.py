@@ -156,7 +156,9 @@ def test_the_budget_is_kept_and_said():
     made = fill(straight(), budget=0.5)
     skipped = [one for one in made.engines if one.why.startswith("not tried: ")]
     assert any(one.engine.startswith("chained trees") for one in skipped) and made.engine == STACK
-    assert all(one.error is None and one.share == 0 for one in skipped) and "of the budget of 0.5 s is left" in made.text()
+    assert (
+        all(one.error is None and one.share == 0 for one in skipped) and "of the budget of 0.5 s is left" in made.text()
+    )
     assert fill(straight(), budget=1e-3).engine == LINEAR
     with pytest.raises(OptionError, match="budget"):
         fill(straight(), budget="soon")

@@ -22,10 +22,8 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, WHOLE, Rule, one_of, option, seed_of
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, inflation_note
 from lowdim.models.base.survey import TableSurvey, survey_table
-from lowdim.models.linear.factor_analysis import FactorAnalysis
-from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixtures.alignment import CommonMap, coordinate
-from lowdim.models.mixtures.parts import COVARIANCE_TYPES, LinearParts, Parts, parts_of, responsibilities
+from lowdim.models.mixtures.parts import COVARIANCE_TYPES, Parts, linear_parts, parts_of, responsibilities
 from lowdim.models.mixtures.starts import StartCovariance, center_sets, wide_covariance, within_sums
 from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Frame
@@ -604,7 +602,7 @@ class MixtureOfPPCA(MixtureModel):
     n_components: int = option(default=1, rule=WHOLE, words="The number q of axes of each.", kw_only=False)
 
     def _parts(self) -> Parts:
-        return LinearParts(ProbabilisticPCA(int(self.n_components)), int(self.n_clusters))
+        return linear_parts(int(self.n_components), int(self.n_clusters), own_units=False)
 
 
 class MixtureOfFA(MixtureModel):
@@ -651,4 +649,4 @@ class MixtureOfFA(MixtureModel):
     )
 
     def _parts(self) -> Parts:
-        return LinearParts(FactorAnalysis(int(self.n_components)), int(self.n_clusters))
+        return linear_parts(int(self.n_components), int(self.n_clusters), own_units=True)

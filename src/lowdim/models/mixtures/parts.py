@@ -11,6 +11,7 @@ parameters counts in the objective.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -462,6 +463,12 @@ class GaussianParts(Parts):
         return d + (d * d // 8 if gaps else 0), (d + 1) * (d + 1)
 
 
+@cache  # every hook of a pass asks for them: made anew they take a tenth of the fit of a small table
+def linear_parts(q: int, count: int, *, own_units: bool) -> LinearParts:
+    """Factor analysers, or without noise of the columns' own probabilistic PCAs, with q axes."""
+    return LinearParts(FactorAnalysis(q) if own_units else ProbabilisticPCA(q), count)
+
+
 def parts_of(component: Any, count: int) -> Parts:
     """So many parts as an estimator, or the name of a covariance, says."""
     kind = type(component)
@@ -474,5 +481,5 @@ def parts_of(component: Any, count: int) -> Parts:
     if kind is str and component in COVARIANCE_TYPES:
         if component in ("full", "tied"):
             return GaussianParts(count, tied=component == "tied")
-        return LinearParts(FactorAnalysis(0) if component == "diag" else ProbabilisticPCA(0), count)
+        return linear_parts(0, count, own_units=component == "diag")
     raise error("LD250", component=component)
