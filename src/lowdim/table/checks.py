@@ -513,7 +513,7 @@ def _runs(positions: list[int]) -> list[list[int]]:
 
 def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
     """Rows that are there twice; where all columns hold answers, rows give the same ones by nature."""
-    n, d = work.X.shape
+    d = work.X.shape[1]
     if d < 3 or all(c.is_answer for c in work.columns):
         return
     rows = np.ascontiguousarray(work.X + 0.0)
