@@ -24,7 +24,8 @@ from lowdim.judge.fills.folds import Guesses
 from lowdim.maths.linalg import Array
 
 EVENED = 0.03  # of the engines' squared error, by which weights are drawn towards equal ones
-LEAST_WEIGHT = 0.02  # an engine with less is left out: it costs a fit
+LEAST_WEIGHT = 0.02  # an engine of numbers with less is left out: it costs a fit
+LEAST_OPINION = 0.05  # and an opinion about labels: few confident misses speak for it (docs/measurements.md)
 NEWTON_STEPS = 50  # of weights by log loss, at the most
 POOLED_WORDS = 30.0  # hidden cells of a column that the weights of all columns count as
 
@@ -42,7 +43,7 @@ def least_squares_weights(errors: Array, weight: Array) -> Array:
     K = len(errors)
     P = (errors * weight) @ errors.T / max(float(weight.sum()), 1e-300)
     P += (EVENED * np.trace(P) / K + 1e-300) * np.eye(K)
-    return _without_crumbs(lambda some: _simplex(P[np.ix_(some, some)]), K)
+    return _without_crumbs(lambda some: _simplex(P[np.ix_(some, some)]), K, LEAST_WEIGHT)
 
 
 def _simplex(P: Array) -> Array:
@@ -57,7 +58,8 @@ def log_loss_weights(told: Array, prior: Array, worth: float) -> Array:
     K, cells = told.shape
     # the prior as cells that one opinion alone explains: so much of each (a Dirichlet prior)
     counts = np.append(np.ones(cells), worth * prior / prior.sum())
-    return _without_crumbs(lambda some: _mixture(np.column_stack([told, np.eye(K)])[some], counts, some, cells), K)
+    every = np.column_stack([told, np.eye(K)])
+    return _without_crumbs(lambda some: _mixture(every[some], counts, some, cells), K, LEAST_OPINION)
 
 
 def _mixture(P: Array, counts: Array, some: NDArray[np.intp], cells: int) -> Array:
@@ -87,10 +89,10 @@ def _mixture(P: Array, counts: Array, some: NDArray[np.intp], cells: int) -> Arr
     return np.asarray(w)
 
 
-def _without_crumbs(weights: Callable[[NDArray[np.intp]], Array], K: int) -> Array:
+def _without_crumbs(weights: Callable[[NDArray[np.intp]], Array], K: int, least: float) -> Array:
     """The best weights of those whose weight is no crumb."""
     first = weights(np.arange(K))
-    kept = np.flatnonzero(first >= min(LEAST_WEIGHT, float(first.max())))
+    kept = np.flatnonzero(first >= min(least, float(first.max())))
     out = np.zeros(K)
     out[kept] = weights(kept)
     return out
