@@ -14,7 +14,7 @@ from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import serving
 from lowdim.jobs.subject import Subject, subject
 from lowdim.judge.mixed.given_others import cells_at
-from lowdim.judge.mixed.mixed_cells import touched_row
+from lowdim.judge.rows.row_card import touched_row
 from lowdim.models.mixed.column_kinds import LEVELLED
 from tests.browser.chrome import Chrome, browser
 from tests.browser.explorer import SHIFT, Explorer
@@ -426,7 +426,8 @@ def answers():
 def check_answers(page: Explorer, i: int, hidden=(), edited=None) -> None:
     """What the page says of a touched row of answers is what Python says of it."""
     s, told = subjects.answers(), page.numbers
-    x = touched_row(s.mixed, s.table.X[i : i + 1], hidden, edited or {})
+    m = s.mixed
+    x = touched_row(s.table.X[i : i + 1], hidden, edited or {}, m.names, m.scales, m.levels, m.answers)
     at, others, card = s.mixed.posterior(x), s.mixed.given_others(x), s.explain(i, hidden=hidden, edited=edited)
     assert same(told["z"], at.mean[0].tolist()) and same(told["cov"], at.cov[0].ravel().tolist())
     for name in ("D2", "p", "T2", "Q"):
