@@ -54,8 +54,8 @@ that fills now was compared with it on the first three hidings of 10 % at random
 contest's, ± paired standard error: iris -0.0053 ± 0.0009, wine -0.0077 ± 0.0043, oil -0.0088 ± 0.0056, glass -0.050 ±
 0.039, airquality -0.028 ± 0.017, mtcars -0.002 ± 0.007, swiss -0.10 ± 0.20, sleep +0.08 ± 0.09, penguins +0.0011 ±
 0.0014, titanic -0.010 ± 0.007 (six hidings: -0.002 ± 0.006); log loss: titanic -0.0003 ± 0.0000, TitanicNA 0.0000 ±
-0.0008, votes 0.0000 ± 0.0009, penguins +0.0002 ± 0.0037. Choices of the stack (how far weights are drawn together, which
-numbers of groups, the least weight of an opinion) were made on these tables and partly on these hidings.
+0.0008, votes 0.0000 ± 0.0009, penguins +0.0002 ± 0.0037. Choices of the stack (how far weights are drawn together,
+which numbers of groups, the least weight of an opinion) were made on these tables and partly on these hidings.
 
 titanic's numbers are filled best with decimals and second to trees when rounded; why was not studied.
 """

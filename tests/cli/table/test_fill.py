@@ -301,7 +301,7 @@ def test_the_stack_is_named_and_is_that_of_python(lowdim):
     engines = {one["engine"]: one for one in told["engines"]}
     assert told["engine"] == "stack" and told["error"] < engines["linear model"]["error"]
     assert sum(one["share"] for one in engines.values()) == pytest.approx(1.0)
-    assert any(one["error"] is None and "the budget is 0.3 s" in one["why"] for one in engines.values())
+    assert any(one["error"] is None and "of the budget of 0.3 s is left" in one["why"] for one in engines.values())
     first = file.with_name("o.csv").read_bytes()
     said = lowdim("fill", "t.csv", "-o", "o.csv", "--budget", "0.3s")
     gain = f"Error on hidden cells {told['error']:.3f} SD; linear model alone {engines['linear model']['error']:.3f}."
