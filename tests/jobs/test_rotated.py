@@ -72,7 +72,7 @@ def test_the_run_folder_and_new_rows_have_the_turned_axes(both, tmp_path):
     assert run.settings.rotate == "varimax" and run.model.rotation == "varimax"
     assert np.array_equal(run.model.latent_axes(), found.model.latent_axes())
     placed = run.analysis.apply(str(path))
-    assert placed.posterior.mean == pytest.approx(found.posterior.mean, abs=1e-10)
+    assert placed.places.z == pytest.approx(found.posterior.mean, abs=1e-10)
     assert run.analysis.axes[0].sentence == found.axes[0].sentence
     assert found.posterior.mean == pytest.approx(turned.posterior.mean, abs=1e-9)
 
