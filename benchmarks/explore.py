@@ -26,7 +26,7 @@ from clock import machine  # noqa: E402
 from lowdim.explorer.endpoints import Endpoints  # noqa: E402
 from lowdim.explorer.server import serving  # noqa: E402
 from lowdim.jobs.one_model import fit_method  # noqa: E402
-from lowdim.jobs.subject import Subject  # noqa: E402
+from lowdim.jobs.table_model import TableModel  # noqa: E402
 from lowdim.table.read import read  # noqa: E402
 from tests.browser import chrome as driver  # noqa: E402
 
@@ -41,13 +41,13 @@ LASSO = """(async () => { const e = APP, m = e.map, v = m.view, done = e.done, b
     return [lasso / 1000, (performance.now() - begun) / 1000, e.state.group.length]; })()""".replace("APP", APP)
 
 
-def simulated(n: int) -> Subject:
+def simulated(n: int) -> TableModel:
     """Three dimensions in ten columns, a fiftieth of the cells missing, and the probabilistic PCA of it."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 3)) @ rng.standard_normal((3, 10)) + 0.5 * rng.standard_normal((n, 10))
     X[rng.random(X.shape) < 0.02] = np.nan
     fitted = fit_method(read(X), "ppca", dims=3)
-    return Subject(fitted.table, fitted.model, fitted.method, fitted.unit)
+    return TableModel(fitted.table, fitted.model, fitted.method, fitted.unit)
 
 
 def shot(tab: Any) -> float:
@@ -92,14 +92,14 @@ def renderers(chrome: Any) -> dict[int, float]:
     return found
 
 
-def ours(chrome: Any, z: Any, subject: Subject, folder: Path) -> dict[str, float]:
+def ours(chrome: Any, z: Any, subject: TableModel, folder: Path) -> dict[str, float]:
     pan = f"{APP}.map.view.x += {APP}.map.view.w * 0.01; {APP}.map.draw()"
     with serving(Endpoints(subject)) as server:
         _ = server.endpoints.facts
         return measured(chrome, server.address + "#screen=map", PAINTED, pan)
 
 
-def with_plotly(chrome: Any, z: Any, subject: Subject, folder: Path) -> dict[str, float]:
+def with_plotly(chrome: Any, z: Any, subject: TableModel, folder: Path) -> dict[str, float]:
     import plotly.graph_objects as go
 
     figure = go.Figure(go.Scattergl(x=z[:, 0], y=z[:, 1], mode="markers", marker={"size": 2, "opacity": 0.6}))
@@ -111,7 +111,7 @@ def with_plotly(chrome: Any, z: Any, subject: Subject, folder: Path) -> dict[str
     return measured(chrome, path.as_uri(), ready, pan)
 
 
-def with_bokeh(chrome: Any, z: Any, subject: Subject, folder: Path) -> dict[str, float]:
+def with_bokeh(chrome: Any, z: Any, subject: TableModel, folder: Path) -> dict[str, float]:
     from bokeh.embed import file_html
     from bokeh.plotting import figure
     from bokeh.resources import INLINE

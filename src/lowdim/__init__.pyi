@@ -14,7 +14,7 @@ from lowdim.jobs.forecast import forecast as forecast
 from lowdim.jobs.large import analyse_stream as analyse_stream
 from lowdim.jobs.one_model import fit_method as fit_method
 from lowdim.jobs.run_folder import load_run as load_run
-from lowdim.jobs.subject import subject as subject
+from lowdim.jobs.table_model import subject as subject
 from lowdim.judge.clusters import choose_clusters as choose_clusters
 from lowdim.judge.compare.compare import compare as compare
 from lowdim.judge.dimensions.distance_law import distance_law as distance_law

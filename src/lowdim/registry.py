@@ -354,7 +354,7 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "odd_rows": "jobs.analysis",
     "procrustes": "models.rotations", "read": "judge.table_input",
     "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "models.rotations",
-    "stream": "sources.files.open", "subject": "jobs.subject",
+    "stream": "sources.files.open", "subject": "jobs.table_model",
     "to_similarities": "models.spectral.pair_table", "to_squared_distances": "models.spectral.pair_table",
     "total_least_squares": "models.linear.whitening", "whiten": "models.linear.whitening",
 }  # fmt: skip

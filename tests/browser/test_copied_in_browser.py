@@ -15,7 +15,7 @@ import pytest
 import lowdim
 from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import ExploreServer, serving
-from lowdim.jobs.subject import subject
+from lowdim.jobs.table_model import subject
 from tests.browser.chrome import Chrome, browser
 from tests.browser.explorer import Explorer
 from tests.cli.calls import in_process

@@ -13,7 +13,7 @@ import pytest
 from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import serving
 from lowdim.jobs.one_model import fit_method
-from lowdim.jobs.subject import subject
+from lowdim.jobs.table_model import subject
 from tests.browser.chrome import browser
 from tests.browser.explorer import Explorer
 from tests.cli.calls import in_process

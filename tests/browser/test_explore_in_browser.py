@@ -12,7 +12,7 @@ from matplotlib.image import imread
 
 from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import serving
-from lowdim.jobs.subject import Subject, subject
+from lowdim.jobs.table_model import TableModel, subject
 from lowdim.judge.mixed.given_others import cells_at
 from lowdim.judge.rows.row_card import touched_row
 from lowdim.models.mixed.column_kinds import LEVELLED
@@ -28,7 +28,7 @@ CLOSE = {"rel": 1e-9, "abs": 1e-9}
 
 
 # the same numbers -----------------------------------------------------------------------------------------------
-def row_of(s: Subject, i: int, hidden=(), edited=None) -> np.ndarray:
+def row_of(s: TableModel, i: int, hidden=(), edited=None) -> np.ndarray:
     x = s.table.X[i].copy()
     for name, value in (edited or {}).items():
         own = np.full((1, s.table.d), np.nan)
@@ -45,7 +45,7 @@ def same(mine: list, theirs: list) -> bool:
     return bool(np.allclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True))
 
 
-def check_row(page: Explorer, s: Subject, i: int, hidden=(), edited=None) -> None:
+def check_row(page: Explorer, s: TableModel, i: int, hidden=(), edited=None) -> None:
     """What the page says of a touched row is what the model's verbs say of it."""
     x, told, scales = row_of(s, i, hidden, edited), page.numbers, s.table.scales
     posterior = s.model.posterior((x / s.unit)[None])
@@ -71,7 +71,7 @@ def check_row(page: Explorer, s: Subject, i: int, hidden=(), edited=None) -> Non
         assert told["surprise"][j] == pytest.approx((x[j] - mean) / sd, **CLOSE)
 
 
-def check_touches(page: Explorer, s: Subject) -> None:
+def check_touches(page: Explorer, s: TableModel) -> None:
     """Hide a cell, edit another, restore all: the numbers follow each time."""
     i = int(np.flatnonzero((~np.isnan(s.table.X)).sum(axis=1) >= 4)[2])
     page.visit(f"screen=row&row={s.table.row_names[i]}")
@@ -90,7 +90,7 @@ def check_touches(page: Explorer, s: Subject) -> None:
     assert page.numbers == first
 
 
-def check_place(page: Explorer, s: Subject) -> None:
+def check_place(page: Explorer, s: TableModel) -> None:
     z = (s.places.z[3] * 1.1).round(3)
     page.visit(f"screen=place&place={','.join(map(str, z.tolist()))}")
     cells, told = s.model.decode(z[None]), page.numbers
@@ -99,7 +99,7 @@ def check_place(page: Explorer, s: Subject) -> None:
         assert told[name] == pytest.approx(s.table.scales.outward(ends[None])[0].tolist(), **CLOSE)
 
 
-def check_group(page: Explorer, s: Subject) -> None:
+def check_group(page: Explorer, s: TableModel) -> None:
     """A lasso by the pointer: what sets its rows apart is what `explain --group` says."""
     page.visit("screen=map")
     box = "document.querySelector('.scatter').getBoundingClientRect()"
@@ -119,7 +119,7 @@ def check_group(page: Explorer, s: Subject) -> None:
     assert card.sentence in page.live and page.text(".inspector .lead") == card.sentence
 
 
-def check_all(chrome: Chrome, s: Subject) -> None:
+def check_all(chrome: Chrome, s: TableModel) -> None:
     with serving(Endpoints(s)) as server:
         page = Explorer(chrome, server.address)
         check_touches(page, s)

@@ -10,7 +10,7 @@ import pytest
 from lowdim.explorer.endpoints import Endpoints
 from lowdim.explorer.server import serving
 from lowdim.jobs.one_model import fit_method
-from lowdim.jobs.subject import Subject, subject
+from lowdim.jobs.table_model import TableModel, subject
 from tests.browser.chrome import browser
 from tests.browser.explorer import Explorer
 from tests.browser.test_explore_in_browser import AA, SMALL, UNNAMED
@@ -28,7 +28,7 @@ def type_into(page: Explorer, name: str, text: str) -> None:
     page.act(f"const f = {found}.querySelector('input'); f.value = '{text}'; f.dispatchEvent(new Event('change'))")
 
 
-def figures_of_two_kinds() -> Subject:
+def figures_of_two_kinds() -> TableModel:
     """Outlines of eight points that walk about, grow and lean, in two kinds."""
     rng = np.random.default_rng(0)
     turn, z = np.linspace(0.0, 2 * np.pi, 8, endpoint=False), rng.standard_normal((40, 2))

@@ -16,8 +16,8 @@ import pandas as pd
 
 from lowdim.cli.about.demo import write_demo
 from lowdim.jobs.one_model import fit_method
-from lowdim.jobs.subject import Subject
-from lowdim.jobs.subject import subject as subject_of
+from lowdim.jobs.table_model import TableModel
+from lowdim.jobs.table_model import subject as subject_of
 from lowdim.judge.table_input import read
 from tests.cli.calls import in_process
 
@@ -76,21 +76,21 @@ def endless_names() -> Path:
     return path
 
 
-def subject(path: Path, name: str, **options: Any) -> Subject:
+def subject(path: Path, name: str, **options: Any) -> TableModel:
     """One model of a table."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = fit_method(read(path, **options), name, dims=DIMS[name])
-    return Subject(fitted.table, fitted.model, fitted.method, fitted.unit)
+    return TableModel(fitted.table, fitted.model, fitted.method, fitted.unit)
 
 
 @cache
-def demo(name: str) -> Subject:
+def demo(name: str) -> TableModel:
     return subject(lognormal(), "ppca", log="price,area+0.05") if name == "logs" else subject(wine(), name)
 
 
 @cache
-def answers() -> Subject:
+def answers() -> TableModel:
     """The run of a table of answers: three yes/no, six of five levels, towns, a count and two numbers, with gaps."""
     rng = np.random.default_rng(5)
     eta = rng.standard_normal((90, 2)) @ rng.normal(0.0, 1.8, (2, 13)) + rng.logistic(size=(90, 13))
@@ -110,19 +110,19 @@ def answers() -> Subject:
 
 
 @cache
-def complete() -> Subject:
+def complete() -> TableModel:
     """A table without gaps."""
     return subject(nearly_exact(), "pca")
 
 
 @cache
-def left_out() -> Subject:
+def left_out() -> TableModel:
     """Rows named by their number, of which the fourth holds nothing and is left out; gaps in the seventh."""
     return subject(_rows("left.csv", [str(k) for k in range(1, 31)], named=False), "ppca")
 
 
 @cache
-def namesakes() -> Subject:
+def namesakes() -> TableModel:
     """Rows with names, two of them "b": the second and the fifth."""
     return subject(
         _rows("namesakes.csv", ["a", "b", "c", "e", "b", *(f"r{k}" for k in range(25))], named=True), "ppca", id="id"
@@ -142,7 +142,7 @@ def _rows(name: str, names: list[str], *, named: bool) -> Path:
 
 
 @cache
-def simulated(n: int) -> Subject:
+def simulated(n: int) -> TableModel:
     """Many rows in three dimensions, a fiftieth of the cells missing."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 3)) @ rng.standard_normal((3, 5)) + 0.5 * rng.standard_normal((n, 5))
@@ -164,6 +164,6 @@ def odd_run() -> Path:
 
 
 @cache
-def odd() -> Subject:
+def odd() -> TableModel:
     with contextlib.chdir(folder()):
         return subject_of(odd_run())

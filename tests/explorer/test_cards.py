@@ -12,7 +12,7 @@ import pytest
 
 from lowdim.explorer.endpoints import Endpoints
 from lowdim.jobs.one_model import fit_method
-from lowdim.jobs.subject import subject
+from lowdim.jobs.table_model import subject
 from tests.explorer import subjects
 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}

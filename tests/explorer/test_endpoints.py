@@ -13,7 +13,7 @@ import pytest
 
 from lowdim.explorer import endpoints as module
 from lowdim.explorer.endpoints import Endpoints
-from lowdim.jobs.subject import subject
+from lowdim.jobs.table_model import subject
 from lowdim.registry import METHODS
 from tests.explorer import subjects
 

@@ -19,7 +19,7 @@ from scipy import stats
 
 from lowdim.explorer.module import web_file
 from lowdim.jobs.analysis import Analysis
-from lowdim.jobs.subject import subject
+from lowdim.jobs.table_model import subject
 from lowdim.judge.rows.odd_rows import expectation
 from lowdim.report import touch
 from lowdim.text.format import count, figures, figures_by_sd, observed, p_value

@@ -1,7 +1,7 @@
 """What the page is told of single rows, places, gaps and groups: one shape, whichever model made the map.
 
-The numbers are those of `Subject`'s verbs. Columns are those of a row's card, by their positions: the table's numbers,
-or of a mixed map (`AnswerCards`) the file's columns, whose cells may be answers with words and probabilities.
+The numbers are those of `TableModel`'s verbs. Columns are those of a row's card, by their positions: the table's
+numbers, or of a mixed map (`AnswerCards`) the file's columns, whose cells may be answers with words and probabilities.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.jobs.subject import Subject
+from lowdim.jobs.table_model import TableModel
 from lowdim.judge.mixed.given_others import GivenOthers
 from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.rows.odd_rows import in_own_units
@@ -42,7 +42,7 @@ OWN_LEVEL = 0.9  # of the intervals that the map's own model gives
 class Cards:
     """Rows, places, gaps and groups of a subject whose columns are the table's numbers."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: TableModel) -> None:
         self.subject = subject
 
     @property
@@ -115,8 +115,8 @@ class Cards:
 
     @property
     def _X(self) -> Array:
-        """The rows in the map's numbers."""
-        return self.subject.table.X
+        """The rows in the map's columns."""
+        return self.subject.X
 
     def _touched(self, row: int, hidden: list[str], edited: Mapping[str, Any]) -> Array:
         """One row with columns hidden and edited, in the map's numbers."""
@@ -222,9 +222,9 @@ class Cards:
 class AnswerCards(Cards):
     """The same of a mixed map: its columns are the file's, each once, and answers are told by their words."""
 
-    def __init__(self, subject: Subject, map: MixedMap, X: Array) -> None:
+    def __init__(self, subject: TableModel, map: MixedMap) -> None:
         super().__init__(subject)
-        self.map, self._codes_of_rows = map, X
+        self.map = map
 
     @cached_property
     def columns(self) -> list[dict[str, Any]]:
@@ -245,10 +245,6 @@ class AnswerCards(Cards):
             }
             for k, (name, x) in enumerate(zip(self.map.names, self._X.T, strict=True))
         ]
-
-    @property
-    def _X(self) -> Array:
-        return self._codes_of_rows
 
     def _word(self, k: int, code: float) -> str:
         """An answer as the file has it."""
@@ -353,11 +349,9 @@ class AnswerCards(Cards):
         return own_says, told[0] - told[1:], about
 
 
-def cards_of(subject: Subject) -> Cards:
+def cards_of(subject: TableModel) -> Cards:
     """The cards of a subject."""
-    if subject.mixed is not None:
-        return AnswerCards(subject, subject.mixed, subject.table.X)
-    return Cards(subject) if subject.named is None else AnswerCards(subject, subject.named.map, subject.named.X)
+    return AnswerCards(subject, subject.map) if isinstance(subject.map, MixedMap) else Cards(subject)
 
 
 def columns_of(t: Table) -> list[dict[str, Any]]:

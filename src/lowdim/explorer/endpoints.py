@@ -32,7 +32,7 @@ import numpy as np
 from lowdim.explorer.cards import Cards, cards_of, columns_of
 from lowdim.jobs.forms import form_of
 from lowdim.jobs.run_folder import FACTS
-from lowdim.jobs.subject import Subject
+from lowdim.jobs.table_model import TableModel
 from lowdim.judge.rows.row_card import ODD_LEVEL
 from lowdim.maths.linalg import Array
 from lowdim.maths.rotate import procrustes
@@ -65,7 +65,7 @@ class Reply(NamedTuple):
 class Endpoints:
     """Everything the page may ask for of one subject; nothing else can be read through it."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: TableModel) -> None:
         model = subject.model
         self.subject = (
             replace(subject, model=keeping_decoder(model)) if isinstance(model, GaussianProcessMap) else subject
@@ -321,7 +321,7 @@ def _file_state(path: Path) -> tuple[int, int]:
     return (facts.st_mtime_ns, facts.st_size)
 
 
-def other_map(subject: Subject, name: str) -> dict[str, Any]:
+def other_map(subject: TableModel, name: str) -> dict[str, Any]:
     """A map by another method with two axes, aligned by Procrustes; or why there is none."""
     import warnings
 

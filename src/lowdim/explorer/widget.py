@@ -9,11 +9,11 @@ from lowdim.explorer.endpoints import Endpoints
 from lowdim.jobs.analysis import Analysis
 from lowdim.jobs.one_model import FittedMethod
 from lowdim.jobs.run_folder import SavedRun
-from lowdim.jobs.subject import Subject, subject
+from lowdim.jobs.table_model import TableModel, subject
 from lowdim.text.messages import error
 
 
-def explore(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike[str]) -> Any:
+def explore(found: Analysis | FittedMethod | SavedRun | TableModel | str | PathLike[str]) -> Any:
     """The explorer of an analysis inside a notebook.
 
     Parameters

@@ -284,7 +284,7 @@ class Analysis:
     @cached_property
     def map(self) -> TableMap:
         """The model with the names of the table's numbers; asked alike whether it is Gaussian or of answers."""
-        from lowdim.judge.mixed.answer_map import table_map
+        from lowdim.judge.mixed.mixed_map import table_map
 
         return table_map(self.model, self.table.names, self.table.scales)
 

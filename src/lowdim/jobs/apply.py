@@ -10,9 +10,8 @@ import numpy as np
 from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.maps.table_map import TableMap
-from lowdim.judge.mixed.answer_map import table_map
 from lowdim.judge.mixed.mixed_cells import GapAnswers
-from lowdim.judge.mixed.named_map import scales_beside
+from lowdim.judge.mixed.mixed_map import table_map
 from lowdim.judge.rows.odd_rows import OddRow, OddRows, judge_rows
 from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.verdicts import because
@@ -25,7 +24,7 @@ from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.storage.model_file import load
 from lowdim.table.column import in_ones, one_names, ones_of
-from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales
+from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales, scales_beside
 from lowdim.table.options import split_names
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like

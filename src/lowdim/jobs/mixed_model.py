@@ -10,14 +10,18 @@ import numpy as np
 from lowdim.engine.fold import Run
 from lowdim.jobs.run_folder import facts_of_apply
 from lowdim.jobs.run_tables import gap_table
-from lowdim.judge.mixed.named_map import named_map
+from lowdim.judge.fills.calibration import map_calibration
+from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.mixed_table import MixedTable, mixed_table, with_kinds
 from lowdim.judge.rows.reference_law import law_of_later_rows
+from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+from lowdim.table.kinds.scales import logs_of, scales_beside
 from lowdim.table.table import Table
 from lowdim.text.format import listing
 from lowdim.text.messages import error
 
+JUDGED_ROWS = 20_000  # rows from which it is found what is ordinary; further ones say the same
 NAMED_SPARED = 20  # columns that take no part, with the reason of each
 
 
@@ -66,12 +70,22 @@ def fit_mixed(
     return mixed, model
 
 
+def named_map(model: MixedFactorAnalysis, mixed: MixedTable, t: Table) -> MixedMap:
+    """The map of a table by a mixed model of these of its columns: labels set aside take part in it."""
+    return MixedMap(model, logs_of(scales_beside(mixed.names, t.names, t.scales)))
+
+
+def some_rows(X: Array) -> Array:
+    """The rows from which it is found what is ordinary."""
+    return X[evenly_spread(len(X), JUDGED_ROWS)]
+
+
 def saved_mixed(model: Any, mixed: MixedTable, t: Table, level: float) -> tuple[str, dict[str, Any]]:
     """The gaps of a table as its mixed model fills them, as CSV; and what new rows need beside the model."""
-    named = named_map(model, mixed, t)
-    calibration, map, X = named.calibration(level), named.map, named.X
+    map, X = named_map(model, mixed, t), mixed.source.values
+    calibration = map_calibration(model, None, level=level, surprises=map.widths(some_rows(X)))
     fills = gap_table(t.row_names, map.names, np.isnan(X), map.fills(X, calibration), map.gap_answers(X))
-    return fills, facts_of_apply(law_of_later_rows(named.law), calibration)
+    return fills, facts_of_apply(law_of_later_rows(map.own_law(some_rows(X))[0]), calibration)
 
 
 def spared_words(t: Table, mixed: MixedTable) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lowdim.jobs.run_folder import load_run
-from lowdim.jobs.subject import subject
+from lowdim.jobs.table_model import subject
 
 
 def test_explain_takes_names_and_numbers(lowdim, made):

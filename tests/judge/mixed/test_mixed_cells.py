@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lowdim.judge.mixed.answer_map import table_map
-from lowdim.judge.mixed.mixed_map import fit_mixed_map
+from lowdim.judge.mixed.mixed_map import fit_mixed_map, table_map
 from lowdim.judge.rows.place_card import MappedRows
 from lowdim.judge.table_input import read
 

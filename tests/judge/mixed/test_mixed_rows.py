@@ -7,7 +7,6 @@ from scipy.special import expit
 
 from lowdim import read
 from lowdim.jobs.analysis import odd_rows
-from lowdim.judge.mixed.answer_map import AnswerMap
 from lowdim.judge.mixed.mixed_cells import (
     fill_numbers,
     gap_answers,
@@ -15,7 +14,7 @@ from lowdim.judge.mixed.mixed_cells import (
     in_lines,
     tail_scores,
 )
-from lowdim.judge.mixed.mixed_map import fit_mixed_map, is_mixed
+from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
 from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.rows.row_card import explain_row
 from lowdim.text.messages import LowdimError
@@ -46,7 +45,7 @@ def made():
     frame, eta = frame.iloc[order].reset_index(drop=True), eta[order]
     frame.loc[7, [f"v{j}" for j in range(8)]] = [float(eta[7, j] < 0) for j in range(8)]  # the contrary of all
     table = read(frame.astype(float))
-    return table, AnswerMap(fit_mixed_map(table, 2, 0))
+    return table, MixedMap(fit_mixed_map(table, 2, 0))
 
 
 def test_a_table_of_answers_is_mixed_and_of_numbers_is_not(made):
@@ -64,7 +63,7 @@ def test_rows_of_the_model_are_seldom_odd():
     below = odd = rows = 0
     for seed in range(3):
         table = read(survey(seed + 10)[0].astype(float))
-        found = judge_rows(AnswerMap(fit_mixed_map(table, 2, 0)), table.X)
+        found = judge_rows(MixedMap(fit_mixed_map(table, 2, 0)), table.X)
         below, odd, rows = below + found.below, odd + len(found.rows), rows + table.n
     assert odd <= 3 and below < 0.06 * rows
 
@@ -106,7 +105,7 @@ def test_hidden_cells_are_checked(made):
 def test_words_are_said_as_words():
     frame, _ = survey(3, n=120, words=True)
     table = read(frame[[f"v{j}" for j in range(8)]])
-    map = AnswerMap(fit_mixed_map(table, 2, 0))
+    map = MixedMap(fit_mixed_map(table, 2, 0))
     assert map.names == table.names == tuple(f"v{j}" for j in range(8)) and map.line_names[0] == "v0=y"
     card = explain_row(map, table.X, 0, law=judge_rows(map, table.X).judged.law)
     assert {c.words()[0] for c in card.cells} <= {"y", "n", "gap"}
@@ -128,7 +127,7 @@ def test_several_labels_are_one_column():
     )
     frame.loc[3, "q1"] = None
     table = read(frame)
-    map = AnswerMap(fit_mixed_map(table, 1, 0))
+    map = MixedMap(fit_mixed_map(table, 1, 0))
     assert len(map.names) == table.d == 5 and len(map.line_names) == 15 and is_mixed(table)
     assert np.isnan(table.X).sum() == 1
     rebuilt = map.rebuilt(table.X).reshape(150, 5, 3)
@@ -175,7 +174,7 @@ def test_no_row_is_less_likely_than_its_very_answers():
     X[:80, :2] = np.nan  # rows that answer the last question alone
     frame = pd.DataFrame(X, columns=["smokes", "drinks", "rare"])
     table = read(frame)
-    map = AnswerMap(fit_mixed_map(table, 1, 0))
+    map = MixedMap(fit_mixed_map(table, 1, 0))
     found = judge_rows(map, table.X)
     alone = np.isnan(table.X).sum(axis=1) == 2
     rare = alone & (table.X[:, list(table.names).index("rare")] == 1.0)

@@ -8,14 +8,14 @@ import pytest
 
 import lowdim as ld
 from lowdim.jobs.one_model import fit_method
-from lowdim.jobs.subject import Subject, subject
+from lowdim.jobs.table_model import TableModel, subject
 from lowdim.text.messages import OptionError
 from tests.conftest import need
 from tests.jobs.test_mixed_model import survey
 
 
 @pytest.fixture(scope="module")
-def found() -> Subject:
+def found() -> TableModel:
     frame = survey()[1]
     frame["visits"] = np.random.default_rng(1).negative_binomial(1, 0.1, len(frame))
     return subject(fit_method(ld.read(frame, log=["visits+1"]), "mixed", dims=1))
@@ -27,16 +27,16 @@ def penguins():
 
 
 def test_labels_are_columns_of_the_map_and_each_has_a_line(found):
-    map = found.named.map
-    assert map.names == ("height", "income", "owner", "town", "visits") and found.named.X.shape == (found.table.n, 5)
+    map = found.map
+    assert map.names == ("height", "income", "owner", "town", "visits") and found.X.shape == (found.table.n, 5)
     lines = ("height", "income", "owner=yes", "town=Aachen", "town=Bonn", "town=Celle", "visits")
-    assert map.line_names == lines and map.lines(found.named.X).shape == (found.table.n, 7)
-    own, source = found.named.map.posterior(found.named.X), found.source
+    assert map.line_names == lines and map.lines(found.X).shape == (found.table.n, 7)
+    own, source = found.map.posterior(found.X), found.source
     assert own.mean == pytest.approx(found.model.posterior(source).mean, abs=1e-12)
 
 
 def test_a_place_has_labels_with_their_probability(found):
-    sign = np.sign(np.corrcoef(found.places.z[:, 0], np.nan_to_num(found.named.X[:, 2]))[0, 1])
+    sign = np.sign(np.corrcoef(found.places.z[:, 0], np.nan_to_num(found.X[:, 2]))[0, 1])
     card = found.at([2.0 * sign])
     told = {a.column: a for a in card.answers}
     assert told["owner"].word == "yes" and told["owner"].chance > 0.8
@@ -70,11 +70,11 @@ def test_a_row_is_explained_by_its_labels_too(found):
 
 
 def test_axes_and_groups_count_labels(found):
-    card = found.named.axes(0.9, 0)[0]
+    card = found.axes[0]
     told = {a.column: a.value for a in card.loadings}
-    assert set(told) == set(found.named.map.line_names) and told["owner=yes"] * told["town=Aachen"] < -0.25
+    assert set(told) == set(found.map.line_names) and told["owner=yes"] * told["town=Aachen"] < -0.25
     assert told["owner=yes"] * told["height"] > 0.25
-    rows = np.flatnonzero(found.named.X[:, 3] == 2.0)  # Celle
+    rows = np.flatnonzero(found.X[:, 3] == 2.0)  # Celle
     apart = {c.name: c for c in found.set_apart(rows).columns}
     assert apart["owner=yes"].differs and apart["owner=yes"].difference > 0 and "log of visits" in apart
 
@@ -86,6 +86,6 @@ def test_markers_are_labels_to_a_reader(penguins):
     card = found.explain(0)
     words = {c.column: c.words() for c in card.cells}["species"]
     assert words[0] == "Adelie" and words[1].startswith("Adelie (")
-    axes = found.named.axes(0.9, 0)
+    axes = found.axes
     leanings = np.array([[a.value for a in axis.loadings if a.column.startswith("species=")] for axis in axes])
     assert leanings.shape[1] == 3 and (leanings.max(axis=1) > 0).all() and (leanings.min(axis=1) < 0).all()

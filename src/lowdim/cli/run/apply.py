@@ -62,7 +62,7 @@ def place_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) ->
     """Place every row of a file on the map of a run, a block at a time."""
     from lowdim.jobs.apply import read_as
     from lowdim.jobs.large import place_stream
-    from lowdim.judge.mixed.answer_map import table_map
+    from lowdim.judge.mixed.mixed_map import table_map
 
     check_streamed(opened, options)
     map, how = table_map(opened.model, opened.names, opened.scales), {}

@@ -82,7 +82,7 @@ def explain_command(
 
 def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) -> Any:
     """One row in full, with cells hidden or edited."""
-    from lowdim.jobs.subject import subject
+    from lowdim.jobs.table_model import subject
     from lowdim.table.options import split_names
 
     position, found = positions(run.table, [row], "--row")[0], subject(run)
@@ -110,22 +110,19 @@ def edit_of(names: tuple[str, ...], text: str, worded: bool = False) -> tuple[st
 
 def axis_card(run: SavedRun, axis: int) -> Any:
     """One axis, with the intervals of the run's own seed and level."""
-    from lowdim.jobs.subject import subject
+    from lowdim.jobs.table_model import subject
 
-    named = subject(run).named if run.method == "mixed" else None
-    q = int((run if named is None else named.map).model.n_components_)
+    q = int(run.model.n_components_) if run.method is None else len(subject(run).axes)
     if not 1 <= axis <= q:
         raise click.BadParameter(
             f"axes are counted from 1 to {q}" if q else "this run has no axis", param_hint="--axis"
         )
-    if named is not None:
-        return named.axes(run.settings.level, run.settings.seed)[axis - 1]
-    return run.analysis.axes[axis - 1]  # of the rows and cells that are not held out
+    return (run.analysis if run.method is None else subject(run)).axes[axis - 1]
 
 
 def place_card(run: SavedRun, text: str) -> Any:
     """The row that lives at a place; of a map's two numbers, that with 0 on all further axes."""
-    from lowdim.jobs.subject import subject
+    from lowdim.jobs.table_model import subject
 
     try:
         z = [float(part) for part in text.split(",")]
@@ -138,7 +135,7 @@ def place_card(run: SavedRun, text: str) -> Any:
 
 def group_card(run: SavedRun, file: str | None, rows: str | None) -> Any:
     """What sets some rows apart: those named in a file, or those named here."""
-    from lowdim.jobs.subject import subject
+    from lowdim.jobs.table_model import subject
     from lowdim.table.options import split_names
 
     if file is None:

@@ -30,7 +30,7 @@ def explore_command(
     """A page on this computer alone, of a run folder or of a table, which is analysed first; Ctrl-C ends it."""
     from lowdim.explorer.endpoints import Endpoints
     from lowdim.explorer.server import serving
-    from lowdim.jobs.subject import subject
+    from lowdim.jobs.table_model import subject
 
     endpoints = Endpoints(subject(run_of(file, options, settings)))
     _ = endpoints.facts  # what is wrong is said here, not in the page

@@ -45,6 +45,15 @@ class GaussianMap:
         """What was fitted."""
         return self.title
 
+    @property
+    def line_names(self) -> tuple[str, ...]:
+        """The columns."""
+        return self.names
+
+    def lines(self, X: Array) -> Array:
+        """The rows."""
+        return X
+
     def source(self, X: Array) -> ArraySource:
         """Rows as the model takes them."""
         return ArraySource(X, columns=self.names)
@@ -127,7 +136,7 @@ class GaussianMap:
 
     def at(self, place: Array, rows: MappedRows) -> PlaceCard:
         """What lives at a place, and the rows about it."""
-        return explain_place(self.model, place, rows, self.names, self.scales, np.ones(len(self.names)))
+        return explain_place(self.model, place, rows, self.names, self.scales, self.unit * np.ones(len(self.names)))
 
     @property
     def plain_law(self) -> RowLaw:

@@ -1,5 +1,5 @@
-"""What the main job asks of the map of a table, whichever model drew it: one protocol, answered by the Gaussian map
-(`gaussian_map.py`) and by that of answers (`judge/mixed/answer_map.py`)."""
+"""What is asked of the map of a table, whichever model drew it: one protocol, answered by the Gaussian map
+(`gaussian_map.py`) and by the mixed one (`judge/mixed/mixed_map.py`)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lowdim.judge.rows.reference_law import RowLaw
     from lowdim.judge.stability import Stability
     from lowdim.models.base.results import Posterior
+    from lowdim.sources.arrays import ArraySource
     from lowdim.sources.source import Block
     from lowdim.table.kinds.scales import ColumnScales
     from lowdim.table.table import Table
@@ -78,6 +79,19 @@ class TableMap(Protocol):
     @property
     def levels(self) -> tuple[tuple[Any, ...], ...]:
         """The only values that a column can have; () where it can be any number."""
+        ...
+
+    @property
+    def line_names(self) -> tuple[str, ...]:
+        """What the lines are called: the columns, of several labels one for each."""
+        ...
+
+    def lines(self, X: Array) -> Array:
+        """Rows as pictures and distances have them: several labels in zeros and ones."""
+        ...
+
+    def source(self, X: Array) -> ArraySource:
+        """Rows as the model takes them."""
         ...
 
     @property

@@ -8,16 +8,18 @@ first order (`judge/mixed/row_pulls.py`): no fit is made again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lowdim.judge.axes import AxisCard, axis_cards, matched, tied_axes
-from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls
 from lowdim.judge.stability import RemovedRow, Stability, angle, axis_angles, clouds_of, stability_of
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.maths.seeds import BOOTSTRAP
+
+if TYPE_CHECKING:
+    from lowdim.judge.mixed.mixed_map import MixedMap
 
 MIXED_CLOUD_ROWS = 300  # rows whose clouds are kept
 CLOUD_REFITS = 40  # resamplings in which they are placed

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from lowdim.judge.maps.table_map import NumberFills
 from lowdim.judge.mixed.given_others import cells_at
-from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.rows.place_card import MappedRows, PlaceAnswer, PlaceCard, PlaceCell, place_card
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.results import Cells
 from lowdim.table.kinds.scales import ColumnScales
 from lowdim.text.format import figures
+
+if TYPE_CHECKING:
+    from lowdim.judge.mixed.mixed_map import MixedMap
 
 LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
 

@@ -17,7 +17,7 @@ belongs; real columns and counts have a t law of their own.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from scipy.special import stdtr
 
 from lowdim.judge.cells import CellBeliefs, informed_shift
 from lowdim.judge.mixed.given_others import GivenOthers
-from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.judge.rows.reference_law import (
     GAUSSIAN_DOF,
     GAUSSIAN_LAW,
@@ -38,6 +37,9 @@ from lowdim.judge.rows.reference_law import (
     t_law,
 )
 from lowdim.maths.linalg import Array, Mask
+
+if TYPE_CHECKING:
+    from lowdim.judge.mixed.mixed_map import MixedMap
 
 LEAST_SPREAD, MOST_SPREAD = 0.1, 30.0  # of a row's standardised surprise
 

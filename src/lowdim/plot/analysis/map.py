@@ -91,11 +91,11 @@ def map_of_model(
 
 def _places(subject: ModelOnTable, entry: ModelEntry, needed: int) -> Array:
     """Where the model puts the rows; of a mixture with axes in its parts, on the common map of all parts."""
-    from lowdim.jobs.subject import Subject
+    from lowdim.jobs.table_model import TableModel
 
     if entry.local:
         return np.asarray(subject.model.coordinate(subject.X, needed).places)
-    return Subject(subject.table, subject.model, entry, subject.unit).places.z[subject.rows]
+    return TableModel(subject.table, subject.model, entry, subject.unit).places.z[subject.rows]
 
 
 def row_pictures(table: Table, rows: NDArray[np.intp], shape: Shape, connections: Connections) -> RowPictures:

@@ -223,3 +223,13 @@ def limit_lists(scales: ColumnScales) -> list[list[float | None]]:
     """The limits of every column as a file of JSON takes them: the least, the most, None where there is no end."""
     ends = (np.broadcast_to(end, scales.log.shape).tolist() for end in (scales.least, scales.most))
     return [[end if np.isfinite(end) else None for end in side] for side in ends]
+
+
+def scales_beside(names: Sequence[str], known: Sequence[str], scales: ColumnScales | None) -> ColumnScales | None:
+    """The scales of these columns by those of the ones that are `known`; all others are labels."""
+    if scales is None:
+        return None
+    logs = {name: float(scales.offset[j]) for j, name in enumerate(known) if scales.log[j]}
+    ends = dict(zip(known, zip(*limit_lists(scales), strict=True), strict=True))
+    limits = zip(*(ends.get(name, (None, None)) for name in names), strict=True)
+    return log_scales(names, logs, [list(side) for side in limits])

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.jobs.analysis import Analysis
+from lowdim.jobs.analysis import Analysis, Settings
 from lowdim.jobs.apply import place_rows
-from lowdim.jobs.mixed_model import measured_and_labels
+from lowdim.jobs.mixed_model import measured_and_labels, named_map, some_rows
 from lowdim.jobs.one_model import FittedMethod
 from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import TableMap
+from lowdim.judge.mixed.mixed_axes import mixed_axes, mixed_refits
 from lowdim.judge.mixed.mixed_map import MixedMap
-from lowdim.judge.mixed.named_map import NamedMap, named_map
 from lowdim.judge.rows.contrast import GroupCard, set_apart
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
-from lowdim.judge.rows.reference_law import RowLaw, model_law
+from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
 from lowdim.maths.linalg import Array
 from lowdim.models.base.latent import LatentModel
@@ -38,11 +38,15 @@ from lowdim.text.format import count
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
+    from lowdim.judge.axes import AxisCard
     from lowdim.table.table import Table
+
+DEFAULTS = Settings()
+RESAMPLINGS = 200  # first-order ones, of which hundreds take less than a second
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Subject:
+class TableModel:
     """A table and one model of it.
 
     Attributes
@@ -57,6 +61,8 @@ class Subject:
         The analysis whose model it is.
     run : SavedRun or None
         The run folder it was opened from.
+    settings : Settings
+        What was asked for: the level of intervals, the seed.
     """
 
     table: Table
@@ -65,42 +71,47 @@ class Subject:
     unit: Array
     analysis: Analysis | None = None
     run: SavedRun | None = None
+    settings: Settings = DEFAULTS
+
+    @cached_property
+    def map(self) -> TableMap | None:
+        """The map, which says what the rest of a row makes of each of its cells; None of a model that does not."""
+        if self.analysis is not None:
+            return self.analysis.map
+        if isinstance(self.model, MixedFactorAnalysis):
+            return named_map(self.model, measured_and_labels(self.table), self.table)
+        if isinstance(self.model, LinearGaussian):
+            return GaussianMap(self.model, self.table.names, self.table.scales, self.unit)
+        return None
+
+    @cached_property
+    def X(self) -> Array:
+        """The rows in the map's columns: those that make the table's axes, or of a mixed model that was named all it
+        took."""
+        labelled = self.analysis is None and self.entry.kinds
+        return measured_and_labels(self.table).source.values if labelled else self.table.X
+
+    @property
+    def worded(self) -> bool:
+        """Whether cells may be words."""
+        return self.map is not None and bool(self.map.answers)
 
     @property
     def source(self) -> ArraySource:
         """The rows as the model takes them."""
-        if self.mixed is not None:
-            return self.mixed.source(self.table.X)
-        if self.entry.kinds:
-            return measured_and_labels(self.table).source
+        if self.map is not None and self.worded:
+            return self.map.source(self.X)
         return ArraySource(self.table.X / self.unit, columns=self.table.names)
 
     @property
-    def mixed(self) -> MixedMap | None:
-        """The mixed map of an analysis; None where its map is Gaussian, or the model a named one."""
-        return None if self.analysis is None else self.analysis.mixed
-
-    @property
     def columns(self) -> tuple[str, ...]:
-        """The columns whose cells a row's card has: the table's numbers, or of a mixed map the file's columns."""
-        return self.table.names if self.named is None else self.named.map.names
+        """The columns whose cells a row's card has."""
+        return self.table.names if self.map is None else self.map.names
 
     @cached_property
     def numbers(self) -> Table:
         """The table as pictures and distances have it: labels in zeros and ones."""
         return self.table.in_ones()
-
-    @property
-    def worded(self) -> bool:
-        """Whether cells may be words: those of a mixed map."""
-        return self.mixed is not None or self.named is not None
-
-    @cached_property
-    def named(self) -> NamedMap | None:
-        """The map of a mixed model that was named, in which labels take part; None of any other."""
-        if self.analysis is not None or not isinstance(self.model, MixedFactorAnalysis):
-            return None
-        return named_map(self.model, measured_and_labels(self.table), self.table)
 
     @cached_property
     def places(self) -> RowPlaces:
@@ -114,28 +125,33 @@ class Subject:
             return place_rows(self.model, self.entry, self.source)
         return places_of(self.analysis.posterior)
 
-    @property
+    @cached_property
     def law(self) -> RowLaw | None:
         """The law of the rows' distances; None where the model has none."""
         if self.analysis is not None:
             return self.analysis.odd.judged.law
-        if self.named is not None:
-            return self.named.law
-        return model_law(self.model) if isinstance(self.model, LinearGaussian) else None
+        if self.map is None:
+            return None
+        return self.map.own_law(some_rows(self.X))[0] if self.worded else self.map.plain_law
 
     def explain(self, row: int, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None) -> RowCard:
         """One row (its position from 0) with cells hidden or edited: every cell beside what the rest says of it."""
-        law, t = self.law, self.table
-        if law is None:
+        law, names = self.law, self.table.row_names
+        if law is None or self.map is None:
             raise error("LD325", title=self.entry.title)
+        card = explain_row(self.map, self.X, row, law=law, row_names=names, hidden=hidden, edited=edited)
+        return card if self.analysis is None else card._replace(fills=self._fills(row))
+
+    @property
+    def axes(self) -> tuple[AxisCard, ...]:
+        """A card for every axis; labels that made the axes are in their loadings, and no news beside them."""
         if self.analysis is not None:
-            card = self.analysis.explain(row, hidden=hidden, edited=edited)
-            return card._replace(fills=self._fills(row))
-        map: TableMap = GaussianMap(self.model, t.names, t.scales, self.unit)
-        X = t.X
-        if self.named is not None:
-            map, X = self.named.map, self.named.X
-        return explain_row(map, X, row, law=law, row_names=t.row_names, hidden=hidden, edited=edited)
+            return self.analysis.axes
+        if not isinstance(self.map, MixedMap):
+            raise error("LD319", path="(from Python)" if self.run is None else self.run.folder, method=self.entry.name)
+        refits = mixed_refits(self.map, self.X, self.table.weight, RESAMPLINGS, self.settings.seed)
+        others = {name: own for name, own in self.table.labels.items() if name not in self.map.names}
+        return mixed_axes(self.map, self.places.z, others, refits, self.settings.level)
 
     def _fills(self, row: int) -> tuple[RowFill, ...]:
         """The gaps of a row as the analysis fills them."""
@@ -156,10 +172,10 @@ class Subject:
 
     @cached_property
     def map_rows(self) -> MappedRows:
-        """The same in the map's own numbers, which of a mixed model that was named are others than the table's."""
-        if self.named is None:
+        """The same in the map's own lines, which of a mixed model that was named are others than the table's."""
+        if self.map is None or self.X is self.table.X:
             return self.rows
-        return MappedRows(self.named.map.lines(self.named.X), self.places.z, self.table.row_names)
+        return MappedRows(self.map.lines(self.X), self.places.z, self.table.row_names)
 
     def at(self, place: Sequence[float]) -> PlaceCard:
         """The row that lives at a place of the map (one number an axis): its cells with bands, and the nearest rows."""
@@ -169,22 +185,18 @@ class Subject:
         q = self.places.z.shape[1]
         if z.shape != (q,) or not np.isfinite(z).all():
             raise error("LD210", option="place", value=place, allowed=f"{count(q, 'number')}, one for each axis")
-        if self.analysis is not None:
-            return self.analysis.map.at(z, self.rows)
-        if self.named is not None:
-            return self.named.map.at(z, self.map_rows)
+        if self.map is not None:
+            return self.map.at(z, self.map_rows)
         return explain_place(self.model, z, self.rows, self.table.names, self.table.scales, self.unit)
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:
         """What sets some rows (positions from 0) apart from all others."""
-        if self.named is not None:
-            map, logs = self.named.map, self.table.logs
-            names = [f"log of {name}" if name in logs else name for name in map.line_names]
-            return set_apart(map.lines(self.named.X), names, self.places.z, rows)
-        return set_apart(self.numbers.X, self.numbers.scale_names, self.places.z, rows)
+        names = self.numbers.names if self.map is None else self.map.line_names
+        called = [f"log of {name}" if name in self.table.logs else name for name in names]
+        return set_apart(self.map_rows.X, called, self.places.z, rows)
 
 
-def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike[str]) -> Subject:
+def subject(found: Analysis | FittedMethod | SavedRun | TableModel | str | PathLike[str]) -> TableModel:
     """A table, one model of it and where that puts the rows: what `lowdim explain` and the explorer speak of.
 
     Parameters
@@ -194,7 +206,7 @@ def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
 
     Returns
     -------
-    Subject
+    TableModel
         `.explain(row)` is one row cell by cell, `.set_apart(rows)` what sets some rows apart, `.at(place)` the row that
         lives at a place; `.table`, `.model` and `.places` are what they are made of.
 
@@ -206,14 +218,14 @@ def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
     >>> found.places.z.shape, len(found.at([0.5]).cells)
     ((40, 1), 4)
     """
-    if isinstance(found, Subject):
+    if isinstance(found, TableModel):
         return found
     if isinstance(found, Analysis):
         run = None if found.store is None else found.store.run
-        return Subject(found.table, found.model, METHODS[found.map.method], np.ones(found.table.d), found, run)
+        return TableModel(found.table, found.model, METHODS[found.map.method], np.ones(found.table.d), found, run)
     if isinstance(found, FittedMethod):
         check_map(found.method, found.table, "(from Python)")
-        return Subject(found.table, found.model, found.method, found.unit)
+        return TableModel(found.table, found.model, found.method, found.unit, settings=found.settings)
     run = found if isinstance(found, SavedRun) else load_run(found)
     run.check_table()
     if run.method is None:
@@ -221,7 +233,8 @@ def subject(found: Analysis | FittedMethod | SavedRun | Subject | str | PathLike
     entry = METHODS[run.method]
     table = run.table if entry.kinds else run.table.in_ones()
     check_map(entry, table, run.folder)
-    return Subject(table, load(run.model_file), entry, np.asarray(run.facts["unit"], dtype=np.float64), run=run)
+    unit = np.asarray(run.facts["unit"], dtype=np.float64)
+    return TableModel(table, load(run.model_file), entry, unit, run=run, settings=run.settings)
 
 
 def check_map(entry: ModelEntry, table: Table, path: Any) -> None:
