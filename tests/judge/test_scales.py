@@ -9,7 +9,7 @@ import pytest
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.run_folder import load_run, save_run
 from lowdim.judge.fills.fill import fill
-from lowdim.judge.scales import log_trials, on_suitable_scales
+from lowdim.judge.scales import SCALE_FOLDS, log_trials, on_suitable_scales
 from lowdim.judge.table_input import read
 from tests.conftest import need
 
@@ -121,3 +121,14 @@ def test_zeros_have_half_the_least_number_added():
     again = read(frame, log=table.options["log"])
     np.testing.assert_array_equal(again.X, table.X)
     assert (table.scales.outward(table.X)[:9, 0] == 0.0).all()
+
+
+def test_a_column_that_is_constant_in_some_folds_is_no_news():
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((120, 1))
+    X = np.exp(1.5 * z + 0.5 * rng.standard_normal((120, 4)))
+    rows = np.flatnonzero(np.random.default_rng(0).permutation(120) % SCALE_FOLDS == 0)  # of the first fold
+    rare = np.zeros((120, 1))
+    rare[rows, 0] = np.arange(1.0, 1.0 + len(rows)) / 7
+    table = read(pd.DataFrame(np.c_[X, rare], columns=list("abcde")))  # a warning would be an error here
+    assert set(table.logs) == {"a", "b", "c", "d"} and "e" in table.names

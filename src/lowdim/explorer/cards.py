@@ -105,7 +105,8 @@ class Cards:
             numbers = float(np.nan_to_num(x[0, j])), float(mean[j]), float(sd[j])
             value, expected, spread, limit = in_own_units(s.table.scales, j, *numbers)
             own = (value, (numbers[0] - numbers[1]) / numbers[2]) if seen[j] else (None, None)
-            made.append(RowCell(column, own[0], expected, spread, own[1], limit)._asdict())
+            cell = RowCell(column, own[0], expected, spread, own[1], limit)._asdict()
+            made.append(cell | {"scaled": numbers[1:]})  # its band ends where the model says, not where a column ends
         density, others = float(s.model.score_samples(x / s.unit)[0]), s.places.density
         none = dict.fromkeys(("D2", "pD2", "T2", "pT2", "Q", "pQ", "p"))
         sentence = f"Row {name}: log density {figures(density, 4)}."
@@ -385,6 +386,8 @@ def _band(column: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, Any]:
             for v in (value, expected)
         )
         half = NORMAL_90 * float(np.arcsinh(sd / np.exp(middle)))
+    if "scaled" in cell:  # the mean and standard deviation as the model has them
+        middle, half = cell["scaled"][0], NORMAL_90 * cell["scaled"][1]
     return {"at": None if value is None else at, "says": [middle - half, middle, middle + half]}
 
 

@@ -32,6 +32,7 @@ from lowdim.table.kinds.scales import ColumnScales
 from lowdim.table.table import Table
 from lowdim.text.format import count, listing
 from lowdim.text.messages import message
+from lowdim.text.quiet import no_warnings
 
 STRONG_SKEW = 1.0  # skewness from which a column is a candidate: that of a chi squared of 8
 LEAST_VALUES = 10  # different values a candidate has
@@ -177,7 +178,8 @@ def _hidden_cells(X: Array, fold: NDArray[np.intp]) -> HiddenCells:
     q = max(1, min(SCALE_DIMS, X.shape[1] - 1))
     for k in range(SCALE_FOLDS):
         own = fold == k
-        g = framed_gaussian(ProbabilisticPCA(q, standardize=True).fit(X[~own]))
+        with no_warnings():  # a column may be constant among these rows, and is not so in the table
+            g = framed_gaussian(ProbabilisticPCA(q, standardize=True).fit(X[~own]))
         parts = [part for _, part in walk(partial(_given_others, g), as_source(X[own]), Run())]
         density[own], median[own] = (np.concatenate(piece) for piece in zip(*parts, strict=True))
     return HiddenCells(density, median)

@@ -38,7 +38,7 @@ def file_of(analysis: Analysis) -> str:
 def command_of(analysis: Analysis, verb: str, *more: str, rows: bool = True) -> str:
     """The command that does this again: the file read in the same way, settings named where they are not the usual."""
     s = analysis.settings
-    usual = type(s)()._asdict()
+    usual = type(s)(scale="unit")._asdict()
     name = file_of(analysis)
     if "stream" in analysis.table.options:  # what no other verb streams is in the report, or drawn from the run
         if verb.startswith("plot"):
@@ -68,7 +68,7 @@ def reading_of(analysis: Analysis) -> dict[str, Any]:
 def code_of(analysis: Analysis, line: str = "") -> str:
     """The same in Python."""
     s = analysis.settings
-    usual = type(s)()._asdict()
+    usual = type(s)(scale="unit")._asdict()
     names = {"seed": "random_state"}
     arguments = "".join(
         f", {names.get(key, key)}={value!r}" for key, value in s._asdict().items() if value != usual[key]
