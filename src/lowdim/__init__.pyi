@@ -11,9 +11,9 @@ from lowdim.jobs.analysis import analyse as analyse
 from lowdim.jobs.analysis import analyze as analyze
 from lowdim.jobs.analysis import odd_rows as odd_rows
 from lowdim.jobs.forecast import forecast as forecast
-from lowdim.jobs.large import analyse_stream as analyse_stream
 from lowdim.jobs.one_model import fit_method as fit_method
 from lowdim.jobs.run_folder import load_run as load_run
+from lowdim.jobs.stream import analyse_stream as analyse_stream
 from lowdim.jobs.table_model import subject as subject
 from lowdim.judge.clusters import choose_clusters as choose_clusters
 from lowdim.judge.compare.compare import compare as compare
@@ -22,8 +22,8 @@ from lowdim.judge.dimensions.jury import choose_dimension as choose_dimension
 from lowdim.judge.fills.fill import fill as fill
 from lowdim.judge.maps.embedding_score import embedding_score as embedding_score
 from lowdim.judge.maps.quality import judge_map as judge_map
+from lowdim.judge.read_table import read as read
 from lowdim.judge.robust import robust_fit as robust_fit
-from lowdim.judge.table_input import read as read
 from lowdim.models.base.restarts import best_of as best_of
 from lowdim.models.gaussian_process.bayesian_gplvm import BayesianGPLVM as BayesianGPLVM
 from lowdim.models.gaussian_process.gplvm import GPLVM as GPLVM

@@ -343,7 +343,7 @@ ALWAYS = ("pca", "random")  # what everyone knows, and the floor
 
 FUNCTIONS = {  # public names that are no models, and where they live
     "Moments": "engine.statistics", "PPCA": "models.linear.ppca", "Run": "engine.fold",
-    "analyse": "jobs.analysis", "analyse_stream": "jobs.large", "analyze": "jobs.analysis",
+    "analyse": "jobs.analysis", "analyse_stream": "jobs.stream", "analyze": "jobs.analysis",
     "as_source": "sources.arrays", "best_of": "models.base.restarts", "best_of_checkpoint": "engine.checkpoint.store",
     "choose_clusters": "judge.clusters",
     "choose_dimension": "judge.dimensions.jury", "compare": "judge.compare.compare",
@@ -352,7 +352,7 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "fill": "judge.fills.fill", "fit_method": "jobs.one_model", "forecast": "jobs.forecast",
     "judge_map": "judge.maps.quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
     "odd_rows": "jobs.analysis",
-    "procrustes": "models.rotations", "read": "judge.table_input",
+    "procrustes": "models.rotations", "read": "judge.read_table",
     "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "models.rotations",
     "stream": "sources.files.open", "subject": "jobs.table_model",
     "to_similarities": "models.spectral.pair_table", "to_squared_distances": "models.spectral.pair_table",

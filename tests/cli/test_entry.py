@@ -21,7 +21,7 @@ def test_a_file_that_may_not_be_opened_is_a_code_and_3(lowdim, monkeypatch):
     def locked(*arguments, **options):
         raise PermissionError(13, "Permission denied", "/home/other/x.csv")
 
-    monkeypatch.setattr("lowdim.judge.table_input.read_file", locked)
+    monkeypatch.setattr("lowdim.judge.read_table.read_file", locked)
     said = lowdim("check", "x.csv", "--json")
     assert said.code == 3 and json.loads(said.out)["error"] == "LD333" and "/home/other/x.csv" in said.err
 
@@ -100,7 +100,7 @@ def test_an_unknown_error_is_one_message_and_a_traceback_only_when_asked_for(low
     def broken(*arguments, **options):
         raise ZeroDivisionError("by nought")
 
-    monkeypatch.setattr("lowdim.judge.table_input.read_file", broken)
+    monkeypatch.setattr("lowdim.judge.read_table.read_file", broken)
     said = lowdim("check", "x.csv")
     assert said.code == 70 and said.out == "" and said.err.count("\n") == 1
     assert "lowdim itself failed" in said.err and "ZeroDivisionError: by nought" in said.err and "report it" in said.err
@@ -122,7 +122,7 @@ def test_memory_that_runs_out_is_a_code_and_6(lowdim, monkeypatch):
     def full(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("lowdim.judge.table_input.read_file", full)
+    monkeypatch.setattr("lowdim.judge.read_table.read_file", full)
     said = lowdim("check", "x.csv", "--json")
     assert said.code == 6 and json.loads(said.out)["error"] == "LD173" and "--sample" in said.err
 

@@ -200,7 +200,7 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path, verb):
 
 FITTING = """
 import os, signal
-import lowdim.jobs.large as s
+import lowdim.jobs.stream as s
 real = s.ProbabilisticPCA.fit
 def fit(self, X, *args, **how):
     if how.get("run") is not None:

@@ -7,7 +7,7 @@ import pytest
 
 from lowdim.datasets import cities, faithful, load, load_demo
 from lowdim.datasets.real import REAL_TABLES
-from lowdim.text.kinds import FileError, OptionError
+from lowdim.text.errors import FileError, OptionError
 from tests.references.tables import columns, numbers
 
 

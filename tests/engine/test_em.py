@@ -17,7 +17,7 @@ from lowdim.engine.statistics import Sum
 from lowdim.models.base.survey import survey_table
 from lowdim.models.linear.linear_gaussian import principal_start
 from lowdim.sources.arrays import as_source
-from lowdim.text.kinds import BudgetError, ModelWarning
+from lowdim.text.errors import BudgetError, ModelWarning
 
 
 def table(n=80, d=6, gaps=0.2, seed=0):

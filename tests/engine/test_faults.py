@@ -19,7 +19,7 @@ import lowdim
 from lowdim.engine.fold import Run
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
-from lowdim.text.kinds import FileError, TableError
+from lowdim.text.errors import FileError, TableError
 from lowdim.text.messages import LowdimError
 from tests.storage.saved import bits
 

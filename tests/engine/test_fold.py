@@ -15,7 +15,7 @@ from lowdim import PCA, PPCA, FactorAnalysis, Run, as_source
 from lowdim.engine.fold import Serial, Threads, executor, fold, one_blas_thread, tree, walk
 from lowdim.engine.statistics import Sum, columns, moments
 from lowdim.sources.source import tile_rows
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 
 
 class Tree(NamedTuple):

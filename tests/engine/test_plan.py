@@ -22,8 +22,8 @@ import pytest
 import lowdim
 from lowdim.engine.fit import Cost, plan
 from lowdim.engine.fold import Run
+from lowdim.text.errors import BudgetError
 from lowdim.text.format import size
-from lowdim.text.kinds import BudgetError
 from tests.cli.calls import environment
 
 ALLOWED = 1.15

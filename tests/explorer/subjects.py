@@ -18,7 +18,7 @@ from lowdim.cli.about.demo import write_demo
 from lowdim.jobs.one_model import fit_method
 from lowdim.jobs.table_model import TableModel
 from lowdim.jobs.table_model import subject as subject_of
-from lowdim.judge.table_input import read
+from lowdim.judge.read_table import read
 from tests.cli.calls import in_process
 
 DIMS = {"ppca": 3, "fa": 3, "gtm": 2, "pca": 3, "bpca": 3, "robust": 3, "gplvm": 2, "bgplvm": 2}

@@ -11,9 +11,9 @@ import pytest
 from lowdim import analyse, load_run, read, subject
 from lowdim.jobs import file_pieces as pieces
 from lowdim.jobs.analysis import decided
-from lowdim.jobs.large import place_stream
 from lowdim.jobs.run_folder import save_run
 from lowdim.jobs.run_tables import placed_fills
+from lowdim.jobs.stream import place_stream
 from lowdim.judge.fills.calibration import shares_of_levels
 from lowdim.judge.mixed.given_others import cells_at
 from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed

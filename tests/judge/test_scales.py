@@ -9,8 +9,8 @@ import pytest
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.run_folder import load_run, save_run
 from lowdim.judge.fills.fill import fill
+from lowdim.judge.read_table import read
 from lowdim.judge.scales import SCALE_FOLDS, log_trials, on_suitable_scales
-from lowdim.judge.table_input import read
 from tests.conftest import need
 
 LOGS = {

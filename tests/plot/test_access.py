@@ -9,7 +9,7 @@ import lowdim as ld
 from lowdim.judge.maps.quality import judge_map
 from lowdim.plot.access import plot_model
 from lowdim.plot.registry import descriptions, every_plot
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from lowdim.text.messages import LowdimError
 from tests.plot.svg_checks import parsed
 from tests.plot.tables import bishop, roll
@@ -40,7 +40,7 @@ def test_every_plot_of_one_model_applies_or_says_why(sheet):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")
 def test_an_analysis_draws_them_of_models_made_for_it():
     X, _ = roll(60, gaps=0.05)
     found = ld.analyse(X, budget="1s")

@@ -14,7 +14,7 @@ from lowdim.plot import base as draw
 from lowdim.plot import registry
 from lowdim.plot.registry import InReport, PlotOption, descriptions, every_plot, find, in_section, plot
 from lowdim.report import report_html
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.plot.svg_checks import parsed
 
 SECTIONS = {"table", "gaps", "dimensions", "map", "axes", "fills", "odd", "lost", "stability"}

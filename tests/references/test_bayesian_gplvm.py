@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, BayesianGPLVM
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, oil
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, Autoencoder, DensityNetwork, FactorAnalysis, NonlinearFactorAnalysis
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, oil
 
@@ -57,7 +57,7 @@ def test_nonlinear_factors_on_oil():
 
 
 @pytest.mark.drill
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")  # LD201: three hundred steps are enough here
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")  # LD201: three hundred steps are enough here
 def test_ten_nonlinear_factor_analyses_on_oil():
     X, label = oil(need("oil_flow"))
     fits = [NonlinearFactorAnalysis(2, max_iter=300, random_state=seed).fit(X) for seed in range(10)]
@@ -66,7 +66,7 @@ def test_ten_nonlinear_factor_analyses_on_oil():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")
 def test_nonlinear_factors_beat_a_plane_on_rows_held_out_with_gaps():
     """The bound of rows never seen, 30 % of all cells gone, above factor analysis at the same q."""
     X, _ = oil(need("oil_flow"))
@@ -76,7 +76,7 @@ def test_nonlinear_factors_beat_a_plane_on_rows_held_out_with_gaps():
 
 
 @pytest.mark.drill
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")
 @pytest.mark.parametrize("seed", range(4))
 def test_nonlinear_factors_beat_a_plane_under_four_masks(seed):
     X, _ = oil(need("oil_flow"))

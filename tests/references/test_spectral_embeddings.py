@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim import Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 from tests.conftest import need
 from tests.references.tables import neighbour_errors, numbers, oil
 

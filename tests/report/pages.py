@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from lowdim.jobs.analysis import Analysis, analyse
-from lowdim.judge.table_input import read
+from lowdim.judge.read_table import read
 from lowdim.report import report_html
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}

@@ -13,7 +13,7 @@ import pytest
 from lowdim.report import no_rows as private
 from lowdim.report.page_parts import cell
 from lowdim.table.read import read
-from lowdim.text.kinds import TableWarning
+from lowdim.text.errors import TableWarning
 from lowdim.text.messages import LowdimError, catalogue, entry_of, message
 from tests.report import pages
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lowdim.jobs.analysis import analyse
-from lowdim.judge.table_input import read
+from lowdim.judge.read_table import read
 from lowdim.plot.registry import every_plot
 from lowdim.report import report_html, write_report
 from tests.conftest import need

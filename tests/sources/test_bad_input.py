@@ -18,7 +18,7 @@ import pytest
 import scipy.sparse as sp
 
 import lowdim
-from lowdim.text.kinds import TableTypeError
+from lowdim.text.errors import TableTypeError
 from lowdim.text.messages import LowdimError
 from tests.maths.test_factor import many_starts
 from tests.table.outcomes import base, outcome
@@ -431,7 +431,7 @@ def test_standardized(model):
 
 def test_an_empty_row_gets_the_prior():
     X = put(NAN, 4)
-    with pytest.warns(lowdim.text.kinds.TableWarning, match="1 of 60 rows"):
+    with pytest.warns(lowdim.text.errors.TableWarning, match="1 of 60 rows"):
         model = lowdim.PPCA(2).fit(X)
     found = model.posterior(X)
     np.testing.assert_allclose(found.mean[4], 0, atol=1e-12)

@@ -24,7 +24,7 @@ from hypothesis.extra import numpy as hnp
 
 import lowdim
 from lowdim.storage import model_file as persist
-from lowdim.text.kinds import FileError
+from lowdim.text.errors import FileError
 from tests.storage import hostile_models as hostile
 
 SOURCE = Path(lowdim.__file__).parent
@@ -558,7 +558,7 @@ import os, random, resource, signal, sys, time
 import numpy as np
 from pathlib import Path
 import lowdim
-from lowdim.text.kinds import FileError
+from lowdim.text.errors import FileError
 
 folder, trials = Path(sys.argv[1]), int(sys.argv[2])
 path, both = folder / "m", []

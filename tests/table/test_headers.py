@@ -15,7 +15,7 @@ from lowdim.table.notes import CheckError
 from lowdim.table.options import check_options
 from lowdim.table.read import load_raw, read
 from lowdim.table.write_back import lines, original
-from lowdim.text.kinds import TableWarning
+from lowdim.text.errors import TableWarning
 
 X = np.random.default_rng(0).normal(size=(12, 4)).round(2)
 BODY = "\n".join(",".join(map(str, row)) for row in X)

@@ -21,7 +21,7 @@ from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
 from lowdim.table.notes import CheckError, Messages
 from lowdim.table.read import read
 from lowdim.table.table import Table
-from lowdim.text.kinds import OptionError, TableError
+from lowdim.text.errors import OptionError, TableError
 from lowdim.text.messages import LowdimError, Message, catalogue
 from tests.conftest import need
 from tests.table.flags import options_from_flags

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lowdim.text import format as words
+from lowdim.text.errors import OptionError
 from lowdim.text.format import listing
-from lowdim.text.kinds import OptionError
 
 
 def test_sizes_in_words():

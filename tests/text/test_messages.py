@@ -13,8 +13,8 @@ import pytest
 
 import lowdim
 from lowdim import messages
+from lowdim.text.errors import TableWarning
 from lowdim.text.fix import Fix
-from lowdim.text.kinds import TableWarning
 from lowdim.text.messages import LowdimError, LowdimWarning, Message, catalogue
 
 SOURCE = Path(messages.__file__).parents[1]

@@ -12,7 +12,7 @@ from lowdim.cli.group import commands, in_order
 from lowdim.jobs.process import seldom_collected
 
 if TYPE_CHECKING:
-    from lowdim.cli.say import MessageLog
+    from lowdim.cli.output import MessageLog
 
 OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
 
@@ -33,7 +33,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """The exit code of the command with these arguments."""
-    from lowdim.cli.say import MessageLog, as_message
+    from lowdim.cli.output import MessageLog, as_message
     from lowdim.text.messages import LowdimWarning
 
     debug = "--debug" in arguments
@@ -58,7 +58,7 @@ def run(arguments: list[str]) -> int:
 
 def leave_with(problem: BaseException, log: MessageLog) -> int:
     """What ended the command, as text and, where asked for, as JSON; its exit code."""
-    from lowdim.cli.say import Done, complain
+    from lowdim.cli.output import Done, complain
     from lowdim.text.messages import LowdimError, error
 
     if isinstance(problem, Done):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.options import reading
-from lowdim.cli.say import show_messages
+from lowdim.cli.output import show_messages
 
 if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows

@@ -10,7 +10,7 @@ import threading
 import time
 from types import TracebackType
 
-from lowdim.cli.say import complain
+from lowdim.cli.output import complain
 from lowdim.text.escape import protect_terminal
 
 ORDER = ("read", "dimensions", "fit", "fills", "axes", "report")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.say import show_messages
+from lowdim.cli.output import show_messages
 from lowdim.table.options import OPTIONS, check_options, flag_of
 
 if TYPE_CHECKING:
     from lowdim.engine.fold import Run
     from lowdim.jobs.analysis import Analysis, Settings
-    from lowdim.jobs.large import DrawnRows
+    from lowdim.jobs.stream import DrawnRows
 
 STREAM_FLAGS = ("stream", "checkpoint")  # that make a stream, beside the options of reading that it honours
 
@@ -48,7 +48,7 @@ def run_of(options: dict[str, Any]) -> Run:
 
 def drawn_from(file: str, options: dict[str, Any], seed: int) -> DrawnRows:
     """The file and the rows drawn from it, with what there is to say about them."""
-    from lowdim.jobs.large import DRAWN_ROWS, draw
+    from lowdim.jobs.stream import DRAWN_ROWS, draw
 
     reading = check_options({key: value for key, value in options.items() if key not in STREAM_FLAGS})
     drawn = draw(
@@ -67,7 +67,7 @@ def drawn_from(file: str, options: dict[str, Any], seed: int) -> DrawnRows:
 
 def analysis_of_file(file: str, options: dict[str, Any], settings: Settings) -> Analysis:
     """The analysis of a streamed file, of which no part is made yet."""
-    from lowdim.jobs.large import analysis_of_stream
+    from lowdim.jobs.stream import analysis_of_stream
 
     return analysis_of_stream(drawn_from(file, options, settings.seed), settings, run_of(options))
 
@@ -75,8 +75,8 @@ def analysis_of_file(file: str, options: dict[str, Any], settings: Settings) -> 
 @contextmanager
 def or_stream(options: dict[str, Any]) -> Iterator[None]:
     """Where a table does not fit into memory, the same command with --stream is the first thing to try."""
+    from lowdim.text.errors import BudgetError
     from lowdim.text.fix import Fix
-    from lowdim.text.kinds import BudgetError
     from lowdim.text.messages import Message
 
     try:
@@ -98,9 +98,9 @@ def instead(options: dict[str, Any]) -> str:
     import shlex
     import warnings
 
-    from lowdim.cli.analysing import command_line
-    from lowdim.jobs.large import affordable, open_whole
-    from lowdim.text.kinds import BudgetError
+    from lowdim.cli.main_job import command_line
+    from lowdim.jobs.stream import affordable, open_whole
+    from lowdim.text.errors import BudgetError
     from lowdim.text.messages import LowdimError
 
     flags = click.get_current_context().params

@@ -30,7 +30,6 @@ from urllib.parse import unquote
 import numpy as np
 
 from lowdim.explorer.cards import Cards, cards_of, columns_of
-from lowdim.jobs.forms import form_of
 from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.table_model import TableModel
 from lowdim.judge.rows.row_card import ODD_LEVEL
@@ -38,6 +37,7 @@ from lowdim.maths.linalg import Array
 from lowdim.maths.rotate import procrustes
 from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, keeping_decoder
 from lowdim.registry import METHODS
+from lowdim.table.pictures import form_of
 from lowdim.text.format import count
 
 if TYPE_CHECKING:

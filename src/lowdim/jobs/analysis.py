@@ -178,7 +178,7 @@ class Analysis:
 
     @property
     def _numbers(self) -> ArraySource:
-        from lowdim.judge.table_input import source_of
+        from lowdim.judge.read_table import source_of
 
         return source_of(self.table)
 
@@ -200,7 +200,7 @@ class Analysis:
     def _jury_of(self, rows: Mask | None) -> Jury:
         """How many dimensions these rows have; all where none are named."""
         from lowdim.judge.dimensions.jury import choose_dimension
-        from lowdim.judge.quantified import quantified
+        from lowdim.judge.label_scores import quantified
         from lowdim.sources.arrays import ArraySource
         from lowdim.sources.views import gather
 
@@ -641,7 +641,7 @@ def odd_rows(
 
 def analysis_of(table: Any, settings: Settings) -> Analysis:
     """The analysis of a table, of which no part is made yet."""
-    from lowdim.judge.table_input import read
+    from lowdim.judge.read_table import read
 
     t = read(table)
     check_settings(settings, t.n, t.d)

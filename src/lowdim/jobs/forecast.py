@@ -13,8 +13,8 @@ import numpy as np
 from lowdim.engine.fit import plan
 from lowdim.engine.fold import Run, fold, walk
 from lowdim.engine.statistics import moments
-from lowdim.jobs.large import ASSUMED_DIMS
-from lowdim.judge.table_input import source_of
+from lowdim.jobs.stream import ASSUMED_DIMS
+from lowdim.judge.read_table import source_of
 from lowdim.maths.gaussian import Sums, posterior, sums
 from lowdim.maths.linalg import Array
 from lowdim.maths.seeds import FORECAST_LOADINGS
@@ -28,8 +28,8 @@ from lowdim.sources.source import Block, Source, cores
 from lowdim.sources.views import FRAME_ROWS, Framed, frame_of
 from lowdim.storage.memory import free_memory
 from lowdim.table.table import Table
+from lowdim.text.errors import BudgetError
 from lowdim.text.format import count, duration, size
-from lowdim.text.kinds import BudgetError
 from lowdim.text.messages import error
 
 LINEAR_MODELS: dict[str, type[LinearGaussian]] = {"ppca": ProbabilisticPCA, "pca": PCA, "fa": FactorAnalysis}

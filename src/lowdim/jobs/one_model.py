@@ -13,7 +13,8 @@ import numpy as np
 from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import Settings
 from lowdim.jobs.apply import check_gaps, place_rows
-from lowdim.jobs.asked_models import (
+from lowdim.jobs.mixed_model import fit_mixed, parse_likelihoods, saved_mixed, spared_words
+from lowdim.jobs.model_inputs import (
     checked_views,
     classes_of_table,
     medoid_words,
@@ -26,12 +27,11 @@ from lowdim.jobs.asked_models import (
     told_apart,
     view_source,
 )
-from lowdim.jobs.mixed_model import fit_mixed, parse_likelihoods, saved_mixed, spared_words
 from lowdim.jobs.row_places import RowPlaces
 from lowdim.jobs.run_folder import MODEL, ONE_MODEL, run_facts, save_facts, staged, write
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.mixed_table import MixedTable
-from lowdim.judge.table_input import read
+from lowdim.judge.read_table import read
 from lowdim.maths.factor import most_factors
 from lowdim.maths.linalg import Array
 from lowdim.registry import FITTED, ModelEntry, find_method

@@ -40,7 +40,7 @@ from lowdim.text.messages import LowdimError, LowdimWarning, error
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import MapModel
-    from lowdim.jobs.large import DrawnRows
+    from lowdim.jobs.stream import DrawnRows
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.rows.reference_law import RowLaw
 
@@ -195,7 +195,7 @@ class SavedRun:
     @cached_property
     def drawn(self) -> DrawnRows:
         """The rows of a streamed table that were drawn then, drawn again."""
-        from lowdim.jobs.large import draw
+        from lowdim.jobs.stream import draw
 
         known = {key: self.options[key] for key in ("sample", "columns", "drop", "weight") if key in self.options}
         with warnings.catch_warnings():

@@ -45,7 +45,7 @@ FILL_FIELDS = (
     *("mean", "spread", "how", "engines", "only_copies"),
 )
 STORED_RECORDS = {  # what may stand in the file, and where it is defined
-    "ApartRows": "judge.rows.apart",
+    "ApartRows": "judge.rows.axis_groups",
     "AxisCard": "judge.axes",
     "CellAnswers": "judge.rows.answers",
     "CellLaws": "judge.rows.reference_law",

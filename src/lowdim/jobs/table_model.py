@@ -23,7 +23,7 @@ from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.mixed.mixed_axes import mixed_axes, mixed_refits
 from lowdim.judge.mixed.mixed_map import MixedMap
-from lowdim.judge.rows.contrast import GroupCard, set_apart
+from lowdim.judge.rows.group_contrast import GroupCard, set_apart
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
 from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.jobs.forms import stick_figure
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.registry import PlotOption
+from lowdim.table.pictures import stick_figure
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:

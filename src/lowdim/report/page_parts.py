@@ -14,7 +14,7 @@ from lowdim.plot.base import Plot
 from lowdim.plot.registry import in_section
 from lowdim.report.svg import dots, slim
 from lowdim.text.csv_table import csv_columns
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis

@@ -7,12 +7,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lowdim.jobs.rated import in_a_row
+from lowdim.jobs.ratings import in_a_row
 from lowdim.report import render, time_of_day
 from lowdim.report.page_parts import Grid, grid
 
 if TYPE_CHECKING:
-    from lowdim.jobs.rated import Rated
+    from lowdim.jobs.ratings import Rated
     from lowdim.models.ratings.predictions import Recommended
 
 

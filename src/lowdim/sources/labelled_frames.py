@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.arrays import GAP_TYPES, ArraySource, as_source, check_weight, objects_as_numbers
 from lowdim.sources.source import Source
-from lowdim.text.labels import are_numbers, as_spelt, label_places, unseen_labels
+from lowdim.text.label_match import are_numbers, as_spelt, label_places, unseen_labels
 from lowdim.text.messages import error, warn
 
 TRUTHS = (False, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from lowdim.text.kinds import TableError
+from lowdim.text.errors import TableError
 from lowdim.text.messages import Message, message
 from lowdim.text.notebook import block, table
 

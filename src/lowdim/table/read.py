@@ -37,7 +37,7 @@ from lowdim.table.text_file import read_text, separator_word
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, choices, propose
 from lowdim.text.format import count, listing
-from lowdim.text.labels import label_places, unseen_labels
+from lowdim.text.label_match import label_places, unseen_labels
 from lowdim.text.messages import Message, entry_of, error, message
 
 USED = "number in the columns that are used"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lowdim.text.kinds import BudgetError, FitError, ModelWarning, OptionError, TableError, TableWarning, VerbError
+from lowdim.text.errors import BudgetError, FitError, ModelWarning, OptionError, TableError, TableWarning, VerbError
 from lowdim.text.messages import Entry
 
 MAP_MESSAGES: dict[str, Entry] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lowdim.text.kinds import (
+from lowdim.text.errors import (
     BudgetError,
     EngineError,
     FileError,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lowdim.text.fix import Fix, propose
-from lowdim.text.kinds import (
+from lowdim.text.errors import (
     BudgetError,
     OptionError,
     TableError,
     TableWarning,
 )
+from lowdim.text.fix import Fix, propose
 from lowdim.text.messages import Entry
 
 NOT_A_TABLE = "'{name}' is not a table I can read"

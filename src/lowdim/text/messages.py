@@ -139,10 +139,10 @@ def warn(code: str | Message, where: str = "", *, case: str = "", **facts: Any) 
 
 
 def __getattr__(name: str) -> Any:
-    """The kinds of errors and warnings (`text/kinds.py`), by this module's name too."""
-    from lowdim.text import kinds
+    """The classes of errors and warnings (`text/errors.py`), by this module's name too."""
+    from lowdim.text import errors
 
-    return getattr(kinds, name)
+    return getattr(errors, name)
 
 
 def check_level(level: float, option: str = "level") -> None:

@@ -16,7 +16,7 @@ from lowdim.jobs.apply import place_run
 from lowdim.jobs.one_model import fit_method, save_fitted
 from lowdim.jobs.run_folder import load_run
 from lowdim.registry import FITTED, METHODS, find_method
-from lowdim.text.kinds import OptionError, TableError
+from lowdim.text.errors import OptionError, TableError
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.cli.conftest import small_table, write_csv
 from tests.cli.tables import bent, large, quick

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.jobs.rated import learn_ratings
+from lowdim.jobs.ratings import learn_ratings
 from lowdim.text.messages import OptionError
 from tests.cli.calls import rows_of
 
@@ -77,7 +77,7 @@ def test_columns_by_name_and_what_is_no_list_of_ratings(lowdim):
     assert lowdim("ratings", "r.csv", "--columns", "who,what").code == 2
     assert lowdim("ratings", "nothing.csv").code in (3, 4)
     with pytest.raises(OptionError, match="such as"):
-        from lowdim.jobs.rated import recommend
+        from lowdim.jobs.ratings import recommend
 
         recommend(ld.MatrixFactorization(1).fit(np.array([[1.0, 2.0], [3.0, np.nan]])), 9, 1)
 

@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans as PeerMeans
 from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim as ld
-from lowdim.text.kinds import OptionError, TableError
+from lowdim.text.errors import OptionError, TableError
 from tests.conftest import need
 from tests.plot.svg_checks import HOSTILE, SVG, inside, parsed, same_twice, texts
 from tests.plot.tables import three

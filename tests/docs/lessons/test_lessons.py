@@ -17,7 +17,7 @@ from scipy import stats
 
 import lowdim as ld
 from lowdim.datasets import faithful
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.conftest import ROOT
 from tests.oracles import rbf_functions as oracle
 from tests.plot.svg_checks import inside, parsed, same_twice

@@ -26,7 +26,7 @@ from lowdim.sources.arrays import MappedSource
 from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen, Frame, Framed
 from lowdim.storage import model_file as persist
-from lowdim.text.kinds import FileError, ModelWarning, TableError
+from lowdim.text.errors import FileError, ModelWarning, TableError
 from lowdim.text.messages import LowdimError
 from tests.conftest import sparse_table
 from tests.storage.saved import bits

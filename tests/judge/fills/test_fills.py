@@ -14,7 +14,7 @@ from lowdim.judge.fills.engines.engine import FittedEngine
 from lowdim.judge.fills.engines.variational_pca import fit_variational
 from lowdim.judge.fills.fill import fill as fill_by_any
 from lowdim.judge.fills.folds import guessed, hidden_cells, hidden_folds, row_folds
-from lowdim.text.kinds import OptionError, TableError
+from lowdim.text.errors import OptionError, TableError
 from tests.conftest import need
 
 fill = partial(fill_by_any, engines="straight")

@@ -16,7 +16,7 @@ from lowdim.judge.fills.calibration import HiddenErrors, beyond, cross, factors,
 from lowdim.judge.fills.fill import fill as fill_by_any
 from lowdim.judge.fills.result import LEVELS
 from lowdim.judge.hidden_cells import deal, dealt
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.conftest import need
 
 fill = partial(fill_by_any, engines="straight")

@@ -20,7 +20,7 @@ from lowdim.judge.fills.stack import (
     stacked_guesses,
 )
 from lowdim.maths.linalg import centre_and_spread
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.judge.fills.test_engines import groups
 
 

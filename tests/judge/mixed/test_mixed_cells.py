@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from lowdim.judge.mixed.mixed_map import fit_mixed_map, table_map
+from lowdim.judge.read_table import read
 from lowdim.judge.rows.place_card import MappedRows
-from lowdim.judge.table_input import read
 
 
 def mixed_frame(n=200):

@@ -11,12 +11,12 @@ from scipy import stats
 from lowdim import PPCA
 from lowdim.jobs.analysis import odd_rows
 from lowdim.judge.dimensions.jury import choose_dimension
+from lowdim.judge.read_table import read
 from lowdim.judge.rows.odd_rows import disagrees
 from lowdim.judge.rows.reference_law import row_p_values
-from lowdim.judge.table_input import read
 from lowdim.judge.verdicts import because
+from lowdim.text.errors import OptionError
 from lowdim.text.format import figures_by_sd, p_value
-from lowdim.text.kinds import OptionError
 from tests.judge.rows.judging import explain_row, judge_rows
 
 NASTY = ["<script>x</script>", "a&b", "c\x1b[31m", *[f"c{j}" for j in range(5)]]

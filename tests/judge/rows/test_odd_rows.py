@@ -8,7 +8,7 @@ from lowdim import PCA, PPCA, FactorAnalysis
 from lowdim.judge.rows.reference_law import false_discovery
 from lowdim.models.linear.linear_gaussian import LinearGaussianParams
 from lowdim.sources.views import Frame
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.conftest import need
 from tests.judge.rows.judging import explain_row, judge_rows
 

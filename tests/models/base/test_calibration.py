@@ -26,7 +26,7 @@ from lowdim.models.base.results import Cells
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame, Framed
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 
 
 def table(n=400, d=6, gaps=0.2, seed=0):

@@ -5,7 +5,7 @@ import pytest
 
 import lowdim
 from lowdim.sources.source import Source
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 
 
 def tall(seed: int = 0, n: int = 60, d: int = 5) -> np.ndarray:

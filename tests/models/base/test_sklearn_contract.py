@@ -42,7 +42,7 @@ from lowdim import (
     ProbabilisticPCA,
     VarianceSelector,
 )
-from lowdim.text.kinds import VerbError
+from lowdim.text.errors import VerbError
 from lowdim.text.messages import LowdimError
 
 MODELS = {

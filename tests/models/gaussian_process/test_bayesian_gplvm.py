@@ -13,7 +13,7 @@ import lowdim.models.gaussian_process.gp as gp
 from lowdim import BayesianGPLVM, BayesianPCA, Run, as_source, laws
 from lowdim.models.gaussian_process.bound import EvidenceBound
 from lowdim.sources.dask.executor import DaskExecutor
-from lowdim.text.kinds import FitError, ModelWarning, OptionError, TableError
+from lowdim.text.errors import FitError, ModelWarning, OptionError, TableError
 from lowdim.text.messages import LowdimWarning
 from tests.models.gaussian_process.tables import arc, holed
 from tests.models.linear.test_bayesian_pca import seeds_gaussian

@@ -11,7 +11,7 @@ import lowdim.models.gaussian_process.gp as gp
 from lowdim import GPLVM, DualPPCA, laws
 from lowdim.models.gaussian_process import gplvm_climb
 from lowdim.models.gaussian_process.gplvm_climb import mean_variance
-from lowdim.text.kinds import BudgetError, FitError, ModelWarning, OptionError, TableError, VerbError
+from lowdim.text.errors import BudgetError, FitError, ModelWarning, OptionError, TableError, VerbError
 from lowdim.text.messages import LowdimWarning
 from tests.models.gaussian_process.tables import arc
 

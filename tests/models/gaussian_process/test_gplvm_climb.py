@@ -24,7 +24,7 @@ from lowdim.models.gaussian_process.gplvm_climb import (
     mean_variance,
 )
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.text.kinds import FitError, ModelWarning, OptionError, TableError
+from lowdim.text.errors import FitError, ModelWarning, OptionError, TableError
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.models.gaussian_process.tables import arc
 from tests.oracles.differences import by_differences

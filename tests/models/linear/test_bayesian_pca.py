@@ -10,7 +10,7 @@ from lowdim.maths import bayesian_gaussian as vb
 from lowdim.maths.gaussian import sums
 from lowdim.models.base.survey import survey_table
 from lowdim.models.linear.bayesian_pca import stand_in
-from lowdim.text.kinds import ModelWarning, OptionError
+from lowdim.text.errors import ModelWarning, OptionError
 from tests.conftest import need
 from tests.oracles import variational as oracle
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.text.kinds import TableWarning
+from lowdim.text.errors import TableWarning
 
 # NIST StRD, univariate summary statistics: NumAcc1-4 as NIST defines them (numerics, section 3).
 NUMACC = {

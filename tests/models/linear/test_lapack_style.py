@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.text.kinds import TableError
+from lowdim.text.errors import TableError
 from lowdim.text.messages import LowdimWarning
 
 ULP = np.finfo(float).eps

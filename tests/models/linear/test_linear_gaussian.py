@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import lowdim
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 from lowdim.text.messages import LowdimWarning
 
 

@@ -6,7 +6,7 @@ from sklearn import decomposition
 
 import lowdim
 from lowdim.engine.fold import Run
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 
 
 def test_small_noise_beside_one_large_column_is_still_noise() -> None:

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_t
 from lowdim import PPCA, RobustPPCA
 from lowdim.maths import gaussian
 from lowdim.models.linear.robust_ppca import least_dof
-from lowdim.text.kinds import OptionError, VerbError
+from lowdim.text.errors import OptionError, VerbError
 from tests.oracles import student
 
 STACKLOSS = np.array(

@@ -16,7 +16,7 @@ from lowdim.engine.fold import Threads
 from lowdim.maths.kmeans import plus_plus
 from lowdim.models.mixtures import kmeans
 from lowdim.models.mixtures.kmedoids import _gains, build, swap
-from lowdim.text.kinds import OptionError, TableError, VerbError
+from lowdim.text.errors import OptionError, TableError, VerbError
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.laws.test_laws import SOURCES, table
 

@@ -6,7 +6,7 @@ import pytest
 from lowdim import PCA, Autoencoder, Run, laws, load
 from lowdim.models.nonlinear.autoencoder import EncoderDecoder, TrainingRows, _held_out_rows, _loss
 from lowdim.models.nonlinear.mlp import ACTIVATIONS, random_layers
-from lowdim.text.kinds import ModelWarning, TableWarning, VerbError
+from lowdim.text.errors import ModelWarning, TableWarning, VerbError
 from lowdim.text.messages import LowdimError
 from tests.models.power_cut import resumed
 from tests.oracles.differences import by_differences
@@ -73,7 +73,7 @@ def test_the_variational_form_samples():
     assert post.mean == pytest.approx(fit.transform(X))
 
 
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")  # LD201: forty epochs are enough here
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")  # LD201: forty epochs are enough here
 def test_the_variational_score_is_a_bound_on_the_log_density():
     """By brute force: with one code the density of a row is an integral; in any unit, and with a constant column."""
     X = np.column_stack([arc(300), np.full(300, 2.0)])
@@ -134,14 +134,14 @@ def test_a_callback_stops_and_ctrl_c_keeps_the_best():
 
 
 @pytest.mark.parametrize("how", [{}, {"batch_size": 16}, {"variational": True}])
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")  # LD201: thirty steps
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")  # LD201: thirty steps
 def test_a_fit_that_died_goes_on_to_the_same_bits(how, tmp_path):
     X, model = arc(120), Autoencoder(1, hidden=5, max_iter=30, **how)
     resumed(model, X, tmp_path / "c", 12)
 
 
 @pytest.mark.parametrize("variational", [False, True])
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")
 def test_odd_tables_train(variational):
     """Rows that are copies, fewer rows than units, columns of a million and of nothing."""
     wide = arc(60) * [1e6, 1.0, 1e-6]

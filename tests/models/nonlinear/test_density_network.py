@@ -8,7 +8,7 @@ import pytest
 from lowdim import GTM, DensityNetwork, Run, laws, load
 from lowdim.models.nonlinear.density_network_em import DensityNetworkParams
 from lowdim.sources.arrays import as_source
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 from lowdim.text.messages import LowdimError
 from tests.models.nonlinear.tables import arc, long_arc
 from tests.models.power_cut import resumed
@@ -108,7 +108,7 @@ def test_minibatches_come_near_em(how, gaps):
 
 
 @pytest.mark.parametrize("how", [{}, {"batch_size": 20}, {"n_samples": 12, "sampling": "importance"}])
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")  # LD201: a few steps
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")  # LD201: a few steps
 def test_a_fit_that_died_goes_on_to_the_same_bits(how, tmp_path):
     X, model = (
         arc(80, gaps=0.1, rowwise=True),
@@ -127,7 +127,7 @@ def test_a_callback_keeps_the_best_so_far(how):
 
 
 @pytest.mark.parametrize("how", [{"batch_size": 50}, {"n_samples": 12, "sampling": "importance", "max_iter": 20}])
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")
 def test_the_laws_of_the_other_ways(how):
     model = DensityNetwork(1, **{"n_samples": 12, "hidden": 4, "max_iter": 5, **how})
     laws.finite(model, arc(gaps=0.1, rowwise=True))
@@ -135,7 +135,7 @@ def test_the_laws_of_the_other_ways(how):
     laws.impute_keeps_seen(model, arc(gaps=0.1, rowwise=True))
 
 
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")  # LD202, LD201
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")  # LD202, LD201
 def test_copies_huge_columns_and_few_rows():
     for X in (np.repeat(arc(4), 20, axis=0), arc() * [1e6, 1.0, 1.0], arc(6)):
         for how in ({}, {"n_samples": 12, "sampling": "importance"}, {"batch_size": 5}):

@@ -8,7 +8,7 @@ import pytest
 from lowdim import GTM
 from lowdim.registry import METHODS
 from lowdim.storage.model_file import load
-from lowdim.text.kinds import ModelWarning, OptionError
+from lowdim.text.errors import ModelWarning, OptionError
 from lowdim.text.messages import LowdimError
 from tests.models.nonlinear.tables import arc
 

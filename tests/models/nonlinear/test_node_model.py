@@ -11,7 +11,7 @@ from lowdim.models.base.calibration import HeldOutCells
 from lowdim.models.base.survey import survey_table
 from lowdim.models.nonlinear.node_model import NodeModel
 from lowdim.sources.arrays import as_source
-from lowdim.text.kinds import TableError
+from lowdim.text.errors import TableError
 from tests.models.nonlinear.tables import arc, long_arc
 from tests.oracles.differences import by_differences
 from tests.references.tables import oil

@@ -12,7 +12,7 @@ from lowdim.models.nonlinear import nonlinear_fa
 from lowdim.models.nonlinear.nonlinear_fa import Network, _cell_rows
 from lowdim.models.nonlinear.nonlinear_fa_bound import encode
 from lowdim.sources.arrays import as_source
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 from lowdim.text.messages import LowdimError
 from tests.models.nonlinear.tables import long_arc
 from tests.models.power_cut import resumed
@@ -117,7 +117,7 @@ def test_rows_with_gaps_are_searched_where_an_encoder_would_guess():
 
 
 @pytest.mark.parametrize("amortized", [False, True])
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")  # LD201: thirty steps
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")  # LD201: thirty steps
 def test_a_fit_that_died_goes_on_to_the_same_bits(amortized, tmp_path):
     X = bow(60, gaps=0.2)[0]
     model = NonlinearFactorAnalysis(1, hidden=5, max_iter=30, tol=1e-5, amortized=amortized)
@@ -134,7 +134,7 @@ def test_a_callback_keeps_the_best_so_far():
     assert fit.history_.max() == fit.history_[-1] and not fit.converged_
 
 
-@pytest.mark.filterwarnings("ignore::lowdim.text.kinds.ModelWarning")
+@pytest.mark.filterwarnings("ignore::lowdim.text.errors.ModelWarning")
 def test_duplicate_rows_and_fewer_rows_than_units():
     for X in (np.repeat(bow(4)[0], 20, axis=0), bow(6)[0], bow()[0] * [1e6, 1.0, 1.0, 1.0]):
         fit = NonlinearFactorAnalysis(1, hidden=30, max_iter=60).fit(X)

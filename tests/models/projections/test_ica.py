@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn.decomposition import FastICA
 
 from lowdim import ICA, as_source, laws
-from lowdim.text.kinds import VerbError
+from lowdim.text.errors import VerbError
 from lowdim.text.messages import LowdimError, LowdimWarning
 
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_score
 
 import lowdim
 from lowdim import LinearDiscriminant, laws
-from lowdim.text.kinds import VerbError
+from lowdim.text.errors import VerbError
 from lowdim.text.messages import LowdimError, LowdimWarning
 
 

@@ -9,7 +9,7 @@ from scipy.ndimage import rotate
 
 import lowdim
 from lowdim import VarianceSelector, laws
-from lowdim.text.kinds import VerbError
+from lowdim.text.errors import VerbError
 from lowdim.text.messages import LowdimError
 from tests.conftest import need
 

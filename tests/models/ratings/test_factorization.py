@@ -14,7 +14,7 @@ from lowdim import PPCA, MatrixFactorization, Run, laws
 from lowdim.maths.linalg import lower, unpack
 from lowdim.models.ratings import sweep as mf
 from lowdim.models.ratings.predictions import grid_means, pair_means, place_users
-from lowdim.text.kinds import VerbError
+from lowdim.text.errors import VerbError
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.oracles import ratings as oracle
 from tests.sources.test_bad_input import KINDS, NUMBERS

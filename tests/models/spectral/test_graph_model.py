@@ -10,7 +10,7 @@ from sklearn.base import clone
 import lowdim
 from lowdim import Isomap, LaplacianEigenmaps, LocallyLinearEmbedding
 from lowdim.maths.pairs import nearest
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.models.spectral.tables import TABLES, adjacency, apart, blobs, explained, lengths, rng, roll
 

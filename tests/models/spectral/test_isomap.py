@@ -5,7 +5,7 @@ import pytest
 
 import lowdim
 from lowdim import Isomap
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 from tests.models.spectral.tables import TABLES, apart, rng, roll
 
 

@@ -6,7 +6,7 @@ import scipy.linalg as sl
 
 from lowdim import LaplacianEigenmaps
 from lowdim.maths.pairs import joined
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 from tests.models.spectral.tables import TABLES, apart, rng
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from lowdim import LocallyLinearEmbedding
 from lowdim.maths.graph import components
-from lowdim.text.kinds import ModelWarning
+from lowdim.text.errors import ModelWarning
 from lowdim.text.messages import LowdimError
 from tests.models.spectral.tables import rng
 

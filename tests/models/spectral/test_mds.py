@@ -10,7 +10,7 @@ import lowdim
 from lowdim import PCA, ClassicalMDS, laws, robust_map, to_similarities, to_squared_distances
 from lowdim.maths.pairs import negative_mass
 from lowdim.models.spectral.mds import cailliez, lingoes, warn_of_triangles, within_triangles
-from lowdim.text.kinds import VerbError
+from lowdim.text.errors import VerbError
 from lowdim.text.messages import LowdimError, LowdimWarning
 
 

@@ -7,7 +7,7 @@ import lowdim as ld
 from lowdim.judge.axes import AxisCard, LabelTie, Loading
 from lowdim.judge.axes import axes as axis_cards_of
 from lowdim.plot.analysis.axes import by_axis
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.plot.from_arrays import axis_cards, loadings
 from tests.plot.svg_checks import HOSTILE, apart, parsed, same_twice, texts
 

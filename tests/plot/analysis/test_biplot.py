@@ -9,7 +9,7 @@ from matplotlib.text import Text
 
 import lowdim as ld
 from lowdim.datasets.oil import oil_flow
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.plot.from_arrays import biplot
 from tests.plot.svg_checks import HOSTILE, apart, inside, same_twice
 

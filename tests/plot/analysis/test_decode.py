@@ -6,7 +6,7 @@ import pytest
 import lowdim as ld
 from lowdim.plot.analysis.decode import component_images, rebuilt
 from lowdim.plot.pictures import form_of_rows
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.conftest import need
 from tests.plot.from_arrays import on_table, reconstruct, walked
 from tests.plot.svg_checks import HOSTILE, inside, parsed, same_twice, texts

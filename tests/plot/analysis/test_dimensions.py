@@ -7,7 +7,7 @@ from scipy import stats
 import lowdim as ld
 from lowdim.plot.analysis import dimensions
 from lowdim.plot.analysis.dimensions import gamma_density
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.conftest import need
 from tests.plot.from_arrays import Parts, distances, heldout, jury, scree
 from tests.plot.svg_checks import HOSTILE, apart, same_twice, texts

@@ -10,7 +10,7 @@ from scipy import stats
 import lowdim as ld
 from lowdim.plot.analysis.fills import binomial
 from lowdim.plot.analysis.fills import fills as fills_of
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.plot.from_arrays import calibration, fills
 from tests.plot.svg_checks import HOSTILE, apart, same_twice, svg_of, texts
 

@@ -8,7 +8,7 @@ import lowdim as ld
 from lowdim.plot.access import plot_model
 from lowdim.plot.analysis.hinton import GROUND
 from lowdim.plot.analysis.hinton import hinton as hinton_of
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.plot.from_arrays import Parts, on_table
 from tests.plot.svg_checks import HOSTILE, SVG, parsed, same_twice, svg_of, texts
 from tests.plot.tables import bishop

@@ -14,7 +14,7 @@ from lowdim.models.base.results import Posterior
 from lowdim.plot.access import plot_model
 from lowdim.plot.beside_points import far_apart
 from lowdim.plot.pictures import everyone, form_of_rows
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from lowdim.text.messages import LowdimError
 from tests.conftest import need
 from tests.plot.from_arrays import map_rows

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import fisher_exact
 
 from lowdim.plot.analysis.table import STRIP_BINS
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.conftest import need
 from tests.plot.from_arrays import columns, gap_pairs, gaps
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, texts

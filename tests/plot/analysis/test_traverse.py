@@ -9,7 +9,7 @@ import lowdim as ld
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.plot.access import ModelOnTable, plot_model
 from lowdim.plot.analysis.traverse import traverse
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from lowdim.text.messages import LowdimError
 from tests.conftest import need
 from tests.plot.from_arrays import on_table, walked

@@ -7,7 +7,7 @@ from sklearn.mixture import GaussianMixture as Peer
 
 import lowdim as ld
 from lowdim.plot.models.mixture import as_full, mixed, mixture, parts_of
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.plot.from_arrays import Parts, on_table
 from tests.plot.svg_checks import HOSTILE, parsed, same_twice, svg_of
 from tests.plot.tables import three

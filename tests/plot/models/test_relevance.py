@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lowdim.plot.models.relevance import relevance as relevance_of
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.plot.from_arrays import Parts, on_table
 from tests.plot.svg_checks import parsed, same_twice, texts
 

@@ -5,7 +5,7 @@ import pytest
 
 import lowdim as ld
 from lowdim.plot.models.trace import trace as trace_of
-from lowdim.text.kinds import OptionError
+from lowdim.text.errors import OptionError
 from tests.plot.from_arrays import Parts, on_table
 from tests.plot.svg_checks import parsed, same_twice
 

@@ -16,7 +16,7 @@ from lowdim.laws import _identical
 from lowdim.models.linear.dual_ppca import DualPPCA
 from lowdim.sources.dask.executor import DaskExecutor
 from lowdim.sources.dask.source import DaskSource
-from lowdim.text.kinds import TableError, TableWarning
+from lowdim.text.errors import TableError, TableWarning
 from lowdim.text.messages import LowdimError
 from tests.conftest import sparse_table
 

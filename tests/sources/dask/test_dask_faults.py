@@ -13,7 +13,7 @@ from lowdim import GTM, PPCA, BayesianPCA, KMeans, MixedFactorAnalysis, MixtureO
 from lowdim.laws import _identical
 from lowdim.sources.dask import source as dasktable
 from lowdim.sources.dask.executor import DaskExecutor
-from lowdim.text.kinds import EngineError, OptionError
+from lowdim.text.errors import EngineError, OptionError
 
 distributed = pytest.importorskip("distributed")
 # What distributed itself leaves behind when its workers are killed: sockets, and event loops it has stopped.

@@ -12,7 +12,7 @@ import pytest
 import zarr
 
 import lowdim
-from lowdim.text.kinds import TableWarning
+from lowdim.text.errors import TableWarning
 from lowdim.text.messages import LowdimError
 from tests.sources.files.tables import BODY, CLEAN, GAPPY, KINDS, NAMES, D, N, table
 

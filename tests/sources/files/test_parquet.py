@@ -10,7 +10,7 @@ import pytest
 
 import lowdim
 from lowdim.sources.files.parquet import parquet_files
-from lowdim.text.kinds import TableWarning
+from lowdim.text.errors import TableWarning
 from lowdim.text.messages import LowdimError
 from tests.sources.files.tables import CLEAN, KINDS, N, arrow, table
 

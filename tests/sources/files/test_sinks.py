@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lowdim
-from lowdim.text.kinds import TableWarning
+from lowdim.text.errors import TableWarning
 from lowdim.text.messages import LowdimError
 from tests.sources.files.tables import CLEAN, GAPPY, KINDS, table
 

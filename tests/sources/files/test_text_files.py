@@ -8,7 +8,7 @@ import pytest
 
 import lowdim
 from lowdim.sources.files import text_files
-from lowdim.text.kinds import TableWarning
+from lowdim.text.errors import TableWarning
 from lowdim.text.messages import LowdimError
 from tests.sources.files.tables import BODY, table
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lowdim.cli.analysing import finish, reported, touch_it
 from lowdim.cli.command import command
+from lowdim.cli.main_job import finish, reported, touch_it
 from lowdim.cli.options import SEED, common_options
-from lowdim.cli.say import print_json, say
+from lowdim.cli.output import print_json, say
 from lowdim.text.table import text_table
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ import click
 from lowdim.cli.command import command
 from lowdim.cli.new_rows import placed
 from lowdim.cli.options import STREAM, reading, stem, table_options
+from lowdim.cli.output import message_log, print_json, say
 from lowdim.cli.progress import Stages
-from lowdim.cli.say import message_log, print_json, say
 from lowdim.cli.streaming import honoured, or_stream, run_of, streamed
 from lowdim.table.options import OPTIONS, flag_of
 
 if TYPE_CHECKING:
-    from lowdim.jobs.large import PlacedStream
     from lowdim.jobs.run_folder import SavedRun
+    from lowdim.jobs.stream import PlacedStream
 
 BY_PIECES = ("encode", "na", "log", "no_log", "inf", "below_limit")  # options that a piece of a file can be read by
 
@@ -61,7 +61,7 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 def place_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) -> PlacedStream:
     """Place every row of a file on the map of a run, a block at a time."""
     from lowdim.jobs.apply import read_as
-    from lowdim.jobs.large import place_stream
+    from lowdim.jobs.stream import place_stream
     from lowdim.judge.mixed.mixed_map import table_map
 
     check_streamed(opened, options)

@@ -10,7 +10,7 @@ import click
 from lowdim.cli.command import command
 from lowdim.cli.new_rows import positions
 from lowdim.cli.options import common_options
-from lowdim.cli.say import print_json, say
+from lowdim.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from lowdim.jobs.run_folder import SavedRun

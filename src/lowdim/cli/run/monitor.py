@@ -9,7 +9,7 @@ import click
 from lowdim.cli.command import command
 from lowdim.cli.new_rows import placed
 from lowdim.cli.options import stem, table_options
-from lowdim.cli.say import print_json, say
+from lowdim.cli.output import print_json, say
 
 
 @command(

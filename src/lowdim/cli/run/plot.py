@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.analysing import analysed, open_table
 from lowdim.cli.command import TableCommand, command
+from lowdim.cli.main_job import analysed, open_table
 from lowdim.cli.new_rows import positions
 from lowdim.cli.options import BUDGET, DIMS, LEVEL, SEED, is_run, reading, table_options
-from lowdim.cli.say import print_json, say
+from lowdim.cli.output import print_json, say
 from lowdim.plot.registry import NamedPlot, PlotOption, descriptions, every_plot, find
 from lowdim.text.format import parse_duration
 from lowdim.text.table import text_table

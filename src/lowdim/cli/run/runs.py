@@ -8,7 +8,7 @@ import click
 
 from lowdim.cli.command import command
 from lowdim.cli.options import common_options
-from lowdim.cli.say import print_json, say
+from lowdim.cli.output import print_json, say
 from lowdim.text.table import text_table
 
 

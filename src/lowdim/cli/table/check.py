@@ -8,7 +8,7 @@ import click
 
 from lowdim.cli.command import command
 from lowdim.cli.options import asking
-from lowdim.cli.say import Done, complain, message_log, print_json, say
+from lowdim.cli.output import Done, complain, message_log, print_json, say
 
 
 @command(
@@ -20,7 +20,7 @@ from lowdim.cli.say import Done, complain, message_log, print_json, say
 @asking()
 def check_command(file: str, options: dict[str, Any], as_json: bool, everything: bool) -> None:
     """Is the table usable, and what would be changed? No model is fitted."""
-    from lowdim.judge.table_input import read_table
+    from lowdim.judge.read_table import read_table
     from lowdim.table.describe import check_page, span
 
     strict = options.pop("strict", False)

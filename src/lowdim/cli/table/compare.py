@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.analysing import open_table
 from lowdim.cli.command import command
+from lowdim.cli.main_job import open_table
 from lowdim.cli.options import BUDGET, DIMS, SEED, asking
+from lowdim.cli.output import message_log, print_json, say
 from lowdim.cli.progress import Interrupts, Stages
-from lowdim.cli.say import message_log, print_json, say
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Settings

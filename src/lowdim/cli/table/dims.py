@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.analysing import open_table
 from lowdim.cli.command import command
+from lowdim.cli.main_job import open_table
 from lowdim.cli.options import BUDGET, SEED, asking, is_run
-from lowdim.cli.say import print_json, say
+from lowdim.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Settings
@@ -57,7 +57,7 @@ def jury_for(table: Table, settings: Settings, answer: str) -> Jury:
     """The judges asked how many dimensions tell this column."""
     from lowdim.judge.budget import counts
     from lowdim.judge.dimensions.jury import choose_dimension
-    from lowdim.judge.quantified import quantified
+    from lowdim.judge.label_scores import quantified
 
     often = counts(settings.budget, table.n, table.d)
     X, y = without_answer(table, quantified(table), answer)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.analysing import command_line, open_table
 from lowdim.cli.command import command
+from lowdim.cli.main_job import command_line, open_table
 from lowdim.cli.options import CHECKPOINT, FILL_BUDGET, LEVEL, SEED, STREAM, asking, stem
+from lowdim.cli.output import message_log, print_json, say, show_messages
 from lowdim.cli.progress import Stages
-from lowdim.cli.say import message_log, print_json, say, show_messages
 from lowdim.cli.streaming import drawn_from, or_stream, run_of
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def fill_file(
     file: str, options: dict[str, Any], settings: Settings, out: str, *, intervals: bool, as_json: bool
 ) -> None:
     """Fill a file by a model of all its rows."""
-    from lowdim.jobs.large import fill_stream
+    from lowdim.jobs.stream import fill_stream
     from lowdim.sources.sinks import as_sink
     from lowdim.text.messages import check_level
 

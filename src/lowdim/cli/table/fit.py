@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from lowdim.cli.analysing import analysed, command_line, finish, kept_options, open_table, print_found, run_files
 from lowdim.cli.command import command
+from lowdim.cli.main_job import analysed, command_line, finish, kept_options, open_table, print_found, run_files
 from lowdim.cli.options import (
     BUDGET,
     CHECKPOINT,
@@ -23,8 +23,8 @@ from lowdim.cli.options import (
     asking,
     stem,
 )
+from lowdim.cli.output import Done, complain, message_log, print_json, say
 from lowdim.cli.progress import Stages
-from lowdim.cli.say import Done, complain, message_log, print_json, say
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Settings

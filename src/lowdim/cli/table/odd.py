@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.analysing import open_table
 from lowdim.cli.command import command
+from lowdim.cli.main_job import open_table
 from lowdim.cli.options import DIMS, SEED, is_run, reading, stem, table_options
-from lowdim.cli.say import print_json, say, show_messages
+from lowdim.cli.output import print_json, say, show_messages
 
 if TYPE_CHECKING:
     from lowdim.judge.rows.odd_rows import OddRows

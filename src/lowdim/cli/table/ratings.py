@@ -10,12 +10,12 @@ import click
 
 from lowdim.cli.command import command
 from lowdim.cli.options import DIMS, SEED, common_options, stem
+from lowdim.cli.output import Done, complain, message_log, print_json, say
 from lowdim.cli.progress import Stages
-from lowdim.cli.say import Done, complain, message_log, print_json, say
 from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
-    from lowdim.jobs.rated import Rated
+    from lowdim.jobs.ratings import Rated
     from lowdim.models.ratings.factorization import MatrixFactorization
     from lowdim.models.ratings.predictions import Recommended
 
@@ -60,7 +60,7 @@ def ratings_command(
 
     FILE may be a folder that was written before: nothing is fitted then, and --user says whom to recommend to.
     """
-    from lowdim.jobs.rated import item_names, learn_ratings, load_rated, save_rated
+    from lowdim.jobs.ratings import item_names, learn_ratings, load_rated, save_rated
 
     if Path(file).is_dir() and (Path(file) / "model.lowdim").exists():
         model = load_rated(file)
@@ -95,7 +95,7 @@ def _three(columns: str | None) -> tuple[str, str, str] | None:
 
 def recommended(model: MatrixFactorization, users: tuple[str, ...], top: int) -> dict[str, Recommended]:
     """What to recommend, by user."""
-    from lowdim.jobs.rated import recommend
+    from lowdim.jobs.ratings import recommend
 
     return {user: recommend(model, user, top) for user in users}
 

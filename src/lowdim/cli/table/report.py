@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.analysing import finish, print_found, reported, what_was_asked
 from lowdim.cli.command import command
+from lowdim.cli.main_job import finish, print_found, reported, what_was_asked
 from lowdim.cli.options import (
     BUDGET,
     CHECKPOINT,

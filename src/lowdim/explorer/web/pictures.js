@@ -1,4 +1,4 @@
-// What the columns form together (jobs/forms.py), drawn from the cells of one row: an image, a curve or a figure.
+// What the columns form together (table/pictures.py), drawn from the cells of one row: an image, a curve or a figure.
 import {svg} from "./draw.js";
 import {outwardOf} from "./row_panel.js";
 import {el, figures} from "./words.js";

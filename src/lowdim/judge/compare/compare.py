@@ -26,7 +26,7 @@ from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, overlap, 
 from lowdim.judge.maps.quality import floors, shares_true, typical
 from lowdim.judge.maps.read_map import read_map
 from lowdim.judge.mixed_table import likelihood
-from lowdim.judge.table_input import read
+from lowdim.judge.read_table import read
 from lowdim.maths.factor import most_factors
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.base.options import seed_of
@@ -35,7 +35,7 @@ from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import parse_duration
 from lowdim.text.messages import LowdimError, Message, error, warn
-from lowdim.text.quiet import no_warnings
+from lowdim.text.no_warnings import no_warnings
 
 HIDDEN_PARTS = 10  # a repeat hides one cell in ten
 REPEATS = (5, 20)  # repeats: the fewest that show a spread, and the most that anyone waits for

@@ -24,8 +24,8 @@ from lowdim.judge.dimensions.parallel import ParallelAnalysis, parallel_analysis
 from lowdim.judge.dimensions.row_folds import FoldErrors, PairedDifference, RowFolds, usual_folds
 from lowdim.judge.dimensions.text import jury_card, jury_lines, jury_text, sentence
 from lowdim.judge.dimensions.utility import Utility, utility
+from lowdim.judge.read_table import numbers_of
 from lowdim.judge.rows.outlyingness import far_rows, outlyingness, robust_units
-from lowdim.judge.table_input import numbers_of
 from lowdim.maths.factor import degrees_of_freedom
 from lowdim.maths.linalg import Array
 from lowdim.maths.seeds import FACTOR_STARTS, FAR_ROWS

@@ -21,7 +21,7 @@ from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.projections.linear_discriminant import LinearDiscriminant
 from lowdim.sources.views import gather
 from lowdim.text.messages import error
-from lowdim.text.quiet import no_warnings
+from lowdim.text.no_warnings import no_warnings
 
 MOST_CLASSES = 20  # different whole numbers beyond which they are quantities, not classes
 USEFUL_FOLDS = 5

@@ -31,7 +31,7 @@ from lowdim.judge.fills.stack import least_squares_weights, stacked, stacked_gue
 from lowdim.judge.fills.trial import Trial, tried
 from lowdim.judge.fills.view import FillView, declared_orders, fill_view, number_view
 from lowdim.judge.fills.words import LABEL_ROWS, LabelFill, WordStack, label_fills
-from lowdim.judge.table_input import numbers_of
+from lowdim.judge.read_table import numbers_of
 from lowdim.maths.linalg import Array, Mask, centre_and_spread, evenly_spread
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -40,7 +40,7 @@ from lowdim.table.kinds.copies import told_by_copies
 from lowdim.table.table import Table
 from lowdim.text.format import duration, parse_duration
 from lowdim.text.messages import check_level, error
-from lowdim.text.quiet import no_warnings
+from lowdim.text.no_warnings import no_warnings
 
 SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
 WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to try every dimension costs more

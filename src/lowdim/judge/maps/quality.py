@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.maps.neighbours import NEAR, NeighbourShares, distances, kept, order, rank_agreement, ranks
-from lowdim.judge.table_input import read
+from lowdim.judge.read_table import read
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.registry import METHODS
 from lowdim.sources.arrays import as_matrix, as_source, in_columns
@@ -18,7 +18,7 @@ from lowdim.sources.views import gather
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import count
 from lowdim.text.messages import error, warn
-from lowdim.text.quiet import no_warnings
+from lowdim.text.no_warnings import no_warnings
 
 Order = NDArray[np.intp]
 JUDGED_ROWS = 2000  # rows that are judged: all pairs of them are held, 450 MB and 7 seconds (measured)

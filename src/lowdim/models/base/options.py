@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim.models.base.other_packages import instead_of
 from lowdim.text.messages import error
-from lowdim.text.words_elsewhere import instead_of
 
 # What MixedFactorAnalysis is called with `likelihoods` for the linear model of which it is the general case.
 LINEAR_CASES: dict[str, dict[str, Any]] = {

@@ -20,7 +20,7 @@ from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array, Index, Mask, moderate_factor
 from lowdim.sources.source import Block, Source
 from lowdim.text.format import all_digits, clip, listing
-from lowdim.text.labels import named_rows
+from lowdim.text.label_match import named_rows
 from lowdim.text.messages import error, warn
 
 KINDS = ("real", "positive", "yes/no", "ordinal", "count", "label", "marker")

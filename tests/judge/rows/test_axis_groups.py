@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.judge.rows.apart import MOST_APART, rows_apart
+from lowdim.judge.rows.axis_groups import MOST_APART, rows_apart
 
 LAWS = {
     "normal": lambda r, n: r.standard_normal((n, 3)),

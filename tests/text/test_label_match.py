@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.text.labels import are_numbers, as_spelt, label_places, unseen_labels
+from lowdim.text.label_match import are_numbers, as_spelt, label_places, unseen_labels
 
 
 @pytest.mark.parametrize(

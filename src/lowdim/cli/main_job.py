@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lowdim.cli.output import Done, complain, message_log, print_json, say, show_messages
 from lowdim.cli.progress import Interrupts, Stages
-from lowdim.cli.say import Done, complain, message_log, print_json, say, show_messages
 from lowdim.cli.streaming import analysis_of_file, or_stream
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def open_table(
     Columns `declared` to be something by themselves stay as they are; where the model takes labels, nothing is said of
     labels that are set aside.
     """
-    from lowdim.judge.table_input import read_table
+    from lowdim.judge.read_table import read_table
     from lowdim.text.messages import entry_of
 
     table = read_table(file, declared=declared, **options)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.table_input import source_of
+from lowdim.judge.read_table import source_of
 from lowdim.maths.linalg import Array
 from lowdim.models.projections.cca import CCA
 from lowdim.models.projections.linear_discriminant import LinearDiscriminant

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.judge.table_input import numbers_of
+from lowdim.judge.read_table import numbers_of
 from lowdim.table.options import ReadingOptions
 from lowdim.text.messages import LowdimError, Message
 from tests.table.flags import options_from_flags

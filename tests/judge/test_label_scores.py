@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import lowdim as ld
-from lowdim.judge.quantified import quantified
+from lowdim.judge.label_scores import quantified
 
 
 def labels(n: int = 400, seed: int = 0) -> pd.DataFrame:

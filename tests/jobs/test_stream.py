@@ -16,11 +16,11 @@ from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.apply import place
 from lowdim.jobs.forecast import forecast
-from lowdim.jobs.large import P_BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
+from lowdim.jobs.stream import P_BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
 from lowdim.judge.maps.gaussian_map import GaussianMap
+from lowdim.judge.read_table import read
 from lowdim.judge.rows.reference_law import false_discovery
-from lowdim.judge.table_input import read
-from lowdim.text.kinds import BudgetError, TableWarning
+from lowdim.text.errors import BudgetError, TableWarning
 from lowdim.text.messages import LowdimError
 from tests.judge.rows.judging import judge_rows
 

@@ -26,10 +26,10 @@ from lowdim.judge.fills.engines.linear import TRIAL_TOL
 from lowdim.judge.fills.fill import FILL_SAMPLE, fill
 from lowdim.judge.fills.result import Fills, column_lines
 from lowdim.judge.maps.table_map import TableMap
+from lowdim.judge.read_table import source_of
 from lowdim.judge.rows.odd_rows import OddRow, judge_block, judge_rows, laws, odd_row
 from lowdim.judge.rows.reference_law import RowLaw, row_p_values
 from lowdim.judge.rows.row_card import one_block
-from lowdim.judge.table_input import source_of
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.maths.seeds import LARGE_SAMPLE
 from lowdim.models.base.calibration import normal_half_width
@@ -47,8 +47,8 @@ from lowdim.table.options import ReadingOptions, check_options, split_names
 from lowdim.table.read import check_numbers, new_rows_of
 from lowdim.table.roles import Place
 from lowdim.table.table import Table
+from lowdim.text.errors import BudgetError, OptionError
 from lowdim.text.format import count, parse_duration
-from lowdim.text.kinds import BudgetError, OptionError
 from lowdim.text.messages import LowdimError, check_level, error
 
 DRAWN_ROWS = 5_000  # rows from which a number of dimensions, intervals and pictures come

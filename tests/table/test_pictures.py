@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import lowdim
-from lowdim.jobs.forms import form_of
+from lowdim.table.pictures import form_of
 from tests.explorer import subjects
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from lowdim.judge.rows.contrast import set_apart
+from lowdim.judge.rows.group_contrast import set_apart
 from lowdim.text.messages import LowdimError
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.judge.table_input import source_of
+from lowdim.judge.read_table import source_of
 from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.column import in_ones, ones_of
