@@ -24,7 +24,6 @@ TYPED = {
     "explore": "lowdim explore",
     "fill": "lowdim fill",
     "fit_method": "lowdim fit -m pca",
-    "forecast": "lowdim plan",
     "judge_map": "lowdim compare --map",
     "load": "lowdim apply",
     "load_run": "lowdim runs",

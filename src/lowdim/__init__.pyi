@@ -10,7 +10,6 @@ from lowdim.explorer.widget import explore as explore
 from lowdim.jobs.analysis import analyse as analyse
 from lowdim.jobs.analysis import analyze as analyze
 from lowdim.jobs.analysis import odd_rows as odd_rows
-from lowdim.jobs.forecast import forecast as forecast
 from lowdim.jobs.one_model import fit_method as fit_method
 from lowdim.jobs.run_folder import load_run as load_run
 from lowdim.jobs.stream import analyse_stream as analyse_stream
@@ -122,7 +121,6 @@ __all__ = [
     "explore",
     "fill",
     "fit_method",
-    "forecast",
     "judge_map",
     "laws",
     "load",

@@ -304,7 +304,6 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "embedding_score of a map": lambda X: lowdim.embedding_score(X, places_for(X)),
     "fill": lambda X: lowdim.fill(X, 1, folds=2),
     "fit_method": lambda X: lowdim.fit_method(X, "ppca", dims=1),
-    "forecast": lambda X: lowdim.forecast(X, dims=1),
     "judge_map": lambda X: lowdim.judge_map(X, places_for(X), k=3),
     "judge_map of a map": lambda X: lowdim.judge_map(places_for(X), X, k=3),
     "odd_rows": lambda X: lowdim.odd_rows(X, dims=1),
@@ -328,10 +327,7 @@ SENSIBLE = {
     "judge_map of a map": ONE_AXIS,
     "MixedFactorAnalysis": {"texts that are numbers"},
     **{name: {"texts that are numbers", "spans of time"} for name in ("analyse", "fit_method", "read", "subject")},
-    **{
-        name: {"gaps only", "a column of gaps", "a single seen cell", "all masked"}
-        for name in ("as_source", "forecast")
-    },
+    "as_source": {"gaps only", "a column of gaps", "a single seen cell", "all masked"},
 }
 ELSEWHERE = {  # what takes no table: records, other names of the same thing, files (which the fuzzer writes)
     "Moments",
@@ -367,7 +363,6 @@ def every_subject() -> dict[str, Subject]:
 # commands ---------------------------------------------------------------------------------------------------
 COMMANDS: dict[str, list[str]] = {
     "check": ["TABLE"],
-    "plan": ["TABLE"],
     "odd": ["TABLE", "--dims", "1"],
     "fill": ["TABLE", "-o", "filled.csv"],
     "dims": ["TABLE"],

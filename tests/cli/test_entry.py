@@ -37,7 +37,7 @@ def test_a_file_that_may_not_be_opened_is_a_code_and_3(lowdim, monkeypatch):
         (["plot", "map"], "give a plot"),
         (["plot", "no_such", "x.csv"], "is not a plot"),
         (["help", "LD999"], "neither a message nor a command"),
-        (["runs", "a", "b", "c"], "two run folders"),
+        (["runs", "no_such"], "does not exist"),
         (["fill", "x.csv", "-o", "y.csv", "--multiple", "-3"], "range"),
     ],
 )
@@ -185,7 +185,6 @@ CALLS = {
     "dims": ["small.csv"],
     "fit": ["small.csv"],
     "fill": ["small.csv", "-o", "f.csv"],
-    "plan": ["small.csv"],
     "compare": ["small.csv"],
     "odd": ["small.run"],
     "explain": ["small.run", "--axis", "1"],

@@ -1,4 +1,4 @@
-"""--stream and plan: files larger than memory from the command line."""
+"""--stream: files larger than memory from the command line."""
 
 from __future__ import annotations
 
@@ -84,24 +84,11 @@ def test_fill_and_apply_write_every_format(lowdim, cells, tmp_path, ending):
         assert "of them with gaps. A stream places rows and fills no gaps." in with_gaps.out
 
 
-def test_json_and_plan(lowdim, cells):
+def test_json(lowdim, cells):
     said = lowdim("fill", "cells.parquet", "--stream", "-o", "full.csv", "--sample", "100", "--json")
     told = json.loads(said.out)
     assert said.code == 0 and told["drawn"] == 100 and told["wrote"] == ["full.csv"] and told["left"] == {}
     assert "LD119" in [m["code"] for m in told["messages"]] and sum(told["gaps"].values()) == np.isnan(cells).sum()
-    said = lowdim("plan", "cells.parquet", "--dims", "2", "--memory", "2GB")
-    assert said.code == 0 and said.out.startswith("cells.parquet: Parquet, 900 rows x 5 columns of numbers")
-    for words in (
-        "passes   14 passes, at most 1,006",
-        "2 GB may be used",
-        "It fits.",
-        "Run it:  lowdim report cells.parquet --stream --memory 2GB",
-    ):
-        assert words in said.out, said.out
-    told = json.loads(lowdim("plan", "cells.parquet", "--memory", "1kB", "--method", "pca", "--json").out)
-    assert told["fits"] is False and told["alternative"] and told["rows"] == 900 and told["seconds"] > 0
-    assert "It does not fit: fewer columns" in lowdim("plan", "cells.parquet", "--memory", "1kB").out
-    assert lowdim("plan", "nobody.csv").code == 3
 
 
 @pytest.mark.parametrize(

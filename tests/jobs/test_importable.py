@@ -57,19 +57,6 @@ def test_odd_rows_asks_the_jury_and_is_what_an_analysis_finds(given):
 
 
 @pytest.mark.parametrize("kind", ["array", "frame", "table", "path"])
-def test_forecast_takes_what_a_person_has(given, kind):
-    found = ld.forecast(given[kind], dims=2)
-    assert (found.rows, found.columns, found.dims) == (60, 6, 2) and found.gaps > 0 and "It fits." in found.text()
-    assert found.file == ("t.csv" if kind == "path" else "the table" if kind != "table" else given["table"].name)
-
-
-@pytest.mark.parametrize("dims", [-1, 1.5, True])
-def test_forecast_refuses_dimensions_that_cannot_be(given, dims):
-    with pytest.raises(LowdimError, match="dims"):
-        ld.forecast(given["array"], dims=dims)
-
-
-@pytest.mark.parametrize("kind", ["array", "frame", "table", "path"])
 def test_fit_method_takes_what_a_person_has(given, kind):
     found = ld.fit_method(given[kind], "ppca", dims=2)
     assert found.places.z.shape == (60, 2) and found.text().startswith("Probabilistic PCA of 60 rows x 6 columns")

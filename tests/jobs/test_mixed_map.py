@@ -9,18 +9,14 @@ import pandas as pd
 import pytest
 
 from lowdim import analyse, load_run, read, subject
-from lowdim.jobs import file_pieces as pieces
-from lowdim.jobs.analysis import decided
 from lowdim.jobs.run_folder import save_run
 from lowdim.jobs.run_tables import placed_fills
-from lowdim.jobs.stream import place_stream
 from lowdim.judge.fills.calibration import shares_of_levels
 from lowdim.judge.mixed.given_others import cells_at
 from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
 from lowdim.judge.rows.reference_law import facts_of_law
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.text.messages import LowdimError
 from tests.cli.calls import in_process
 from tests.conftest import need
 from tests.jobs.test_store import same
@@ -192,46 +188,7 @@ def test_axes_of_answers_are_turned_and_hold_up(tmp_path):
     assert again.axes == found.axes and np.array_equal(again.stability.axes, found.stability.axes)
 
 
-@pytest.mark.slow
-def test_a_file_of_answers_is_placed_a_piece_at_a_time(made, monkeypatch):
-    """Words in text, Parquet, a folder of it and Arrow: the rows lie where those of a table in memory lie."""
-    found, _, folder = made
-    monkeypatch.setattr(pieces, "PIECE_ROWS", 64)
-    frame = pd.concat([pd.read_csv(folder / "votes.csv")] * 2, ignore_index=True)
-    frame.loc[7], frame.loc[200] = ["y", "n"] * 4, ["n", "y"] * 4
-    frame.to_csv(folder / "new.csv", index=False)
-    frame.to_parquet(folder / "new.parquet", row_group_size=100)
-    frame.to_feather(folder / "new.feather")
-    (folder / "parts").mkdir()
-    for k in range(3):
-        frame[100 * k : 100 * k + 100].to_parquet(folder / "parts" / f"part{k}.parquet", index=False)
-    whole = found.apply(frame)
-    for name in ("new.csv", "new.parquet", "new.feather", "parts"):
-        said = in_process("apply", "votes.run", name, "--stream", "-o", "placed.csv", "--quiet", cwd=folder)
-        assert said.code == 0 and said.out.startswith("300 rows placed"), said.err
-        placed = pd.read_csv(folder / "placed.csv")
-        assert np.allclose(placed[["axis1", "axis2"]], whole.places.z, atol=1e-12)
-        assert np.allclose(placed.D2_p, whole.odd.D2.p, atol=1e-12) and (placed.seen == whole.odd.seen).all()
-    law = found.law_of_new_rows
-    how = {"law": law, "labels": found.table.code_labels, **decided(found.table)}
-    told = place_stream(found.map, folder / "new.csv", folder / "o.csv", odd_level=0.5, **how)
-    assert told.gaps == int(frame.isna().any(axis=1).sum()) and told.rows == 300
-    with pytest.raises(LowdimError, match="LD220"):
-        frame.drop(columns="v3").to_csv(folder / "less.csv", index=False)
-        place_stream(found.map, folder / "less.csv", folder / "o.csv", **how)
-
-
-def test_the_oddest_rows_of_a_streamed_file_have_their_reasons(tmp_path):
-    rng = np.random.default_rng(0)
-    z = rng.standard_normal(150)
-    frame = pd.DataFrame({f"v{j}": (2 * z + rng.logistic(size=150) > 0) + 0 for j in range(5)})
-    frame["size"] = z + 0.5 * rng.standard_normal(150)
-    found = analyse(read(frame), dims=1, budget="1s")
-    new = pd.concat([frame] * 2, ignore_index=True)
-    new.loc[111, "size"] = 30.0
-    new.to_csv(tmp_path / "new.csv", index=False)
-    whole, law = found.apply(new), found.law_of_new_rows
-    labels = found.table.code_labels
-    told = place_stream(found.map, tmp_path / "new.csv", tmp_path / "o.csv", labels=labels, law=law, sep=",")
-    assert told.outside == len(whole.odd.rows) > 0 and told.odd[0].row == whole.odd.rows[0].row == 111
-    assert told.odd[0].reason == whole.odd.rows[0].reason and told.sentence.endswith(whole.sentence.split("because")[1])
+def test_a_map_of_answers_places_no_stream(made):
+    folder = made[2]
+    said = in_process("apply", "votes.run", "votes.csv", "--stream", "-o", "placed.csv", cwd=folder)
+    assert said.code == 2 and "the map of votes.run has labels: leave it out" in said.err

@@ -15,7 +15,6 @@ from lowdim import ProbabilisticPCA, as_source
 from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.apply import place
-from lowdim.jobs.forecast import forecast
 from lowdim.jobs.stream import P_BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
 from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.read_table import read
@@ -194,8 +193,15 @@ def test_new_columns_are_found_by_name_or_by_place(file, tmp_path):
     X, _ = table(50)
     names = tuple(f"x{j + 1}" for j in range(6))
     model = ProbabilisticPCA(1).fit(lowdim.stream(file))
-    with pytest.raises(LowdimError, match=r"LD220.*missing: x6"):
-        new_rows(parquet(tmp_path / "five.parquet", X[:, :5]), GaussianMap(model, names))
+    five = parquet(tmp_path / "five.parquet", X[:, :5])
+    with pytest.warns(TableWarning, match="LD220.*lacks column x6: a gap in every row"):
+        found = place_stream(GaussianMap(model, names), five, tmp_path / "five.csv")
+    whole = place(model, names, np.column_stack([X[:, :5], np.full(50, np.nan)]))
+    made = np.loadtxt(tmp_path / "five.csv", delimiter=",", skiprows=1)
+    np.testing.assert_allclose(made[:, 0], whole.places.z[:, 0], rtol=1e-9)
+    assert found.gaps == 50
+    with pytest.raises(LowdimError, match=r"LD220.*none of its columns is one of u, v"):
+        new_rows(parquet(tmp_path / "other.parquet", X, y=pa.array(X[:, 0])), GaussianMap(model, ("u", "v")))
     np.save(tmp_path / "plain.npy", X)
     found = place_stream(GaussianMap(model, names), tmp_path / "plain.npy", tmp_path / "s.csv")
     assert found.rows == 50 and len((tmp_path / "s.csv").read_text().splitlines()) == 51
@@ -216,22 +222,3 @@ def test_smaller_blocks_are_the_same_rows(file):
     small = source.single_tile_blocks()
     assert small.block_tiles == 1 and small.n == source.n
     np.testing.assert_array_equal(small.block(0).x, source.block(0).part(0, small.tile).x)
-
-
-# forecasts ----------------------------------------------------------------------------------------------
-def test_a_forecast_of_passes_and_memory(file, tmp_path):
-    found = forecast(file, dims=2)
-    took = ProbabilisticPCA(2, standardize=True).fit(lowdim.stream(file)).n_iter_
-    assert found.gaps == np.isnan(table()[0]).mean() and took <= found.passes <= found.most
-    assert found.fits and "It fits." in found.text() and found.stored == file.stat().st_size
-    small = forecast(file, dims=2, memory=10**6)
-    assert not small.fits and "It does not fit" in small.text()
-    complete = parquet(tmp_path / "c.parquet", table(2_000, gaps=0.0)[0])
-    for method in ("ppca", "pca", "fa"):
-        found = forecast(complete, dims=2, method=method)
-        assert found.passes == 2 == found.most and "needs no more" in found.text() and found.seconds > 0
-    assert lowdim.PCA(2).fit(lowdim.stream(complete)).n_iter_ <= 2
-    with pytest.raises(LowdimError, match="LD210"):
-        forecast(file, method="magic")
-    with pytest.raises(LowdimError, match="LD200"):
-        forecast(file, dims=7)

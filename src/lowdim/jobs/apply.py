@@ -210,7 +210,7 @@ def place(
         X,
         places_of(map.positions(X)),
         rows,
-        (*rows.messages, *said_of(rows, aside), *said_of_empty(rows), *moved, *plain),
+        (*said_of(rows, aside), *moved, *plain),
         names,
         odd=judge_rows(map, X, odd_level=odd_level, row_names=rows.row_names, law=law),
         larger=map.larger(X),
@@ -257,8 +257,7 @@ def _place_numbers(run: SavedRun, method: ModelEntry, rows: NewTableRows) -> Pla
     unit, names = np.asarray(run.facts["unit"], dtype=np.float64), one_names(run.names, run.code_labels, ones)
     places = place_rows(load(run.model_file), method, ArraySource(in_ones(rows.X, ones) / unit, columns=names))
     places = places.first(run.facts["dims"] or places.z.shape[1])
-    notes = (*rows.messages, *said_of(rows, run.aside), *said_of_empty(rows))
-    return PlacedRows(rows.row_names, rows.X, places, rows, notes, run.names)
+    return PlacedRows(rows.row_names, rows.X, places, rows, said_of(rows, run.aside), run.names)
 
 
 def read_as(run: SavedRun) -> dict[str, Any]:
@@ -311,22 +310,23 @@ def _spreads(map: TableMap, used: MapCalibration, scales: ColumnScales | None, d
 
 
 def said_of(rows: NewTableRows, aside: Collection[str] = ()) -> tuple[Message, ...]:
-    """Columns that are absent, and columns that are not known; `aside` are known and shape no axis."""
+    """What there is to say of new rows; columns `aside` are known and shape no axis."""
+    unknown = [name for name in rows.unknown if name not in aside]
+    empty = [rows.row_names[i] for i in np.flatnonzero(np.isnan(rows.X).all(axis=1))]
+    of_empty = [message("LD225", rows=count(len(empty), "new row"), names=listing(empty))] if empty else []
+    return (*rows.messages, *said_of_columns(rows.absent, unknown), *of_empty)
+
+
+def said_of_columns(absent: Sequence[str], unknown: Sequence[str] = ()) -> tuple[Message, ...]:
+    """Columns that new rows lack, and columns that the model does not know."""
     notes = []
-    unknown = tuple(name for name in rows.unknown if name not in aside)
-    for code, names in (("LD220.table", rows.absent), ("LD222", unknown)):
+    for code, names in (("LD220.table", absent), ("LD222", unknown)):
         if names:
             few = ", ".join(names[:NAMED_COLUMNS]) + (
                 f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
             )
             notes.append(message(code, what=f"column{'s' * (len(names) > 1)} {few}" if code != "LD222" else few))
     return tuple(notes)
-
-
-def said_of_empty(rows: NewTableRows) -> tuple[Message, ...]:
-    """Rows without any cell that the map knows."""
-    empty = [rows.row_names[i] for i in np.flatnonzero(np.isnan(rows.X).all(axis=1))]
-    return (message("LD225", rows=count(len(empty), "new row"), names=listing(empty)),) if empty else ()
 
 
 def rescaled(X: Array, middle: Array, spread: Array, names: tuple[str, ...]) -> tuple[Message, ...]:

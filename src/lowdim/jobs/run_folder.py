@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -454,42 +454,3 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
     names = options.get("names")  # a file of names is found again from anywhere
     more = {"names": str(Path(names).resolve())} if isinstance(names, str) and Path(names).is_file() else {}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in {**options, **more}.items()}
-
-
-# comparing ----------------------------------------------------------------------------------------------
-class Difference(NamedTuple):
-    """One thing in which two runs differ."""
-
-    what: str
-    first: str
-    second: str
-
-
-def differences(a: SavedRun, b: SavedRun) -> tuple[Difference, ...]:
-    """What was asked and what was found, where two runs differ."""
-    parts = [_flat(run.facts) for run in (a, b)]
-    keys = dict.fromkeys([*parts[0], *parts[1]])
-    pairs = [(key, parts[0].get(key, "-"), parts[1].get(key, "-")) for key in keys]
-    return tuple(Difference(*pair) for pair in pairs if pair[1] != pair[2])
-
-
-def _flat(facts: dict[str, Any]) -> dict[str, str]:
-    """A run as flat words, in the order a person would ask for them."""
-    table = facts["table"]
-    flat = {
-        "table": f"{table['path']} ({table['sha256'][:12]})",
-        "rows": str(table["rows"]),
-        "columns": ", ".join(table["columns"]),
-    }
-    flat |= {f"reading: {key}": str(value) for key, value in table["options"].items()}
-    flat |= {key: str(value) for key, value in facts["settings"].items()}
-    flat |= {
-        "finished": str(facts.get("finished")),
-        "method": str(facts.get("method", "the main job")),
-        "found dimensions": str(facts.get("dims")),
-        "found clusters": str(facts.get("clusters")),
-        "judges": str(facts.get("judges")),
-    }
-    flat |= {f"sentence {k}": text for k, text in enumerate(facts["sentences"], 1)}
-    flat |= {f"trust: {c['name']}": str(c["holds"]) for c in facts["trust"]}
-    return flat | {f"version of {key}": str(value) for key, value in facts.get("versions", {}).items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from os import PathLike
@@ -17,8 +16,7 @@ from numpy.typing import NDArray
 from lowdim.engine.fit import plan
 from lowdim.engine.fold import Run, walk
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, made_in_order
-from lowdim.jobs.apply import experience
-from lowdim.jobs.file_pieces import raw_pieces
+from lowdim.jobs.apply import experience, said_of_columns
 from lowdim.jobs.process import stopped_as_a_whole
 from lowdim.jobs.row_places import LAWS, law_numbers
 from lowdim.judge.fills.dimension import fill_dimension
@@ -43,13 +41,14 @@ from lowdim.table.column import Column
 from lowdim.table.detect import Guess
 from lowdim.table.notes import Messages, Notes
 from lowdim.table.open_file import Raw
-from lowdim.table.options import ReadingOptions, check_options, split_names
-from lowdim.table.read import check_numbers, new_rows_of
+from lowdim.table.options import check_options, split_names
+from lowdim.table.read import check_numbers
 from lowdim.table.roles import Place
 from lowdim.table.table import Table
 from lowdim.text.errors import BudgetError, OptionError
-from lowdim.text.format import count, parse_duration
-from lowdim.text.messages import LowdimError, check_level, error
+from lowdim.text.format import count, listing, parse_duration
+from lowdim.text.messages import check_level, error, warn
+from lowdim.text.no_warnings import no_warnings
 
 DRAWN_ROWS = 5_000  # rows from which a number of dimensions, intervals and pictures come
 ASSUMED_DIMS = 10  # dimensions a forecast counts with where nobody says how many
@@ -401,75 +400,52 @@ def place_stream(
     file: File,
     out: str | PathLike[str],
     *,
-    labels: Sequence[Sequence[Any]] = (),
     odd_level: float = 0.95,
     law: RowLaw | None = None,
     run: Run | None = None,
-    **options: Any,
 ) -> PlacedStream:
-    """Place every row of a file on a map, a block at a time: positions, distances, p-values and densities to a file.
+    """Place every row of a file on a map of numbers, a block at a time: positions, distances, p-values and densities.
 
-    The columns of that file are those of `RowPlaces.lines`, without the rows' names. `labels` are those of the map's
-    columns, () where numbers are numbers; with `options` of `lowdim.read`, or labels, a file is read as a person's
-    table, else as one of numbers. `law` is that of `place`: each row is placed and judged as `place` does it.
+    The columns of that file are those of `RowPlaces.lines`, without the rows' names; a column of the map that the file
+    lacks is a gap in every row. `law` is that of `place`: each row is placed and judged as `place` does it.
     """
     check_level(odd_level, "odd_level")
-    law, passed, piece = law or map.plain_law, _PassedRows(), partial(_placed_block, map, law or map.plain_law)
-    if isinstance(file, Source) or not (options or any(labels)):
-        source = new_rows(file, map)
-        n, blocks = source.n, walk(piece, source.single_tile_blocks(), run or Run())
-    else:
-        n, worded = _blocks_of_words(file, dict(zip(map.names, labels, strict=True)), check_options(options))
-        blocks = ((block.start, piece(block)) for block in worded)
-    if n == 0:
+    law, passed = law or map.plain_law, _PassedRows()
+    source, present = new_rows(file, map)
+    if source.n == 0:
         raise error("LD160", n=0, least=1)
     axes = [f"axis{k + 1}" for k in range(map.loadings.shape[1])]
     columns = (*axes, *(f"{axis}_sd" for axis in axes), *LAWS, "log_density")
-    with stopped_as_a_whole(), as_sink(out, n, columns) as sink:
-        for start, found in blocks:
+    with stopped_as_a_whole(), as_sink(out, source.n, columns) as sink:
+        for start, found in walk(partial(_placed_block, map, law, present), source.single_tile_blocks(), run or Run()):
             sink.write(start, passed.add(start, found))
         sink.close()
     return passed.told(map, law, odd_level, str(out))
 
 
-def new_rows(file: File, map: TableMap) -> Source:
-    """The source of new rows with the model's columns in its order; one without names is taken by position."""
-    if isinstance(file, Source):
-        return map.model.arrange(file)
+def new_rows(file: File, map: TableMap) -> tuple[Source, NDArray[np.intp]]:
+    """The source of new rows, and which of the map's columns its own are; one without names is taken by position."""
     names = map.names
+    whole = np.arange(len(names))
+    if isinstance(file, Source):
+        return map.model.arrange(file), whole
     try:
-        return stream(file, columns=list(names))
+        return stream(file, columns=list(names)), whole  # whatever they look like
     except OptionError as problem:
         if problem.code != "LD103":
             raise
+    with no_warnings():
         source = stream(file)
-        if not source.named and source.d == len(names):
-            return source
-        absent = [name for name in names if name not in source.columns]
-        raise _lacking(source.d, names, absent) from None
-
-
-def _blocks_of_words(
-    file: str | PathLike[str], columns: Mapping[str, Sequence[Any]], reading: ReadingOptions
-) -> tuple[int, Iterator[Block]]:
-    """How many rows a file has, and these as blocks of the columns, labels as codes."""
-    n, pieces = raw_pieces(file, reading)
-
-    def blocks() -> Iterator[Block]:
-        start = 0
-        for raw in pieces:
-            X, _, absent, *_ = new_rows_of(raw, columns, reading)
-            if absent:
-                raise _lacking(len(columns) - len(absent), tuple(columns), absent)
-            yield one_block(X)._replace(start=start)
-            start += len(X)
-
-    return n, blocks()
-
-
-def _lacking(got: int, names: Sequence[str], absent: Sequence[str]) -> LowdimError:
-    missing = f"; missing: {', '.join(absent[:5])}"
-    return error("LD220", got=got, want=len(names), model="the model", missing=missing)
+    if not source.named and source.d == len(names):
+        return source, whole
+    absent = [name for name in names if name not in source.columns]
+    if len(absent) == len(names):
+        missing = f"; none of its columns is one of {listing(names, 10)}"
+        raise error("LD220", got=source.d, want=len(names), model="the map", missing=missing)
+    for note in said_of_columns(absent):
+        warn(note)
+    present = np.array([j for j, name in enumerate(names) if name in source.columns])
+    return stream(file, columns=[names[j] for j in present]), present
 
 
 class _PlacedPiece(NamedTuple):
@@ -484,9 +460,10 @@ class _PlacedPiece(NamedTuple):
 P_AT, D2_AT = -8, -7  # of the columns that are written
 
 
-def _placed_block(map: TableMap, law: RowLaw, block: Block) -> _PlacedPiece:
-    X = block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
-    where, rows = map.positions(X), judge_block(map, law, block)
+def _placed_block(map: TableMap, law: RowLaw, present: NDArray[np.intp], block: Block) -> _PlacedPiece:
+    X = np.full((block.rows, len(map.names)), np.nan)
+    X[:, present] = block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
+    where, rows = map.positions(X), judge_block(map, law, one_block(X))
     p = row_p_values(rows.p_D2, rows.cell_p, rows.seen)
     table = np.column_stack([where.mean, where.std, law_numbers(rows.seen, p, *laws(rows, law)), where.log_density])
     few = np.lexsort((-table[:, D2_AT], table[:, P_AT]))[:LISTED_ROWS]

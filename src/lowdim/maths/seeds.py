@@ -27,7 +27,6 @@ ICA_TURN = 51  # the first turn
 RANDOM_PROJECTION = 61
 LARGE_SAMPLE = 70  # rows of a file too large to read whole
 GTM_JITTER = 71
-FORECAST_LOADINGS = 71  # any loadings, to time a pass
 GPLVM_START = 73
 HELD_OUT_HASH = 74  # keys of the hash that holds cells of a stream out
 BAYESIAN_GPLVM_START = 74
@@ -43,7 +42,7 @@ DENSITY_NETWORK_ROUND = 89
 ROBUST_FIT = 91  # folds of rows, directions along which far rows are looked for
 RANDOM_FIELD = 450
 COMPLETION_TRIAL = 451  # cells hidden to choose the model of unseen ones
-SHARED = {"FORECAST_LOADINGS", "BAYESIAN_GPLVM_START"}  # these have the number of another stream
+SHARED = {"BAYESIAN_GPLVM_START"}  # which has the number of another stream
 
 
 def normals(rng: Sequence[np.random.Generator], k: int) -> Array:

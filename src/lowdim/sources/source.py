@@ -171,10 +171,6 @@ class Source(ABC):
         """The same rows a tile at a time: for verbs that hold what they make of a block."""
         return self.changed(block_tiles=1)
 
-    def first_rows(self, n: int) -> Source:
-        """The first n rows, each counted once."""
-        return self.changed(n=n, weight=None)
-
     @property
     def leaf(self) -> Source:
         """The source that holds the rows, under every view of it."""

@@ -102,9 +102,6 @@ class View(Source):
     def single_tile_blocks(self) -> Source:
         return self.changed(source=self.source.single_tile_blocks(), block_tiles=1)
 
-    def first_rows(self, n: int) -> Source:
-        return self.changed(source=self.source.first_rows(n), n=n, weight=None)
-
     def weights(self, rows: Rows) -> Array | None:
         return self.source.weights(rows)
 

@@ -132,10 +132,11 @@ def error(code: str, where: str = "", *, case: str = "", **facts: Any) -> Lowdim
 def warn(code: str | Message, where: str = "", *, case: str = "", **facts: Any) -> None:
     """Give the warning of a code, or a message that was made before, pointing at the caller's line, not at ours."""
     note = message(code, where, case=case, **facts) if isinstance(code, str) else code
+    entry = catalogue()[code] if isinstance(code, str) else entry_of(code)
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("lowdim.", "sklearn.")):
         level, frame = level + 1, frame.f_back
-    warnings.warn(catalogue()[note.code].kind(note), stacklevel=level)
+    warnings.warn(entry.kind(note), stacklevel=level)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""`lowdim runs`, and run folders: listed, compared, not overwritten, moved, changed."""
+"""`lowdim runs`, and run folders: listed, not overwritten, moved, changed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,10 @@ from tests.cli.conftest import small_table, write_csv
 from tests.cli.tables import bent
 
 
-def test_runs_lists_and_compares(lowdim, made):
+def test_runs_lists(lowdim, made):
     lowdim("fit", made / "small.csv", "--dims", "1", "--budget", "1s", "-o", "one.run", "--quiet")
     said = lowdim("runs")
     assert said.out.startswith("one.run  60 x 6  ") and "You asked for 1 dimension" in said.out
-    differs = lowdim("runs", "one.run", made / "small.run")
-    assert differs.code == 0 and re.search(r"^dims\n  one.run: 1\n  .*small.run: auto$", differs.out, re.M)
-    assert "columns" not in differs.out.split("sentence")[0]
-    assert "do not differ" in lowdim("runs", "one.run", "one.run").out
-    assert {"what": "dims", "first": "1", "second": "auto"} in json.loads(
-        lowdim("runs", "one.run", made / "small.run", "--json").out
-    )["differences"]
     (lowdim.folder / "torn.run").mkdir()
     (lowdim.folder / "torn.run" / "run.json").write_text('{"schema"')
     assert "torn.run" in lowdim("runs").out and "run.json cannot be read" in lowdim("runs").out
@@ -53,20 +46,6 @@ def test_a_run_is_not_overwritten_by_another(lowdim, no_drawing):
     assert said.code == 2 and "LD493" in said.err
     assert lowdim("fit", "t.csv", "-m", "kmeans", "--clusters", 2).code == 0  # into a folder of its own
     assert (lowdim.folder / "t.kmeans.run" / "run.json").is_file()
-
-
-def test_runs_tell_clusters_from_dimensions(lowdim):
-    write_csv(lowdim.folder / "t.csv", bent())
-    for k in (2, 3):
-        assert lowdim("fit", "t.csv", "-m", "kmeans", "--clusters", k, "-o", f"{k}.run").code == 0
-    lowdim("fit", "t.csv", "-m", "pca", "--dims", 1, "-o", "p.run")
-    out = lowdim("runs", "2.run", "3.run").out
-    assert re.search(r"^found clusters\n  2.run: 2\n  3.run: 3$", out, re.M) and "dimensions" not in out
-    told = {
-        d["what"]: (d["first"], d["second"])
-        for d in json.loads(lowdim("runs", "2.run", "p.run", "--json").out)["differences"]
-    }
-    assert told["method"] == ("kmeans", "pca") and told["found dimensions"] == ("None", "1")
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from lowdim.jobs.run_folder import SavedRun
     from lowdim.jobs.stream import PlacedStream
 
-BY_PIECES = ("encode", "na", "log", "no_log", "inf", "below_limit")  # options that a piece of a file can be read by
-
 
 @command(
     "Place new rows on an old map.",
@@ -60,18 +58,14 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 
 def place_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) -> PlacedStream:
     """Place every row of a file on the map of a run, a block at a time."""
-    from lowdim.jobs.apply import read_as
     from lowdim.jobs.stream import place_stream
     from lowdim.judge.mixed.mixed_map import table_map
 
     check_streamed(opened, options)
-    map, how = table_map(opened.model, opened.names, opened.scales), {}
-    if opened.facts.get("mixed"):  # its answers are read as a person's table is
-        how = read_as(opened)
+    map = table_map(opened.model, opened.names, opened.scales)
     with Stages(message_log().quiet) as stages:
         stages.now = "rows"
-        law, labels = opened.law_of_new_rows, opened.code_labels
-        rows = place_stream(map, new, out, labels=labels, law=law, run=run_of(options), **how)
+        rows = place_stream(map, new, out, law=opened.law_of_new_rows, run=run_of(options))
         stages("rows", f"{rows.rows:,} placed")
     return rows
 
@@ -80,9 +74,10 @@ def check_streamed(opened: SavedRun, options: dict[str, Any]) -> None:
     """Refuse what cannot be done to rows that are read a block at a time."""
     from lowdim.text.messages import error
 
+    if opened.facts.get("mixed") or any(opened.code_labels):
+        raise click.UsageError(f"--stream places numbers, and the map of {opened.folder} has labels: leave it out")
     for name in opened.options:
-        by_pieces = name in BY_PIECES and opened.facts.get("mixed")
-        if not (honoured(name) or OPTIONS[name].of_file or by_pieces):
+        if not (honoured(name) or OPTIONS[name].of_file):
             raise error("LD175", f"the run {opened.folder}", flag=flag_of(name), instead=OPTIONS[name].instead)
     for name in options:
         if name not in ("stream", "memory", "scale"):

@@ -237,18 +237,6 @@ def beginning_of(path: Path, reading: ReadingOptions) -> tuple[Raw, int]:
     return raw, int(raw.lines[0]) - 1 if len(raw.lines) else head.count(b"\n") + 1
 
 
-def text_pieces(path: Path, reading: ReadingOptions, rows: int) -> tuple[int, Iterator[Raw]]:
-    """How many rows a text file has, and so many of them at a time, every column as text."""
-    raw, skip = beginning_of(path, reading)
-    marks = index_records(path, skip, rows)
-    return marks.n, (_piece_of(path, marks, raw, k) for k in range(len(marks.offsets)))
-
-
-def _piece_of(path: Path, marks: RecordIndex, raw: Raw, k: int) -> Raw:
-    start, stop, _, many = marks.span(k * marks.step, min((k + 1) * marks.step, marks.n))
-    return as_cells(piece(path, start, stop), raw._replace(notes=()), marks.lines[k] + np.arange(many))
-
-
 def _sample(path: Path, marks: RecordIndex, raw: Raw) -> Raw:
     """Rows from a few places of the file as columns of text."""
     k = len(marks.offsets)
