@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[1] / "table" / "bad_tables"
 GOLDEN = sorted(path.name.removesuffix(".golden") for path in FOLDER.glob("*.golden"))
 
 
-WORD = r"""(?:,(?=\s|$)|(?:'[^']*'|"[^"]*"|[\w.,:/@%+=-]*[\w.:/@%+=-])+)"""
+WORD = r"""(?!--)(?:,(?=\s|$)|(?:'[^']*'|"[^"]*"|[\w.,:/@%+=-]*[\w.:/@%+=-])+)"""
 FLAGS = re.compile(rf"--[a-z][a-z-]*(?: {WORD})?(?: --[a-z][a-z-]*(?: {WORD})?)*")
 
 

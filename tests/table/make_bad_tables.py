@@ -170,7 +170,7 @@ def columns_apart() -> dict[str, tuple[bytes, str]]:
         "spaces.txt": (text.replace(b",", b"   "), ""),
         "old_mac.csv": (text.replace(b"\n", b"\r"), ""),
         "utf16.csv": (("ä" + text.decode()[1:]).encode("utf-16"), ""),
-        "quoted.csv": (b'name,a,b,c\n"x\ny",1,2,5\n"5"" pipe",3,4,9\nz,5,n.d.,2\nu,6,7,7\nv,8,9.5,3\n', ""),
+        "quoted.csv": (b'name,a,b,c\n"x\ny",1,2,5\n"5"" pipe",3,4,9\nz,5,n.x.,2\nu,6,7,7\nv,8,9.5,3\n', ""),
         "twice_unclosed.csv": (b'name,a,b\n"x,1,2\ny,3,4\n"z,5,6\nu,7,8\nv,9,1\n', ""),
         "labels.csv": (
             csv(
@@ -183,12 +183,16 @@ def columns_apart() -> dict[str, tuple[bytes, str]]:
             csv("conc,a,b", changed(numbers(12, 3), {(3, 0): "<0.05", (6, 0): "<0.05", (9, 0): "n.d."})),
             "",
         ),
+        "almost_label.csv": (
+            csv("age,a,b", changed(numbers(12, 3), {(3, 0): "22-23", (6, 0): "65+", (9, 0): "ill"})),
+            "",
+        ),
         "almost_often.csv": (
             csv("a,b,c,d,e,f,g", changed(numbers(10, 7), {(4, j): "o" + j * "o" + "ps" for j in range(7)})),
             "",
         ),
         "almost_same.csv": (
-            csv("a,b,c", changed(numbers(12, 3), {(4, 0): "<0.5", (7, 0): "<0.5", (9, 2): "<0.5"})),
+            csv("a,b,c", changed(numbers(12, 3), {(4, 0): "x", (7, 0): "x", (9, 2): "x"})),
             "",
         ),
         "stray_same.csv": (csv("a,b,c", changed(numbers(40, 3), {(7, 0): "rotary", (12, 2): "rotary"})), ""),

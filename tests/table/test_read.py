@@ -555,8 +555,7 @@ def numbers_with(*cells: str, n: int = 100) -> str:
         (["rotary", "x", "y"], 100, "LD111"),
         (["rotary", "x", "y"], 300, "LD123"),
         (["rotary"], 15, "LD111"),
-        (["12O"], 100, "LD111"),  # a number that cannot be read
-        (["<0.05"], 100, "LD111"),  # a limit
+        (["12O"], 100, "LD123"),  # a number that cannot be read
     ],
 )
 def test_few_words_among_numbers_are_gaps(cells: list[str], n: int, said: str, tmp_path: Path) -> None:
@@ -568,7 +567,41 @@ def test_few_words_among_numbers_are_gaps(cells: list[str], n: int, said: str, t
         return
     table = read(path)
     assert said in table.messages.codes and np.isnan(table.X).sum() == len(cells)
-    assert "rotary" in next(m.where for m in table.messages if m.code == said)
+    assert cells[0] in next(m.where for m in table.messages if m.code == said)
+
+
+def test_cells_below_a_limit_are_half_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(numbers_with("<0.05", "< 3"), encoding="utf-8")
+    table = read(path)
+    assert "LD128" in table.messages.codes and table.X[:3, 0].tolist() == [0.025, 1.5, 3.0]
+    assert "LD128" not in read(path, below_limit="zero").messages.codes
+
+
+def test_a_column_of_numbers_and_words_is_a_label_and_readable_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    ages = [*range(12, 22), "22-23", "24-25", "26-29", "65+", "[80]", "90 (+1)"]
+    path.write_text("age,a,b\n" + "".join(f"{age},{k * k},{k % 5}.5\n" for k, age in enumerate(ages)))
+    table = read(path)
+    assert table.names == ("a", "b") and table.columns[0].role == "id"
+    (said,) = [m for m in table.messages if m.code == "LD129"]
+    assert "--ranges" in str(said.fix) and "LD180" not in table.messages.codes
+    assert read(path, ranges=True).X[-6:, 0].tolist() == [22.5, 24.5, 27.5, 65, 80, 90]
+
+
+@pytest.mark.parametrize("code", ["k. A.", "n.a.", "s. d."])
+def test_codes_of_other_languages_are_gaps_everywhere(code: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{'abc'[k % 3]};{k};{k * k}" for k in range(12)]
+    path.write_text("\n".join(["t;a;b", *rows, f"{code};{code};4"]))
+    table = read(path)
+    assert table.columns[0].labels == ("a", "b", "c") and np.isnan(table.X[-1, 0])
+
+
+def test_what_is_written_where_nothing_was_measured_is_an_answer_among_words() -> None:
+    said = ["NC", "Prefer not to say", "yes", "no"] * 5
+    table = read(pd.DataFrame({"answer": said, "a": np.arange(20.0) ** 2, "b": np.sin(np.arange(20))}))
+    assert table.columns[0].labels == ("NC", "Prefer not to say", "no", "yes")
 
 
 def test_the_rest_of_a_file_says_what_a_comma_is(tmp_path: Path) -> None:

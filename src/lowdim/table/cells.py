@@ -23,6 +23,12 @@ SPACED = r"^[+-]?[1-9]\d{0,2}([ '\x{a0}\x{2009}\x{202f}\x{2019}]\d{3})+([.,]\d*)
 SPACES = r"[ '\x{a0}\x{2009}\x{202f}\x{2019}]"
 BELOW = r"<\s*=?\s*(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?"  # <0.5, a limit of detection
 LIMIT_TEXT = re.compile(BELOW)
+SIZE = r"[+-]?\d[\d.,]*"
+AFTER = r"\s*(?:[^\W\d_][^\d]{0,15}|\(.*\))?"  # a unit, or a remark
+RANGE = re.compile(rf"({SIZE})\s*(?:-|–|—|/|\.\.|to|bis)\s*({SIZE}){AFTER}", re.I)  # 22-23, 2000/2001
+ROUGHLY = re.compile(
+    rf"[\[~≈>≥]?=?\s*(?:(?:ca?|about|approx|over)\b\.?)?\s*({SIZE})\s*[\]+]?{AFTER}", re.I
+)  # 65+, [98]
 LIMIT_FACTOR = {"half": 0.5, "zero": 0.0, "limit": 1.0}
 LARGE_TEXT = 2**30  # bytes of text beyond which Arrow needs 64-bit offsets
 COLUMNS_AT_ONCE = 256
@@ -58,6 +64,7 @@ class ColumnCells(NamedTuple):
     dates: NDArray[np.datetime64] | None = None
     grouped: str = ""  # an example of a number with thousands separators
     nested: str = ""  # the type of a column that holds lists, bytes or other things
+    below: int = 0  # cells that were limits, such as <0.05
     unit: str = ""  # that its cells have, or are to have; it is taken out of the text
 
     @property
@@ -219,6 +226,33 @@ def below_limit(text: Any, bad: Mask, values: Array, rule: str) -> tuple[Array, 
     return values, bad
 
 
+def rough_number(text: str, decimal: str) -> float | None:
+    """What a range, a bracketed number or a number with a remark comes to; None where it is none of these.
+
+    >>> [rough_number(cell, ".") for cell in ("22-23", "65+", "[98]", "1,234 m", "76 (+1)", "March 2010")]
+    [22.5, 65.0, 98.0, 1234.0, 76.0, None]
+    """
+    match = RANGE.fullmatch(text) or ROUGHLY.fullmatch(text)
+    if match is None:
+        return None
+    thousands = "." if decimal == "," else ","
+    try:
+        sizes = [float(part.replace(thousands, "").replace(",", ".")) for part in match.groups()]
+    except ValueError:
+        return None
+    return sum(sizes) / len(sizes)
+
+
+def rough_numbers(c: ColumnCells, decimal: str) -> ColumnCells:
+    """A column whose ranges count as their middle, and whose bounds and remarks are left aside."""
+    values, bad = c.values.copy(), c.bad.copy()
+    for row in np.flatnonzero(bad):
+        size = rough_number(c.text[int(row)].as_py(), decimal)
+        if size is not None:
+            values[row], bad[row] = size, False
+    return c._replace(values=values, bad=bad)
+
+
 def text_cells(name: str, position: int, text: Any, codes: tuple[str, ...]) -> tuple[ColumnCells, bool]:
     """A text column read the fast way, and whether that was enough."""
     gap = is_code(text, GAP_CODES + NUMBER_GAP_CODES + codes)
@@ -284,10 +318,13 @@ def _together(columns: list[Any]) -> Any:
 
 
 def slow_numbers(c: ColumnCells, decimal: str, evidence: DecimalEvidence, limit: str | None = None) -> ColumnCells:
-    """A column whose cells are not all plain numbers: decimal commas, thousands separators, limits such as <0.05."""
+    """A column whose cells are not all plain numbers: decimal commas, thousands separators, limits such as <0.05,
+    which count as half of what they are below where most other cells are numbers."""
     values, bad, example = decimal_numbers(c.text, c.gap, decimal, evidence)
-    if limit is not None:
-        values, bad = below_limit(c.text, bad, values, limit)
+    before = bad
+    if limit is not None or 2 * bad.sum() <= (~c.gap).sum():
+        values, bad = below_limit(c.text, bad, values, limit or "half")
+    c = c._replace(below=int(before.sum() - bad.sum()))
     if bad.any() and not (bad | c.gap).all():
         codes = bad & is_code_in_any_case(c.text)
         if (codes == bad).all():  # as in `text_cells`: beside nothing but numbers

@@ -38,8 +38,20 @@ GAP_CODES = (
     "<NA>",
     "NaT",
     "?",
+    "n.a.",
+    "N.A.",
+    "k. A.",
+    "k.A.",
+    "n. v.",
+    "n.v.",
+    "s. d.",
+    "s.d.",
+    "s/d",
 )
-NUMBER_GAP_CODES = ("None", "none", "NONE", "-", "--", "---", "–", "—", ".", "..", "...", "*")
+NUMBER_GAP_CODES = (
+    *("None", "none", "NONE", "-", "--", "---", "–", "—", ".", "..", "...", "*"),
+    *("NC", "nc", "ND", "nd", "n.d.", "n. d.", "N.D.", "n.b.", "b.d.", "bd", "#DIV/0!", "#VALUE!", "#REF!"),
+)
 NUMBER_TEXT = re.compile(
     r"([$€£¥₹] ?)?[+\-−]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?( ?[%‰€$£¥₹])?|[+-]?inf(inity)?", re.I
 )

@@ -116,6 +116,13 @@ class ReadingOptions(NamedTuple):
     ] = False
     # keep rows that hold labels and no number: a model of labels has a place for them
     labelled_rows: Annotated[bool, OptionFacts(of_file=True)] = False
+    ranges: Annotated[
+        bool,
+        OptionFacts(
+            switches=(Switch("--ranges", True, "Read 20-29 as 24.5, 65+ as 65, [98] as 98, 76 (+1) as 76."),),
+            instead="write these cells as numbers first",
+        ),
+    ] = False
     # how the analysis will scale: decides which notes make sense, and is kept in the table
     scale: Annotated[
         str, OptionFacts("unit (each column counts alike) or none.", allowed=("unit", "none"), streams=True)

@@ -83,7 +83,9 @@ def read(table: Any, **options: Any) -> Table:
     inf : {"error", "missing"}, default "error"
         What infinite cells are.
     below_limit : {"half", "zero", "limit"}, default None
-        What cells such as "<0.05" are worth.
+        What cells such as "<0.05" are worth; by default half the limit in columns that mostly hold numbers.
+    ranges : bool, default False
+        Read ranges as their middle, 22-23 as 22.5, and numbers beside remarks as numbers: 65+, [98], 76 (+1).
     keep_copies : bool, default False
         Keep columns that repeat an earlier one.
     labelled_rows : bool, default False
@@ -305,8 +307,16 @@ def parse_columns(
     decimal = cell.decide_decimal({names[j]: slow[j] for j in sorted(slow)}, reading.decimal)
     for j, evidence in slow.items():
         parsed[j] = cell.slow_numbers(parsed[j], decimal, evidence, reading.below_limit)
+        if reading.ranges:
+            parsed[j] = cell.rough_numbers(parsed[j], decimal)
     wanted = [c for c in parsed if asked_role(c.name, reading) in ("", "number") and c.good >= 0.5 * c.seen]
     _note_signs("LD118", {name: example for name, example in units.items() if example}, len(wanted), notes)
+    below = [c for c in wanted if c.below]
+    if below and reading.below_limit is None:
+        where = listing([f"{c.name} ({c.below})" for c in below])
+        ways = [("as zero", propose(below_limit="zero")), ("as the limit", propose(below_limit="limit"))]
+        facts = {"n": sum(c.below for c in below), "columns": count(len(below), "column")}
+        notes.add("LD128", where, **facts, fix=choices(ways))
     _note_signs("LD114", {c.name: c.grouped for c in wanted if c.grouped}, len(wanted), notes)
     return [_recoded(c, codes) for c in parsed], decimal, _codes_seen(parsed)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
-from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, date_order, dates, is_code, matches
+from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, date_order, dates, is_code, matches, rough_number
 from lowdim.table.column import MOST_LABELS, Column, with_words
 from lowdim.table.detect import GAP_CODES
 from lowdim.table.kinds.scales import log_entries
@@ -114,7 +114,8 @@ def assign_roles(
         if not role:
             free.discard(column.role)
     worded = [c for c in columns if asked_role(c.name, options) in ("", "number") and _is_nearly_number(c)]
-    note_words(worded, sum(c.role == "number" for c in found), place, notes)
+    asked = {c.name for c in worded if asked_role(c.name, options)}
+    note_words(worded, asked, sum(c.role == "number" for c in found), place, notes)
     return found
 
 
@@ -177,10 +178,12 @@ def guessed(c: ColumnCells, blank: bool, free: set[str], place: Place, notes: No
     if not c.bad.any():
         why = _running(c, blank)
         return _id(c, why, free, "number", place, notes) if why else Column(c.name, "number", c.values, c.position)
-    if _is_nearly_number(c):
+    if _is_stray(c, place):
         return Column(c.name, "number", c.values, c.position)
     values = label_values(c, place.codes)
     if len(values) >= 3 and None not in values and len(set(values)) == len(values):
+        if _is_nearly_number(c):  # of which `note_words` speaks
+            return Column(c.name, "id", values, c.position, kind="id")
         return _id(c, "is different in every row", free, "label", place, notes)
     return with_words(Column(c.name, "label", values, c.position), values)
 
@@ -303,7 +306,7 @@ def as_category(c: Column) -> Column:
 
 
 def _must_be_number(c: ColumnCells, place: Place, notes: Notes) -> None:
-    if not c.bad.any() or _is_nearly_number(c):
+    if not c.bad.any() or _is_nearly_number(c):  # the latter is for `note_words`
         return
     ways = [("leave it out", propose(drop=[c.name]))]
     if c.dates is not None or _dates(c) is not None:
@@ -316,13 +319,14 @@ def _must_be_number(c: ColumnCells, place: Place, notes: Notes) -> None:
     notes.add("LD104.table", place.column(c, int(np.argmax(c.bad))), column=c.name, unit=unit, fix=choices(ways))
 
 
-def _stray(c: ColumnCells, place: Place) -> bool:
-    """Whether the cells that are no numbers are a few words, and so say no number that could not be read."""
+def _is_stray(c: ColumnCells, place: Place, *, asked: bool = False) -> bool:
+    """Whether the cells that are no numbers are a few, so that a column without them is one of numbers. Where it was
+    asked to be one, a cell that may be a number of another unit is none of them."""
     rows = np.flatnonzero(c.bad)
     few = len(rows) <= STRAY_SHARE * c.seen or (len(rows) <= STRAY_WORDS and len(rows) * ROWS_A_STRAY <= c.seen)
-    if not few or c.text is None or place.lines[rows[0]] == 1:  # line 1 may hold names
+    if not (few and _is_nearly_number(c)) or c.text is None or place.lines[rows[0]] == 1:  # line 1 may hold names
         return False
-    return not any(re.search(r"\d", c.text[int(row)].as_py()) for row in rows)
+    return not asked or not any(re.search(r"\d", c.text[int(row)].as_py()) for row in rows)
 
 
 def _is_nearly_number(c: ColumnCells) -> bool:
@@ -332,16 +336,22 @@ def _is_nearly_number(c: ColumnCells) -> bool:
     return c.text is None or _dates(c) is None
 
 
-def note_words(columns: list[ColumnCells], numbers: int, place: Place, notes: Notes) -> None:
-    """Words among numbers: a few are gaps, and said to be; more are an error.
+def note_words(columns: list[ColumnCells], asked: set[str], numbers: int, place: Place, notes: Notes) -> None:
+    """Words among numbers: a few are gaps; with more a column is a label; where it was asked to be one of numbers, or
+    the table has hardly another, they are an error.
 
     Columns that hold the same words share a message; all that are in error share a fix. `numbers` are the columns of
-    numbers, these among them: as labels they are proposed only where enough others are left.
+    numbers, those with few words among them.
     """
+    aside = [c for c in columns if c.name not in asked and not _is_stray(c, place)]
+    needed = numbers < LEAST_NUMBERS
     groups: dict[tuple[bool, tuple[str, ...]], list[ColumnCells]] = {}
     for c in columns:
+        if c.name not in asked and not needed and not _is_stray(c, place):
+            continue
         words = dict.fromkeys(c.text[int(row)].as_py() for row in np.flatnonzero(c.bad))
-        groups.setdefault((_stray(c, place), tuple(sorted(words))), []).append(c)
+        stray = _is_stray(c, place, asked=c.name in asked)
+        groups.setdefault((stray, tuple(sorted(words))), []).append(c)
     wrong = [c for (stray, _), group in groups.items() if not stray for c in group]
     for (stray, _), group in groups.items():
         one, several = ("LD123", "LD123.columns") if stray else ("LD111", "LD111.columns")
@@ -352,6 +362,10 @@ def note_words(columns: list[ColumnCells], numbers: int, place: Place, notes: No
             label = "keep it as a label" if len(group) == 1 else "keep as labels"
             ways.append((label, propose(label=[c.name for c in group])))
         notes.add(code, _words_place(group, place), **facts, fix=choices(ways))
+    if aside and not needed:
+        names = listing([f"{c.name} ({c.good:,} of {c.seen:,} cells)" for c in aside])
+        ways = [*_words_ways(aside, aside, place), ("they are labels, say so", propose(label=[c.name for c in aside]))]
+        notes.add("LD129", _words_place(aside, place), n=len(aside), names=names, fix=choices(ways))
 
 
 def _word_facts(c: ColumnCells) -> dict[str, Any]:
@@ -381,9 +395,13 @@ def _words_ways(group: list[ColumnCells], together: list[ColumnCells], place: Pl
     if len(codes) > MOST_CODES:
         codes = dict.fromkeys(c.text[int(row)].as_py() for c in group for row in np.flatnonzero(c.bad))
     texts = list(codes)
-    plain = len(texts) <= MOST_CODES and all(protect_terminal(t) == t and len(t) <= 40 for t in texts)
+    plain = len(texts) <= MOST_CODES and _is_plain(texts)
     rest = [t for t in texts if not LIMIT_TEXT.fullmatch(t)]
     ways = list[tuple[str, Part]]()
+    rough = [t for t in texts if rough_number(t, ".") is not None]
+    others = [t for t in texts if t not in rough]
+    if rough and len(others) <= MOST_CODES and _is_plain(others):
+        ways.append(("read as numbers", propose(ranges=True, na=others) if others else propose(ranges=True)))
     if plain and len(rest) < len(texts):  # first, for a cell below a limit is known to be low
         half = propose(below_limit="half", na=rest) if rest else propose(below_limit="half")
         ways.append(("treat as half the limit", half))
@@ -393,6 +411,10 @@ def _words_ways(group: list[ColumnCells], together: list[ColumnCells], place: Pl
     if place.lines[rows[0]] == 1 and len(rows) == 1:
         ways.append(("line 1 holds names", propose(header=True)))
     return ways
+
+
+def _is_plain(texts: list[str]) -> bool:
+    return all(protect_terminal(text) == text and len(text) <= 40 for text in texts)
 
 
 def note_labels(columns: Iterable[Column], options: ReadingOptions, notes: Notes) -> None:

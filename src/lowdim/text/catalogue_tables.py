@@ -102,11 +102,28 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "a number that cannot be read must not become a gap unasked",
         "{fix}",
     ),
+    "LD129": Entry(
+        TableWarning,
+        "{n} {n|column holds|columns hold} numbers and words and {n|was|were} set aside as {n|a label|labels}: {names}",
+        "a number that cannot be read must not become a gap unasked; the cells counted are numbers",
+        "{fix}",
+        "changed",
+        about="Columns of numbers and words were set aside as labels",
+        once=True,
+    ),
     "LD111.columns": Entry(
         TableError,
         "{columns} columns are almost numbers: {names}",
         "a number that cannot be read must not become a gap unasked",
         "{fix}",
+    ),
+    "LD128": Entry(
+        TableWarning,
+        "{n} {n|cell|cells} of {columns} {n|is below a limit and was|are below a limit and were} read as half of it",
+        "such a cell is known to be low: neither a gap nor the limit",
+        "{fix}",
+        "changed",
+        about="Cells such as <0.05 were read as half the limit",
     ),
     "LD123.columns": Entry(
         TableWarning,
