@@ -361,11 +361,18 @@ FUNCTIONS = {  # public names that are no models, and where they live
 MODULES = {"datasets": "datasets", "laws": "laws", "messages": "text.messages"}
 
 
+ELSEWHERE = ("umap", "tsne", "t-sne", "phate", "trimap", "pacmap")  # maps of other packages
+
+
 def find_method(name: str, among: tuple[str, ...] | None = None) -> ModelEntry:
     """The model of this short name, in capitals or not; one that is not among them is refused with those that are."""
     word, known = str(name).strip().lower(), tuple(METHODS) if among is None else among
     if word not in known:
-        raise error("LD290", name=name, known=", ".join(known))
+        from difflib import get_close_matches
+
+        near = get_close_matches(word, known, n=1)
+        case = "elsewhere" if word in ELSEWHERE else "near" if near else ""
+        raise error("LD290", name=name, known=", ".join(known), near="".join(near), case=case)
     return METHODS[word]
 
 

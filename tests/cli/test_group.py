@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from lowdim.cli import group
+from lowdim.cli.options import READING
+from lowdim.table.options import OPTIONS
 
 NEWCOMER = '''"""`lowdim tally`: how many lines a file has."""
 
@@ -56,3 +58,11 @@ def test_a_newcomer_s_command_is_one_file(tally, lowdim, tmp_path):
 def test_every_file_of_the_folders_is_the_command_of_its_name():
     for name, command in group.every_command().items():
         assert group.modules()[name].rsplit(".", 1)[1] == name and command.example.startswith("lowdim")
+
+
+def test_every_option_of_reading_is_in_one_section_of_the_help(lowdim):
+    flags = [name for name, option in OPTIONS.items() if option.help or option.switches]
+    assert sorted(name for names in READING.values() for name in names) == sorted(flags)
+    said = lowdim("apply", "--help").out
+    own, *reading = said.split("Reading NEW: ")
+    assert len(reading) == len(READING) and "--stream" in own and "--sep" not in own and "--sep" in reading[0]

@@ -14,6 +14,17 @@ class TableCommand(click.Command):
     example: str = ""
     rank: int = 0  # its place in the list of commands
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The command's own options, then those of reading its table, by what they are about."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (line := param.get_help_record(ctx)) is not None:
+                sections.setdefault(getattr(param, "about", "Options"), []).append(line)
+        table = next((p.make_metavar(ctx) for p in reversed(self.params) if isinstance(p, click.Argument)), "FILE")
+        for title, lines in sections.items():
+            with formatter.section(title if title == "Options" else f"Reading {table.strip('[]')}: {title}"):
+                formatter.write_dl(lines)
+
 
 def command(
     short: str, *, example: str, rank: int, cls: type[TableCommand] = TableCommand

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.output import Done, complain, message_log, print_json, say, show_messages
+from lowdim.cli.output import Done, complain, message_log, say, show_messages
 from lowdim.cli.progress import Interrupts, Stages
 from lowdim.cli.streaming import analysis_of_file, or_stream
 
@@ -129,19 +129,19 @@ def run_files(folder: Path, *names: str) -> str:
     return f"{folder}/   run.json model.lowdim {' '.join(names or ('scores.csv', 'fills.csv', 'odd.csv'))}"
 
 
-def print_found(analysis: Analysis, options: dict[str, Any], **facts: Any) -> None:
-    """An analysis as one JSON object."""
+def found_facts(analysis: Analysis, options: dict[str, Any], **facts: Any) -> dict[str, Any]:
+    """An analysis as JSON has it: what its run.json says, and the lists that are in files of their own."""
     from lowdim.jobs.run_folder import describe
 
     facts_of_run = describe(analysis, kept_options(options), command_line())
-    print_json(
+    return {
         **facts,
         **{key: value for key, value in facts_of_run.items() if key not in ("schema", "messages")},
-        axes=list(analysis.axes),
-        odd=list(analysis.odd.rows),
-        fills=list(analysis.fills.columns),
-        dimensions=list(analysis.jury.rows),
-    )
+        "axes": list(analysis.axes),
+        "odd": list(analysis.odd.rows),
+        "fills": list(analysis.fills.columns),
+        "dimensions": list(analysis.jury.rows),
+    }
 
 
 def finish(analysis: Analysis, strict: bool) -> None:

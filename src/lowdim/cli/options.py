@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -101,16 +101,33 @@ ROTATE = click.option(
 ASKED = ("dims", "level", "seed", "budget", "robust", "rotate")  # options that are settings of an analysis
 
 
+READING = {  # what options of reading are about, as help has them
+    "how it is written": ("sep", "decimal", "encoding", "header", "names", "sheet", "transpose"),
+    "its cells": ("na", "inf", "below_limit", "log", "no_log", "pairs"),
+    "its columns": ("columns", "drop", "use", "label", "encode", "id", "time", "weight", "keep_copies"),
+    "how much of it": ("scale", "sample", "memory", "strict"),
+}
+
+
+class ReadingOption(click.Option):
+    """An option of reading a table, with what it is about."""
+
+    def __init__(self, *words: Any, about: str, **facts: Any) -> None:
+        super().__init__(*words, **facts)
+        self.about = about
+
+
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Every option of reading a table, as flags, and those of every command."""
     from lowdim.table.options import OPTIONS, flag_of
 
-    for name, option in reversed(OPTIONS.items()):
+    for about, name in reversed([(about, name) for about, names in READING.items() for name in names]):
+        option, flag = OPTIONS[name], partial(click.option, cls=ReadingOption, about=about)
         if option.help:  # given twice, a list is added up
-            flag = click.option(flag_of(name), _keyword(flag_of(name)), help=option.help, metavar="TEXT", multiple=True)
-            command = flag(command)
+            words = flag_of(name), _keyword(flag_of(name))
+            command = flag(*words, help=option.help, metavar="TEXT", multiple=True)(command)
         for switch in reversed(option.switches):
-            command = click.option(switch.flag, _keyword(switch.flag), is_flag=True, help=switch.help)(command)
+            command = flag(switch.flag, _keyword(switch.flag), is_flag=True, help=switch.help)(command)
     return common_options(command)
 
 

@@ -79,6 +79,14 @@ def show_messages(messages: Iterable[Message]) -> None:
         complain(str(shown))
 
 
+def show(as_json: bool, text: str, **facts: Any) -> None:
+    """A result on stdout: its facts as one JSON object where that was asked for, else its text."""
+    if as_json:
+        print_json(**facts)
+    else:
+        say(text)
+
+
 def print_json(**facts: Any) -> None:
     """One object on stdout: schema, the facts, and every message."""
     click.echo(json.dumps({"schema": 1, **plain(facts), "messages": message_log().facts()}, indent=1, allow_nan=False))

@@ -79,6 +79,17 @@ class FittedMethod(NamedTuple):
             lines.append(f"Mean log density {p.density.mean():.4g} a row{kind} ({unit}).")
         return "\n".join([*lines, *([self.found] if self.found else []), self.model.certificate_.text()])
 
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON has it, and where the rows are."""
+        return {
+            "method": self.method.name,
+            "sentence": self.text().split("\n")[0],
+            "found": self.found.split("\n") if self.found else [],
+            **self.places.facts(),
+            "rows": dict(self.places.more),
+            "certificate": self.model.certificate_,
+        }
+
 
 def fit_method(
     table: Any,

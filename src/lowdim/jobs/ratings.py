@@ -67,6 +67,15 @@ class Rated(NamedTuple):
         tastes = f"{count(kept, 'taste')} of {self.model.n_components_} tried tell users apart." if kept else NO_TASTES
         return (first, self._errors(), tastes, *self._liked())
 
+    def text(self) -> str:
+        """The sentences, numbered."""
+        return "".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(self.sentences, 1))
+
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON has it, and the tastes."""
+        tastes = [{"taste": k, "more": more, "less": less} for k, more, less in self.tastes()]
+        return {"sentences": list(self.sentences), "held_out": self.held, "tastes": tastes}
+
     def _errors(self) -> str:
         if self.held is None:
             return "There are too few ratings to hold any out and say how good the predictions are."

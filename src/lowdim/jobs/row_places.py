@@ -50,6 +50,10 @@ class RowPlaces(NamedTuple):
         word = "axis" if self.cluster is None else "cluster"
         return self.names or tuple(f"{word}{k + 1}" for k in range(self.z.shape[1]))
 
+    def facts(self) -> dict[str, Any]:
+        """As JSON has them; what the model does not say is None."""
+        return {"scores": self.z, "std": self.sd, "cluster": self.cluster, "log_density": self.density}
+
     def lines(self, row_names: Sequence[str], odd: OddRows | None = None, groups: RowGroups | None = None) -> str:
         """As CSV, one line a row: its place, how far it is from what the model expects, its log density, its group.
 

@@ -289,6 +289,21 @@ class FilledFile(NamedTuple):
         still = [f"{words}: {many:,} gaps in {name}." for name, many in self.unfilled.items()]
         return "\n".join([self.sentence, *column_lines(self.rated.columns, self.gaps, self.rated.level), *still])
 
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return {
+            "sentence": self.sentence,
+            "columns": list(self.rated.columns),
+            "gaps": self.gaps,
+            "left": self.unfilled,
+            "dims": int(self.model.n_components_),
+            "rows": self.rows,
+            "drawn": self.drawn,
+            "wrote": list(self.wrote),
+            "level": self.rated.level,
+            "converged": bool(self.model.converged_),
+        }
+
 
 def fill_stream(
     drawn: DrawnRows,

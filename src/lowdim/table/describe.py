@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +36,15 @@ def check_page(table: Table, *, everything: bool = False) -> str:
         _last(table),
     ]
     return "\n".join(part for part in parts if part) + "\n"
+
+
+def check_facts(table: Table) -> dict[str, Any]:
+    """What `check_page` says, as JSON has it."""
+    columns = [
+        {"name": c.name, "role": c.role, "gaps": int(c.gaps.sum()), "range": span(c), "note": c.note}
+        for c in table.columns
+    ]
+    return {"name": table.name, "rows": table.n, "columns": columns, "read_as": str(table.guess)}
 
 
 def _first(table: Table) -> str:

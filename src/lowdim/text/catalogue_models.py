@@ -374,7 +374,15 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "leave out columns that follow from others, or shrinkage=0.1",
     ),
     "LD290": Entry(
-        OptionError, "There is no method '{name}'", "methods are known by short names", "use one of {known}"
+        OptionError,
+        "There is no method '{name}'",
+        "methods are known by short names",
+        "use one of {known}",
+        cases={
+            "near": "did you mean {near}? Use one of {known}",
+            "elsewhere": "a map that another package made is judged beside ours:  lowdim compare FILE --map "
+            "COORDINATES.csv; here use one of {known}",
+        },
     ),
     "LD291": Entry(
         TableWarning, "Methods are compared on {rows} of {n} rows, evenly spread", "each is fitted many times", ""

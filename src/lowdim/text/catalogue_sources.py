@@ -225,7 +225,7 @@ SOURCE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "The table of this run is no longer at '{path}': these odd rows are as they were found",
         "a run keeps what was found, not a copy of your table",
-        "for another level, put the table back or analyse it where it is now:  lowdim report TABLE",
+        "put the table back, or analyse it where it is now:  lowdim report TABLE",
     ),
     "LD332": Entry(
         FileError,

@@ -51,8 +51,6 @@ def test_a_run_is_not_overwritten_by_another(lowdim, no_drawing):
 @pytest.mark.parametrize(
     "more",
     [
-        ("odd", "--level", "0.5"),
-        ("odd", "-o", "x.csv"),
         ("explain", "--row", "8"),
         ("report",),
         ("plot",),

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.new_rows import placed
 from lowdim.cli.options import STREAM, reading, stem, table_options
-from lowdim.cli.output import message_log, print_json, say
+from lowdim.cli.output import message_log, show, show_messages
 from lowdim.cli.progress import Stages
 from lowdim.cli.streaming import honoured, or_stream, run_of, streamed
 from lowdim.table.options import OPTIONS, flag_of
@@ -34,26 +33,27 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 
     With --stream OUT may be .parquet (the default), .csv, .npy or .zarr, and gaps are not filled.
     """
+    from lowdim.jobs.apply import place_run
     from lowdim.jobs.run_folder import load_run, write
     from lowdim.jobs.run_tables import placed_fills
 
     opened = load_run(run)
     if stream and opened.method is None:
         rows = place_file(opened, new, out or f"{stem(new)}.scores.parquet", streamed(reading(flags), stream))
-        print_json(**rows.facts(), wrote=[rows.wrote]) if as_json else say(f"{rows.sentence} Scores in {rows.wrote}")
-        return
-    with or_stream(reading(dict(flags))):
-        found = placed(opened, new, flags)
+        return show(as_json, f"{rows.sentence} Scores in {rows.wrote}", **rows.facts(), wrote=[rows.wrote])
+    options = reading(flags)
+    with or_stream(options):
+        found = place_run(opened, new, **options)
+    show_messages(found.messages)
     path = write(out or f"{stem(new)}.scores.csv", found.places.lines(found.row_names, found.odd))
     wrote = [path]
     if found.gaps and found.odd is not None:
         name = path.name.removesuffix(".csv").removesuffix(".scores")
         wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(found)))
-    if as_json:
-        print_json(**found.facts(), wrote=[str(p) for p in wrote])
-        return
-    say(f"{found.sentence} Scores in {wrote[0]}" + (f", fills in {wrote[1]}" if wrote[1:] else ""))
-    say(found.own_model) if wrote[1:] else None
+    fills = f", fills in {wrote[1]}\n{found.own_model}" if wrote[1:] else ""
+    return show(
+        as_json, f"{found.sentence} Scores in {wrote[0]}{fills}", **found.facts(), wrote=[str(p) for p in wrote]
+    )
 
 
 def place_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) -> PlacedStream:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.new_rows import positions
 from lowdim.cli.options import common_options
-from lowdim.cli.output import print_json, say
+from lowdim.cli.output import show
+from lowdim.cli.rows_by_name import positions
 
 if TYPE_CHECKING:
     from lowdim.jobs.run_folder import SavedRun
@@ -74,10 +74,7 @@ def explain_command(
         card = place_card(opened, place)
     else:
         card = group_card(opened, group, rows)
-    if as_json:
-        print_json(card=card)
-    else:
-        say(card.text() if axis is None or card.apart is None else card.text(opened.table.row_names))
+    show(as_json, card.text() if axis is None or card.apart is None else card.text(opened.table.row_names), card=card)
 
 
 def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) -> Any:

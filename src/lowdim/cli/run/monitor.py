@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.new_rows import placed
-from lowdim.cli.options import stem, table_options
-from lowdim.cli.output import print_json, say
+from lowdim.cli.options import reading, stem, table_options
+from lowdim.cli.output import show, show_messages
 
 
 @command(
@@ -23,16 +22,15 @@ from lowdim.cli.output import print_json, say
 @table_options
 def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: bool, **flags: Any) -> None:
     """Control charts: the run's rows are the history, the rows of NEW are watched."""
+    from lowdim.jobs.apply import place_run
     from lowdim.jobs.run_folder import load_run
 
     opened = load_run(run)
     opened.check_analysis()
-    rows = placed(opened, new, flags)
+    rows = place_run(opened, new, **reading(flags))
+    show_messages(rows.messages)
     assert rows.odd is not None  # the map of an analysis judges rows
     chart = opened.analysis.plot.control(placed=rows)
     out = out or f"{stem(new)}.control.svg"
     chart.save(out)
-    if as_json:
-        print_json(sentence=rows.sentence, odd=list(rows.odd.rows), chart=out)
-    else:
-        say(f"{rows.odd.text()}\nChart in {out}")
+    show(as_json, f"{rows.odd.text()}\nChart in {out}", sentence=rows.sentence, odd=list(rows.odd.rows), chart=out)

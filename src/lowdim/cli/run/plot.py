@@ -8,9 +8,9 @@ import click
 
 from lowdim.cli.command import TableCommand, command
 from lowdim.cli.main_job import analysed, open_table
-from lowdim.cli.new_rows import positions
 from lowdim.cli.options import BUDGET, DIMS, LEVEL, SEED, is_run, reading, table_options
-from lowdim.cli.output import print_json, say
+from lowdim.cli.output import show
+from lowdim.cli.rows_by_name import positions
 from lowdim.plot.registry import NamedPlot, PlotOption, descriptions, every_plot, find
 from lowdim.text.format import parse_duration
 from lowdim.text.table import text_table
@@ -104,7 +104,8 @@ def plot_command(
 ) -> None:
     """Draw a named plot of a table or a run folder; lowdim plot NAME --help has the options of one."""
     if listed:
-        return list_plots(as_json=as_json)
+        about = descriptions()
+        return show(as_json, "\n".join(text_table(about.items(), indent="")), plots=list(about), about=about)
     if name is None or target is None:
         raise click.UsageError("give a plot and a table or a run folder; lowdim plot --list names the plots")
     if name not in descriptions():
@@ -119,18 +120,8 @@ def plot_command(
     check_picture(out)  # before the analysis, which takes a while
     plot = (of_run if is_run(target) else of_table)(row, target, options, flags)
     plot.save(out)
-    if as_json:
-        print_json(plot=row.name, wrote=out, title=plot.title, sentence=plot.sentence, data=plot.data)
-    else:
-        say(f"{plot.sentence}\nWrote {out}")
-
-
-def list_plots(*, as_json: bool) -> None:
-    """The plots by name, each with a line about it."""
-    rows = descriptions()
-    if as_json:
-        return print_json(plots=list(rows), about=rows)
-    say("\n".join(text_table(rows.items(), indent="")))
+    facts = {"plot": row.name, "wrote": out, "title": plot.title, "sentence": plot.sentence, "data": plot.data}
+    show(as_json, f"{plot.sentence}\nWrote {out}", **facts)
 
 
 def counted_options(row: NamedPlot, options: dict[str, Any]) -> None:

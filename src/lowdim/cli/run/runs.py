@@ -8,7 +8,7 @@ import click
 
 from lowdim.cli.command import command
 from lowdim.cli.options import common_options
-from lowdim.cli.output import print_json, say
+from lowdim.cli.output import show
 from lowdim.text.table import text_table
 
 
@@ -24,10 +24,8 @@ def runs_command(folder: str, quiet: bool, as_json: bool) -> None:
     here = Path(folder)
     paths = sorted(path.parent for path in (*here.glob("run.json"), *here.glob("*/run.json")))
     listed = [(str(path), *one_run(path)) for path in paths]
-    if as_json:
-        print_json(runs=[dict(zip(("run", "table", "verdict"), row, strict=True)) for row in listed])
-    else:
-        say("\n".join(text_table(listed, indent="")) or f"No run folders in {folder}.")
+    text = "\n".join(text_table(listed, indent="")) or f"No run folders in {folder}."
+    show(as_json, text, runs=[dict(zip(("run", "table", "verdict"), row, strict=True)) for row in listed])
 
 
 def one_run(folder: Path) -> tuple[str, str]:

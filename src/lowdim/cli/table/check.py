@@ -8,7 +8,7 @@ import click
 
 from lowdim.cli.command import command
 from lowdim.cli.options import asking
-from lowdim.cli.output import Done, complain, message_log, print_json, say
+from lowdim.cli.output import Done, complain, message_log, show
 
 
 @command(
@@ -21,19 +21,13 @@ from lowdim.cli.output import Done, complain, message_log, print_json, say
 def check_command(file: str, options: dict[str, Any], as_json: bool, everything: bool) -> None:
     """Is the table usable, and what would be changed? No model is fitted."""
     from lowdim.judge.read_table import read_table
-    from lowdim.table.describe import check_page, span
+    from lowdim.table.describe import check_facts, check_page
 
     strict = options.pop("strict", False)
     table = read_table(file, **options)
     if as_json:
         message_log().messages += table.messages
-        columns = [
-            {"name": c.name, "role": c.role, "gaps": int(c.gaps.sum()), "range": span(c), "note": c.note}
-            for c in table.columns
-        ]
-        print_json(name=table.name, rows=table.n, columns=columns, read_as=str(table.guess))
-    else:
-        say(check_page(table, everything=everything).rstrip())
+    show(as_json, check_page(table, everything=everything).rstrip(), **check_facts(table))
     if strict and table.messages.changed:
         complain("--strict: the table would be changed")
         raise Done(1)

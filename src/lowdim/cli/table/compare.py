@@ -9,7 +9,7 @@ import click
 from lowdim.cli.command import command
 from lowdim.cli.main_job import open_table
 from lowdim.cli.options import BUDGET, DIMS, SEED, asking
-from lowdim.cli.output import message_log, print_json, say
+from lowdim.cli.output import message_log, show
 from lowdim.cli.progress import Interrupts, Stages
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def compare_command(
     maps: tuple[str, ...],
 ) -> None:
     """Compare methods on the same hidden cells, with the spread beside every figure."""
+    from shutil import get_terminal_size
+
     from lowdim.judge.compare.compare import compare, names_of
     from lowdim.judge.maps.read_map import read_map
 
@@ -66,7 +68,7 @@ def compare_command(
     with Interrupts() as interrupts, Stages(message_log().quiet, interrupts) as stages:
         stages.now = names[0]
 
-        def show(name: str, title: str) -> bool:
+        def tell(name: str, title: str) -> bool:
             stop = bool(stages(name, title))
             stages.now = names[min(names.index(name) + 1, len(names) - 1)]  # what is under way
             return stop
@@ -80,20 +82,9 @@ def compare_command(
             random_state=settings.seed,
             budget=settings.budget,
             maps=places,
-            tell=show,
+            tell=tell,
         )
-    if as_json:
-        rows = [row_facts(row) for row in comparison.rows]
-        print_json(**{**comparison._asdict(), "rows": rows, "sentences": list(comparison.sentences)})
-    else:
-        say(comparison.text(terminal_width()))
-
-
-def row_facts(row: Any) -> dict[str, Any]:
-    """A method's row as JSON has it."""
-    keys = ("mean", "spread", "values", "why", "best")
-    measures = {name: {key: getattr(m, key) for key in keys} for name, m in row.measures.items()}
-    return {**row._asdict(), "measures": measures}
+    show(as_json, comparison.text(get_terminal_size((80, 24)).columns), **comparison.facts())
 
 
 def map_names(paths: tuple[str, ...]) -> list[str]:
@@ -102,10 +93,3 @@ def map_names(paths: tuple[str, ...]) -> list[str]:
 
     names = ["/".join(PurePath(path).parts[-2 if PurePath(path).name == "scores.csv" else -1 :]) for path in paths]
     return [path if names.count(name) > 1 else name for name, path in zip(names, paths, strict=True)]
-
-
-def terminal_width() -> int:
-    """Characters in a line of the terminal, 80 where there is none."""
-    import shutil
-
-    return shutil.get_terminal_size((80, 24)).columns

@@ -9,7 +9,7 @@ import click
 from lowdim.cli.command import command
 from lowdim.cli.main_job import open_table
 from lowdim.cli.options import BUDGET, SEED, asking, is_run
-from lowdim.cli.output import print_json, say
+from lowdim.cli.output import show
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Settings
@@ -46,11 +46,7 @@ def dims_command(file: str, options: dict[str, Any], settings: Settings, as_json
         jury = analysis_of(open_table(file, options), settings).jury
     else:
         jury = jury_for(open_table(file, options), settings, answer)
-    if as_json:
-        lists = {name: list(getattr(jury, name)) for name in ("rows", "judges", "paired", "notes")}
-        print_json(dims=jury.q, detectable=jury.detectable, sentence=jury.sentence, **lists, utility=jury.utility)
-    else:
-        say(jury.text())
+    show(as_json, jury.text(), **jury.facts())
 
 
 def jury_for(table: Table, settings: Settings, answer: str) -> Jury:

@@ -10,7 +10,7 @@ import click
 from lowdim.cli.command import command
 from lowdim.cli.main_job import command_line, open_table
 from lowdim.cli.options import CHECKPOINT, FILL_BUDGET, LEVEL, SEED, STREAM, asking, stem
-from lowdim.cli.output import message_log, print_json, say, show_messages
+from lowdim.cli.output import message_log, print_json, say, show, show_messages
 from lowdim.cli.progress import Stages
 from lowdim.cli.streaming import drawn_from, or_stream, run_of
 
@@ -182,26 +182,5 @@ def fill_file(
         stages.now = "fills"
         filled = fill_stream(drawn, out, level=level, random_state=seed, intervals=intervals, run=run_of(options))
         stages("fills", f"{filled.total:,} gaps")
-    if as_json:
-        print_json(
-            sentence=filled.sentence,
-            columns=list(filled.rated.columns),
-            gaps=filled.gaps,
-            left=filled.unfilled,
-            dims=int(filled.model.n_components_),
-            rows=filled.rows,
-            drawn=filled.drawn,
-            wrote=list(filled.wrote),
-            level=level,
-            converged=bool(filled.model.converged_),
-        )
-        return
-    say(
-        "\n".join(
-            [
-                filled.text(),
-                "Wrote " + ", ".join(filled.wrote),
-                f"Do not analyse {out} as if it had been measured." if filled.total else "",
-            ]
-        ).rstrip()
-    )
+    warning = f"\nDo not analyse {out} as if it had been measured." if filled.total else ""
+    show(as_json, f"{filled.text()}\nWrote {', '.join(filled.wrote)}{warning}", **filled.facts())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.main_job import analysed, command_line, finish, kept_options, open_table, print_found, run_files
+from lowdim.cli.main_job import analysed, command_line, finish, found_facts, kept_options, open_table, run_files
 from lowdim.cli.options import (
     BUDGET,
     CHECKPOINT,
@@ -23,7 +23,7 @@ from lowdim.cli.options import (
     asking,
     stem,
 )
-from lowdim.cli.output import Done, complain, message_log, print_json, say
+from lowdim.cli.output import Done, complain, message_log, show
 from lowdim.cli.progress import Stages
 
 if TYPE_CHECKING:
@@ -72,10 +72,8 @@ def fit_command(
             raise click.UsageError(f"{flag} goes with --method; lowdim methods lists them")
     analysis = analysed(file, options, settings, out)
     folder = save_run(analysis, out, options=kept_options(options), command=command_line())
-    if as_json:
-        print_found(analysis, options, run=str(folder))
-    else:
-        say(f"{analysis!r}\nRun     {run_files(folder)}")
+    facts = found_facts(analysis, options, run=str(folder)) if as_json else {}
+    show(as_json, f"{analysis!r}\nRun     {run_files(folder)}", **facts)
     finish(analysis, bool(options.get("strict")))
     return None
 
@@ -124,23 +122,8 @@ def fit_one(
             options=given.own,
         )
     folder = save_fitted(fitted, out, options=options, command=command_line())
-    if as_json:
-        p = fitted.places
-        print_json(
-            method=method.name,
-            sentence=fitted.text().split("\n")[0],
-            found=fitted.found.split("\n") if fitted.found else [],
-            scores=p.z,
-            std=p.sd,
-            cluster=p.cluster,
-            log_density=p.density,
-            rows=dict(p.more),
-            certificate=fitted.model.certificate_,
-            run=str(folder),
-        )
-    else:
-        files = ("scores.csv", "fills.csv") if fitted.mixed is not None else ("scores.csv",)
-        say(f"{fitted.text()}\nRun     {run_files(folder, *files)}")
+    files = ("scores.csv", "fills.csv") if fitted.mixed is not None else ("scores.csv",)
+    show(as_json, f"{fitted.text()}\nRun     {run_files(folder, *files)}", **fitted.facts(), run=str(folder))
     _say_how_options_are_given(fitted.model.get_params())
     if not fitted.model.certificate_.converged:
         complain("The fit did not converge; the results are saved and marked so.")

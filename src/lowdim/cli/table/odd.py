@@ -10,10 +10,10 @@ import click
 from lowdim.cli.command import command
 from lowdim.cli.main_job import open_table
 from lowdim.cli.options import DIMS, SEED, is_run, reading, stem, table_options
-from lowdim.cli.output import print_json, say, show_messages
+from lowdim.cli.output import show, show_messages
 
 if TYPE_CHECKING:
-    from lowdim.judge.rows.odd_rows import OddRows
+    from lowdim.jobs.analysis import Analysis
 
 
 @command(
@@ -33,61 +33,38 @@ def odd_command(
     """The odd rows of a table or a run, and why."""
     from lowdim.jobs.run_folder import write
     from lowdim.jobs.run_tables import odd_table
-
-    if out is None and level == 0.95 and is_run(target) and print_stored(target, as_json):
-        return
-    odd, row_names = rows_of(target, reading(flags), dims, seed, level)
-    path = write(out or f"{stem(target)}.odd.csv", odd_table(odd))
-    if as_json:
-        print_json(sentence=odd.sentence, rows=list(odd.rows), wrote=str(path))
-        return
-    first = odd.rows[0].name if odd.rows else row_names[0]
-    run = target.rstrip("/") if Path(target).is_dir() else f"{stem(target)}.run"
-    condition = "" if Path(run).is_dir() else f" (after lowdim report {target})"
-    say(f"{odd.text()}\nSaved {path}.   One row in full:  lowdim explain {run} --row {first}{condition}")
-
-
-def print_stored(folder: str, as_json: bool) -> bool:
-    """Say the odd rows as they were found, where the table of a run is gone; whether it is."""
-    import csv
-
-    from lowdim.jobs.run_folder import load_run
-    from lowdim.text.messages import LowdimError, message
-
-    run, stored = load_run(folder), Path(folder) / "odd.csv"
-    try:
-        _ = run.path
-    except LowdimError as gone:
-        if not run.is_own(stored):
-            raise gone from None
-    else:
-        return False
-    with stored.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    show_messages([message("LD308", path=run.facts["table"]["path"])])
-    sentence = next((text for text in run.sentences if "odd row" in text), "")
-    if as_json:
-        print_json(sentence=sentence, rows=rows, wrote=None)
-    else:
-        say("\n".join([sentence, *(f"  row {row['row']}: {row['reason']}" for row in rows), f"Kept in {stored}"]))
-    return True
-
-
-def rows_of(
-    target: str, options: dict[str, Any], dims: int | str, seed: int, level: float
-) -> tuple[OddRows, tuple[str, ...]]:
-    """The odd rows of the analysis of a run or of a table; and the names of all rows."""
     from lowdim.text.messages import check_level
 
     check_level(level)
-    if is_run(target):
-        from lowdim.jobs.run_folder import load_run
+    options = reading(flags)
+    analysis = of_run(target) if is_run(target) else of_table(target, options, dims, seed)
+    odd = analysis.odd.at(level)
+    path = write(out or f"{stem(target)}.odd.csv", odd_table(odd))
+    first = odd.rows[0].name if odd.rows else analysis.row_names[0]
+    run = target.rstrip("/") if Path(target).is_dir() else f"{stem(target)}.run"
+    condition = "" if Path(run).is_dir() else f" (after lowdim report {target})"
+    next_step = f"One row in full:  lowdim explain {run} --row {first}{condition}"
+    show(as_json, f"{odd.text()}\nSaved {path}.   {next_step}", **odd.facts(), wrote=str(path))
 
-        run = load_run(target)
+
+def of_table(file: str, options: dict[str, Any], dims: int | str, seed: int) -> Analysis:
+    """The analysis of a table, of which no part is made yet."""
+    from lowdim.jobs.analysis import Settings, analysis_of
+
+    return analysis_of(open_table(file, options), Settings(dims, seed=seed))
+
+
+def of_run(folder: str) -> Analysis:
+    """The analysis of a run folder; where its table is gone, the odd rows are as they were found."""
+    from lowdim.jobs.run_folder import load_run
+    from lowdim.text.messages import LowdimError, message
+
+    run = load_run(folder)
+    analysis = run.analysis
+    try:
         run.check_table()
-        analysis = run.analysis
-    else:
-        from lowdim.jobs.analysis import Settings, analysis_of
-
-        analysis = analysis_of(open_table(target, options), Settings(dims, seed=seed))
-    return analysis.odd.at(level), analysis.row_names
+    except LowdimError as problem:
+        if problem.code != "LD306" or not analysis.has("odd"):
+            raise
+        show_messages([message("LD308", path=run.facts["table"]["path"])])
+    return analysis

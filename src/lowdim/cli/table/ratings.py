@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from lowdim.cli.command import command
 from lowdim.cli.options import DIMS, SEED, common_options, stem
-from lowdim.cli.output import Done, complain, message_log, print_json, say
+from lowdim.cli.output import Done, complain, message_log, show
 from lowdim.cli.progress import Stages
 from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
-    from lowdim.jobs.ratings import Rated
     from lowdim.models.ratings.factorization import MatrixFactorization
     from lowdim.models.ratings.predictions import Recommended
 
@@ -61,6 +60,7 @@ def ratings_command(
     FILE may be a folder that was written before: nothing is fitted then, and --user says whom to recommend to.
     """
     from lowdim.jobs.ratings import item_names, learn_ratings, load_rated, save_rated
+    from lowdim.report.ratings_page import write_ratings
 
     if Path(file).is_dir() and (Path(file) / "model.lowdim").exists():
         model = load_rated(file)
@@ -68,7 +68,7 @@ def ratings_command(
             raise click.UsageError("--user says whom to recommend to; a file of ratings is what is learnt from")
         found = recommended(model, users, top)
         names = {} if items is None else item_names(items)
-        return print_json(recommended=found) if as_json else say(listed(found, names))
+        return show(as_json, listed(found, names), recommended=found)
     three = _three(columns)
     with Stages(message_log().quiet) as stages:
         stages.now = "ratings"
@@ -76,8 +76,10 @@ def ratings_command(
         stages("ratings", f"{rated.ratings:,} learnt, {rated.model.n_iter_} sweeps")
     found = recommended(rated.model, users, top)
     folder = save_rated(rated, out or f"{stem(file)}.ratings")
-    write_page(rated, found, folder / REPORT)
-    tell(rated, found, folder, as_json=as_json)
+    write_ratings(rated, found, folder / REPORT)
+    files = f"Folder  {folder}/   model.lowdim users.csv items.csv {REPORT}\nNext    lowdim ratings {folder} --user ID"
+    text = "\n".join([rated.text(), *([listed(found, rated.names) + "\n"] if found else []), files])
+    show(as_json, text, **rated.facts(), recommended=found, folder=str(folder))
     if not rated.model.converged_:
         complain("The fit did not converge; the results are saved.")
         raise Done(5)
@@ -109,28 +111,3 @@ def listed(found: dict[str, Recommended], names: Mapping[str, str]) -> str:
         ratings = zip(called, best.mean, best.std, strict=True)
         lines += text_table((item, f"{mean:.2f} +- {sd:.2f}") for item, mean, sd in ratings)
     return "\n".join(lines)
-
-
-def tell(rated: Rated, found: dict[str, Recommended], folder: Path, *, as_json: bool) -> None:
-    """What was learnt, on stdout."""
-    if as_json:
-        facts: dict[str, Any] = {
-            "sentences": list(rated.sentences),
-            "held_out": rated.held,
-            "tastes": [{"taste": k, "more": more, "less": less} for k, more, less in rated.tastes()],
-            "recommended": found,
-            "folder": str(folder),
-        }
-        return print_json(**facts)
-    say("".join(f"  {number}. {sentence}\n" for number, sentence in enumerate(rated.sentences, 1)))
-    if found:
-        say(listed(found, rated.names) + "\n")
-    say(f"Folder  {folder}/   model.lowdim users.csv items.csv {REPORT}\nNext    lowdim ratings {folder} --user ID")
-    return None
-
-
-def write_page(rated: Rated, found: dict[str, Recommended], path: Path) -> None:
-    """The report, one file that opens offline."""
-    from lowdim.report.ratings_page import write_ratings
-
-    write_ratings(rated, found, path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lowdim.cli.command import command
-from lowdim.cli.main_job import finish, print_found, reported, what_was_asked
+from lowdim.cli.main_job import finish, found_facts, reported, what_was_asked
 from lowdim.cli.options import (
     BUDGET,
     CHECKPOINT,
@@ -21,6 +21,7 @@ from lowdim.cli.options import (
     is_run,
     stem,
 )
+from lowdim.cli.output import print_json
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Settings
@@ -47,5 +48,5 @@ def report_command(
         quiet=as_json,
     )
     if as_json:
-        print_found(analysis, options, report=str(path), run=str(folder))
+        print_json(**found_facts(analysis, options, report=str(path), run=str(folder)))
     finish(analysis, bool(options.get("strict")))

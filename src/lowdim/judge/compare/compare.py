@@ -122,6 +122,15 @@ class Comparison(NamedTuple):
 
         return text(self, width)
 
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        keys = ("mean", "spread", "values", "why", "best")
+        rows = [
+            {**row._asdict(), "measures": {name: {k: getattr(m, k) for k in keys} for name, m in row.measures.items()}}
+            for row in self.rows
+        ]
+        return {**self._asdict(), "rows": rows, "sentences": list(self.sentences)}
+
     def __repr__(self) -> str:
         return self.text()
 

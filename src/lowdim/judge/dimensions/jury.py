@@ -100,6 +100,17 @@ class Jury(NamedTuple):
         """The table that `lowdim dims` prints."""
         return jury_text(self)
 
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        lists = {name: list(getattr(self, name)) for name in ("rows", "judges", "paired", "notes")}
+        return {
+            "dims": self.q,
+            "detectable": self.detectable,
+            "sentence": self.sentence,
+            **lists,
+            "utility": self.utility,
+        }
+
     def __repr__(self) -> str:
         return jury_lines(self)
 

@@ -174,6 +174,10 @@ class OddRows(NamedTuple):
             note=f"and {more:,} more: .text(most={len(self.rows)})" if more > 0 else "",
         )
 
+    def facts(self) -> dict[str, Any]:
+        """What `text` says, as JSON has it."""
+        return {"sentence": self.sentence, "rows": list(self.rows)}
+
     @property
     def sentence(self) -> str:
         """How many, at which rate, beside what chance makes."""
