@@ -19,6 +19,7 @@ from lowdim.plot.analysis import fills as fill_plots
 from lowdim.plot.analysis import stability as stability_plot
 from lowdim.plot.analysis import table as table_plots
 from lowdim.plot.analysis.map import map_of_analysis
+from lowdim.table.kinds.scales import log_scales
 
 
 # what is drawn ------------------------------------------------------------------------------------------------
@@ -38,6 +39,7 @@ def table_of(X, names=None, row_names=None):
         scale="none",
         holds="measurements",
         code_labels=((),) * X.shape[1],
+        scales=log_scales(names, {}, [[None] * X.shape[1]] * 2),
     )
     table.in_ones = lambda: table  # it has no categories
     return table

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000", "#F0E442")
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
 GREY, INK, PAPER = "#767676", "#1b1b1b", "#ffffff"
-SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
+SEQUENTIAL, DIVERGING = "cividis_r", "RdBu_r"  # dark: more, far
 ENDINGS = (".svg", ".csv", ".png", ".pdf")
 RC_PARAMS: Any = {
     "svg.hashsalt": "lowdim",
@@ -325,6 +325,7 @@ def place_labels(
         return
     figure = figure_of(ax)
     lay_out(figure)
+    ax.apply_aspect()  # equal axes change their limits
     box = ax.get_position()
     inches = figure.get_size_inches()
     span = np.array([box.width * inches[0], box.height * inches[1]]) * 72.0  # the axes in points

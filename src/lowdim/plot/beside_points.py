@@ -73,6 +73,7 @@ def draw_beside(ax: Axes, xy: Array, pictures: RowPictures) -> NDArray[np.intp]:
     """Pictures of rows spread over the map, each beside its point where there is room; the rows that got one."""
     figure = draw.figure_of(ax)
     lay_out(figure)
+    ax.apply_aspect()
     box, inches = ax.get_position(), figure.get_size_inches()
     wide = PICTURE_SIDE
     tall = wide * picture_height(pictures.form, pictures.cells) * box.width * inches[0] / (box.height * inches[1])

@@ -215,6 +215,16 @@ def legend_marks(kinds: Groups, gap: Mask) -> list[Any]:
     return marks
 
 
+def explain_kinds(figure: Figure, kinds: Groups, gap: Mask) -> None:
+    """The legend of what rows are told apart by: named kinds beside the map, hollow marks alone below it."""
+    marks = legend_marks(kinds, gap)
+    if marks and kinds.names:
+        title = draw.short(kinds.title, 18) or None
+        figure.legend(handles=marks, loc="outside right upper", title=title, title_fontsize=8, alignment="left")
+    elif marks:
+        figure.legend(handles=marks, loc="outside lower left")
+
+
 def rows_named(row_names: Sequence[str], labels: Any, odd: Sequence[int], most: int) -> list[int]:
     """Positions of the rows that a map names: the odd ones, none, or those asked for by name or position."""
     if isinstance(labels, str) and labels in ("odd", "none"):

@@ -15,6 +15,8 @@ from lowdim.text.format import p_value as p_value
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from lowdim.table.kinds.scales import ColumnScales
+
 MOST_POINTS = 3000  # more marks than this make an SVG heavy: they are binned
 MOST_VECTOR_POINTS = 600  # and more than this are drawn as an image within it
 LEAST_SHOWN_ROWS = 5  # that must share a cell before it is shown where no single row may be
@@ -41,6 +43,42 @@ def plain_log(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: draw.number(value)))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
+
+
+def own_ticks(axis: Any, scales: ColumnScales, j: int, unit: float = 1.0, most: int = 5) -> None:
+    """Ticks of a model's numbers of column j, named as the table has them: of a logarithm 1, 2, 5, 10, ..."""
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = unit * np.sort(axis.get_view_interval())
+    ends = np.zeros((2, len(scales.log)))
+    ends[:, j] = low, high
+    least, highest = scales.outward(ends)[:, j]
+    ticks: Any = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(least, highest)
+    if scales.log[j] and high - low > np.log(3.0):
+        powers = 10.0 ** np.arange(np.floor(np.log10(max(highest, 1e-300)) - (high - low) / np.log(10.0) - 1.0), 300.0)
+        powers = powers[powers <= highest]
+        ticks = np.sort(np.concatenate([powers, 2.0 * powers, 5.0 * powers, [0.0]]))
+    ticks = ticks[(ticks >= least) & (ticks <= highest)]
+    if len(ticks) > most + 1:
+        ticks = ticks[spread_out(len(ticks), most)]
+    own = np.zeros((len(ticks), len(scales.log)))
+    own[:, j] = ticks
+    axis.set_ticks(scales.inward(own)[:, j] / unit, [f"{tick:,.10g}" for tick in ticks])
+
+
+def as_map(
+    ax: Axes, across: str = "axis 1", up: str = "axis 2", *, box: bool = False, ends: Array | None = None
+) -> None:
+    """Names of two axes, and a unit that is as long across as up: distances, angles and circles are true.
+
+    The axes take all the room there is, or keep their limits and take a `box` of less; `ends` are the corners of what
+    is to be seen, where that is not all that is drawn.
+    """
+    ax.set(xlabel=across, ylabel=up)
+    if ends is not None:
+        ax.dataLim.set_points(ends)
+        ax.autoscale_view()
+    ax.set_aspect("equal", adjustable="box" if box else "datalim")
 
 
 def whole_ticks(axis: Any, most: int = 12) -> None:

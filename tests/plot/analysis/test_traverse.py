@@ -30,6 +30,11 @@ NAMES = [
 ]
 
 
+def half_band(plot):
+    """Half the width of the band of every column at every step."""
+    return (plot.data["upper"] - plot.data["lower"]) / 2
+
+
 def test_a_walk_is_linear_and_its_band_holds_ninety_percent():
     rng = np.random.default_rng(0)
     W, mu = np.array([[2.0, 1.0, -0.5, 0.0]]), np.array([10.0, 0.0, -3.0, 5.0])
@@ -42,9 +47,9 @@ def test_a_walk_is_linear_and_its_band_holds_ninety_percent():
     np.testing.assert_allclose(plot.data["mean"].T, want)
     # one sd along the axis moves a column by its loading; the truth's is W
     np.testing.assert_allclose(np.abs(plot.data["mean"][:, 3] - plot.data["mean"][:, 2]), np.abs(W[0]), atol=0.1)
-    assert (plot.data["band"] >= NORMAL_90 * np.sqrt(model.noise_variance_)).all()
+    assert (half_band(plot) >= NORMAL_90 * np.sqrt(model.noise_variance_)).all()
     at = rng.normal(size=(20_000, 4)) * 0.5 + mu + 2 * W * np.sign(model.components_[0, 0])
-    held = np.abs(at - plot.data["mean"][:, 4]) <= plot.data["band"][:, 4]
+    held = np.abs(at - plot.data["mean"][:, 4]) <= half_band(plot)[:, 4]
     assert held.mean(axis=0) == pytest.approx(np.full(4, 0.9), abs=0.03)
     assert plot.sentence.startswith("From -2 to +2 sd along axis 1, 'a' moves most: from ")
 
@@ -75,7 +80,7 @@ def test_a_walk_is_the_decoder_s_and_its_band_the_noise(sheet, process):
         z = np.tile(middle, (5, 1))
         z[:, 1] = plot.data["position"]
         assert np.allclose(plot.data["mean"].T, model.inverse_transform(z), rtol=0, atol=1e-9)
-        assert np.allclose(plot.data["band"].T, NORMAL_90 * np.sqrt(noise(z)), rtol=1e-6, atol=0)
+        assert np.allclose(half_band(plot).T, NORMAL_90 * np.sqrt(noise(z)), rtol=1e-6, atol=0)
     assert plot.data["step"] == pytest.approx([-2, -1, 0, 1, 2])
     assert walked(sheet, 0, names, X=roll()[0]).data["position"].max() == 1.0  # where the grid ends
 
@@ -88,7 +93,7 @@ def test_a_walk_of_a_model_without_noise_goes_by_rows():
     z = model.transform(X)
     assert plot.data["position"].min() >= z.min() and plot.data["position"].max() <= z.max()
     missed = np.abs(X - model.reconstruct(X))
-    assert plot.data["band"][:, 0] == pytest.approx(np.quantile(missed, 0.9, axis=0) * [1, 2, 1, 1])
+    assert half_band(plot)[:, 0] == pytest.approx(np.quantile(missed, 0.9, axis=0) * [1, 2, 1, 1])
     inner = np.isin(plot.data["step"].round(9), [-1, 0, 1])
     assert plot.data["position"][inner] == pytest.approx(z.mean() + plot.data["step"][inner] * z.std())
     assert "made again within" in plot.sentence and any("errors" in t for t in texts(plot))
@@ -99,7 +104,7 @@ def test_a_walk_of_factors_through_a_network():
     model = ld.NonlinearFactorAnalysis(1, hidden=5, tol=1.0).fit(X)
     plot = walked(model, 0, ["a", "b", "c", "d"], X=X)
     assert np.allclose(plot.data["mean"].T, model.inverse_transform(np.array([[-2.0], [-1], [0], [1], [2]])))
-    assert plot.data["band"].min() >= NORMAL_90 * np.sqrt(model.noise_variance_) * (1 - 1e-9)
+    assert half_band(plot).min() >= NORMAL_90 * np.sqrt(model.noise_variance_) * (1 - 1e-9)
 
 
 def test_a_walk_needs_a_decoder():
@@ -124,7 +129,7 @@ def test_answers_walk_by_their_probabilities():
     np.testing.assert_allclose(rising, expit(2.0 * plot.data["step"]), atol=0.06)
     labels = mean[[names.index(f"d={word}") for word in ("low", "mid", "high")]]
     np.testing.assert_allclose(labels.sum(axis=0), 1.0)
-    assert "90% of new cells lie in the band" in plot.sentence
+    assert "the band holds 90% of new cells" in plot.sentence
 
 
 # from one group to another ------------------------------------------------------------------------------------
@@ -146,7 +151,7 @@ def test_a_walk_between_groups_goes_from_mean_to_mean():
     want = first + np.linspace(0, 1, 5)[:, None] * (last - first)
     np.testing.assert_allclose(plot.data["position"], want, atol=1e-12)
     np.testing.assert_allclose(plot.data["mean"].T, model.inverse_transform(want), atol=1e-9)
-    assert plot.data["rows"].tolist() == [50, 50] and (plot.data["band"] > 0).all()
+    assert plot.data["rows"].tolist() == [50, 50] and (half_band(plot) > 0).all()
     # a linear decoder takes the mean of places to the mean of the made rows: the measured means, but for noise
     assert plot.data["mean"][:, 4] == pytest.approx(X[target == 2].mean(axis=0), abs=0.15)
     assert plot.sentence.startswith("On the way from 'setosa' to 'virginica', 'petal length (cm)' moves most: from 1.")

@@ -14,6 +14,7 @@ from lowdim.judge.cells import CellBeliefs
 from lowdim.judge.rows.odd_rows import P_NOTE, blame, disagrees, expectation, in_own_units, row_name
 from lowdim.judge.rows.reference_law import RowLaw, p_of_rows
 from lowdim.maths.linalg import Array
+from lowdim.models.base.calibration import NORMAL_90
 from lowdim.sources.source import Block
 from lowdim.text.format import count, figures, listing, observed, p_value
 from lowdim.text.messages import check_level, error
@@ -41,12 +42,20 @@ class RowCell(NamedTuple):
     surprise: float | None
     limit: int = 0  # 1 where the rest of the row says more than the column can be, -1 where less
     told: tuple[str, ...] = ()  # of a cell that holds an answer: what it is called, and what the rest says
+    range: tuple[float, float] | None = None  # 90% of such cells, of a column analysed as a logarithm: no ± is true
+
+    @property
+    def around(self) -> str:
+        """How far off what the rest says may be."""
+        if self.range is None:
+            return f"+- {figures(self.sd, 2)}"
+        return f"({' to '.join(figures(end, 2) for end in self.range)})"
 
     def words(self) -> tuple[str, str, str]:
         """Value, what the rest says, and the surprise, as a person reads them."""
         value, says = self.told or (
             "gap" if self.value is None else observed(self.value, self.sd),
-            f"{expectation(self.expected, self.sd, self.limit, self.value)} +- {figures(self.sd, 2)}",
+            f"{expectation(self.expected, self.sd, self.limit, self.value)} {self.around}",
         )
         return value, says, "" if self.surprise is None else f"{self.surprise:+.1f} sd"
 
@@ -238,6 +247,9 @@ def as_touched(name: str, hidden: Sequence[str], edited: Mapping[str, Any]) -> s
 def row_cells(map: TableMap, x: Array, told: CellBeliefs) -> tuple[RowCell, ...]:
     """Every cell of the one row that these beliefs are of."""
     cells = []
+    logs = np.zeros(len(map.names), dtype=bool) if map.scales is None else map.scales.log
+    ends = np.concatenate([told.mean - NORMAL_90 * told.sd, told.mean + NORMAL_90 * told.sd])
+    ends = ends if map.scales is None else map.scales.within(map.scales.outward(ends))
     for k, name in enumerate(map.names):
         seen, value = bool(told.seen[0, k]), float(np.nan_to_num(x[0, k]))
         words: tuple[str, ...] = ()
@@ -248,7 +260,8 @@ def row_cells(map: TableMap, x: Array, told: CellBeliefs) -> tuple[RowCell, ...]
             words = words if seen or not words else ("gap", words[1])
         value, says, doubt, limit = in_own_units(map.scales, k, value, float(told.mean[0, k]), float(told.sd[0, k]))
         far = float(told.surprise[0, k])
-        cells.append(RowCell(name, value if seen else None, says, doubt, far if seen else None, limit, words))
+        around = (float(ends[0, k]), float(ends[1, k])) if logs[k] else None
+        cells.append(RowCell(name, value if seen else None, says, doubt, far if seen else None, limit, words, around))
     return tuple(cells)
 
 

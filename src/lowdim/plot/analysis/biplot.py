@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import MOST_POINTS, spread_out
+from lowdim.plot.marks import MOST_POINTS, as_map, spread_out
 from lowdim.plot.registry import AXES, InReport, PlotOption, plot
 from lowdim.text.messages import error
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
 
 DENSITY_BINS = (80, 60)  # where rows are too many to be drawn one by one
-TOP_ARROWS = 8
+TOP_ARROWS = 16
 SCALING_POWERS = {"form": 1.0, "covariance": 0.0, "symmetric": 0.5}
 SCALING_MEANS = {
     "form": "distances between rows are true",
@@ -81,7 +81,7 @@ def biplot(
     ax = figure.subplots()
     factor = _draw_biplot(ax, points, arrows, chosen)
     title, sentence = _biplot_words(scaling, arrows, chosen, names, axes)
-    ax.set(xlabel=f"axis {axes[0] + 1}", ylabel=f"axis {axes[1] + 1}")
+    as_map(ax, *(f"axis {k + 1}" for k in axes))
     along = np.linspace(0.08, 1.0, 40)[:, None, None] * (arrows[chosen] * factor)  # no name on an arrow
     draw.place_labels(ax, arrows[chosen] * factor, [draw.short(names[j]) for j in chosen], avoid=along.reshape(-1, 2))
     words = f"arrows drawn × {draw.number(factor)}"
@@ -118,8 +118,8 @@ def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_
         )
     ax.axhline(0, color=draw.GREY, lw=0.4)
     ax.axvline(0, color=draw.GREY, lw=0.4)
-    ax.set_xlim(-1.25 * reach, 1.25 * reach)
-    ax.set_ylim(-1.15 * reach, 1.15 * reach)
+    ax.update_datalim(arrows[chosen] * factor)
+    ax.margins(0.1)
     return factor
 
 

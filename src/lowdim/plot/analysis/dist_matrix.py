@@ -86,7 +86,7 @@ def _matrix(ax: Axes, M: Array, top: float, words: str) -> Any:
     """A matrix in shades from 0 to `top`; what is not known is hatched."""
     ax.set_facecolor("#dddddd")
     ax.patch.set_hatch("////")
-    image = ax.imshow(M, cmap=f"{draw.SEQUENTIAL}_r", vmin=0.0, vmax=top, interpolation="nearest")
+    image = ax.imshow(M, cmap=draw.SEQUENTIAL, vmin=0.0, vmax=top, interpolation="nearest")
     ax.set_title(words, fontsize=9)
     ax.set_xticks([])
     return image

@@ -13,7 +13,7 @@ from lowdim.judge.fills.calibration import width_word
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import about, legend_above, name_ticks, spread_out, write
+from lowdim.plot.marks import about, legend_above, name_ticks, own_ticks, spread_out, write
 from lowdim.plot.registry import COLUMN, InReport, plot
 from lowdim.table.column import in_ones, one_names, ones_of
 from lowdim.text.format import listing
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lowdim.jobs.analysis import Analysis
+    from lowdim.table.kinds.scales import ColumnScales
 
 MOST_FILL_LANES, MOST_LANE_FILLS = 10, 40  # columns drawn at once, and fills drawn in each
 MOST_CHECKED_COLUMNS = 28  # columns whose calibration is drawn
@@ -39,7 +40,8 @@ MOST_INTERVALS = 120  # fills of one column drawn one by one; more become a band
 def fills(analysis: Analysis, column: str | int | None = None) -> Plot:
     """Each filled cell with its interval, over the spread of the cells its column has; of a label its probability.
 
-    All columns are drawn in units of their own spread, one column in its own units. A label has no interval.
+    All columns are drawn in units of their own spread, on the scale they are analysed on; one column in its own units.
+    A label has no interval.
 
     Parameters
     ----------
@@ -51,14 +53,18 @@ def fills(analysis: Analysis, column: str | int | None = None) -> Plot:
         raise error("LD216", name="fills", why="there are no gaps")
     ones = ones_of(table.code_labels)  # a line for each number, and for each label of a category
     names, gap = one_names(table.names, table.code_labels, ones), found.is_filled[:, [number for number, _ in ones]]
-    X, low, high = (np.array(in_ones(part, ones)) for part in (found.filled, found.lower, found.upper))
+    filled = np.where(found.is_filled, table.scales.inward(np.asarray(found.filled)), table.X)
+    ends = (table.scales.inward(np.asarray(end)) for end in (found.lower, found.upper))  # an end of 0 has no logarithm
+    low, high = (np.where(np.isnan(end), np.nanmin(filled, axis=0), end) for end in ends)
+    X, low, high = (np.array(in_ones(part, ones)) for part in (filled, low, high))
+    scales = table.scales.of([number for number, _ in ones])
     chance = np.zeros(len(ones), dtype=bool)  # lines whose fills are the probability of a label
-    filled = {label.number: label for label in found.labels}
+    labels = {label.number: label for label in found.labels}
     for line, (number, code) in enumerate(ones):
-        if code is not None and number in filled:
+        if code is not None and number in labels:
             chance[line] = True
             for part in (X, low, high):
-                part[filled[number].rows, line] = filled[number].shares[:, code]
+                part[labels[number].rows, line] = labels[number].shares[:, code]
     level = found.level
     i, j = np.nonzero(gap)
     at = -1
@@ -71,14 +77,14 @@ def fills(analysis: Analysis, column: str | int | None = None) -> Plot:
     share = (high[i, j] - low[i, j]) / np.where(column_width[j] > 0, column_width[j], 1.0)
     title, sentence = _fill_words(j, share[~chance[j]], names, level, column is not None)
     cells = FilledCells(X, gap, low, high, chance, level)
-    figure = _one(cells, i, at, rows) if column is not None and len(i) else _lanes(cells, mean, sd, names)
+    figure = _one(cells, i, at, rows, scales) if column is not None and len(i) else _lanes(cells, mean, sd, names)
     draw.headline(figure, title)
     data = {
         "row": [rows[k] for k in i],
         "column": [names[k] for k in j],
-        "fill": X[i, j],
-        "lower": low[i, j],
-        "upper": high[i, j],
+        "fill": scales.outward(X)[i, j],
+        "lower": scales.outward(low)[i, j],
+        "upper": scales.outward(high)[i, j],
         "share_of_spread": share,
     }
     return Plot("fills", figure, title=title, sentence=sentence, data=data)
@@ -189,7 +195,7 @@ def _fill_keys(ax: Any, level: float, across: int, chance: NDArray[np.bool_]) ->
     legend_above(ax, marks[kept], words[kept], ncols=across)
 
 
-def _one(cells: FilledCells, rows: NDArray[np.intp], j: int, names: Sequence[str]) -> Figure:
+def _one(cells: FilledCells, rows: NDArray[np.intp], j: int, names: Sequence[str], scales: ColumnScales) -> Figure:
     """One column in its own units: fills in the order of the rows beside a histogram of its seen cells."""
     X, gap, low, high, chance, level = cells
     seen_cells = X[~gap[:, j], j]
@@ -217,6 +223,7 @@ def _one(cells: FilledCells, rows: NDArray[np.intp], j: int, names: Sequence[str
     said = "probability of the label" if chance[j] else f"fill and {100 * level:.3g}% interval"
     _draw_intervals(ax, X[rows, j], low[rows, j], high[rows, j], [names[k] for k in rows], said)
     legend_above(ax, ncols=2)
+    own_ticks(left.yaxis, scales, j)
     return figure
 
 

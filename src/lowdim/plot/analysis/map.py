@@ -12,8 +12,8 @@ from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.beside_points import JOIN, RowPictures, draw_beside, draw_path, path_words
-from lowdim.plot.colour import Groups, column_groups, draw_groups, edge, groups, legend_marks, rows_named
-from lowdim.plot.marks import LEAST_SHOWN_ROWS, spread_out
+from lowdim.plot.colour import Groups, column_groups, draw_groups, edge, explain_kinds, groups, legend_marks, rows_named
+from lowdim.plot.marks import LEAST_SHOWN_ROWS, as_map, spread_out
 from lowdim.plot.marks import MOST_POINTS as MOST_POINTS
 from lowdim.plot.pictures import CONNECTIONS, SHAPE, Connections, Shape, everyone, form_of_rows
 from lowdim.plot.registry import AXES, COLOR, InReport, plot
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
     from lowdim.plot.access import ModelOnTable
     from lowdim.table.table import Table
 
-ALL_ELLIPSES = 300  # rows; of more, only those with gaps or odd ones get an ellipse
+MOST_ELLIPSES = 40  # of more rows, only odd ones and the least certain get one
+FAR_OUT = 1.5  # widths of nearly all rows beyond which a row is drawn nearer
 MAP_BINS = (80, 60)  # of the density image
 ELLIPSE_REACH = -2.0 * np.log1p(-0.90)  # of every row's ellipse: the 90% quantile of chi-square, 2 degrees of freedom
 T2_LEVEL = 0.95  # of the limit that complete rows lie within
 MOST_NAMED_ROWS = 10  # odd rows named on a map
+MOST_ALL_NAMED = 60  # rows with names of their own that are all named
 MOST_NAMED_PAIRS = 80  # rows of distances that are all named
 MOST_OTHER_AXES, MOST_SMALL_POINTS = 6, 800  # panels of the other axes, and points on one
 LEGEND_LETTERS = 98  # of two labels side by side below a map
-CROWD = 60  # ellipses from which they are drawn lightly
 
 
 @draw.styled
@@ -71,16 +72,13 @@ def map_of_model(
     dots = spread_out(n, MOST_POINTS)
     draw_groups(ax, xy, kinds, gap, dots)
     ax.margins(0.05 if shape is None else 0.12)
-    ax.set(xlabel=f"axis {a + 1}", ylabel=f"axis {b + 1}")
-    marks = [] if kinds.value is not None else legend_marks(kinds, gap)
-    if len(marks) > 1:
-        figure.legend(handles=marks, loc="outside lower left", ncols=4, fontsize=8)
+    as_map(ax, f"axis {a + 1}", f"axis {b + 1}")
+    explain_kinds(figure, kinds, gap)
     pictures = None if shape is None else row_pictures(subject.table, subject.rows, shape, connections)
     words, extra = _extras(ax, z, xy, join, pictures)
     title = f"{draw.count(n, 'row')} where {entry.title} puts them"
     draw.headline(figure, title)
     if of_pairs:
-        ax.set_aspect("equal", adjustable="datalim")
         shown = range(n) if n <= MOST_NAMED_PAIRS else ()
         draw.place_labels(ax, xy[list(shown)], [draw.short(names[i], 14) for i in shown], size=7.0, avoid=xy)
     some = f" {len(dots):,} of {n:,} rows are drawn." if len(dots) < n else ""
@@ -162,22 +160,34 @@ def map_of_analysis(
     kinds = _kinds(analysis, color, join)
     coloured = bool(kinds.names) or kinds.value is not None
     named = rows_named(names, labels, odd.tolist(), MOST_NAMED_ROWS)
+    if labels == "odd" and n <= MOST_ALL_NAMED and not all(name.isdigit() for name in names):
+        named = list(dict.fromkeys([*odd.tolist(), *range(n)]))
     mean, cov = analysis.posterior.mean, analysis.posterior.cov[:, [a, b]][:, :, [a, b]]
     xy = np.ascontiguousarray(mean[:, [a, b]])
+    at = _drawn_nearer(xy)
+    far = (at != xy).any(axis=1)
     half, angle = ellipses(cov)
     limit, turn = _limit(cov, float(analysis.odd.judged.law.limit(np.array(2), T2_LEVEL)))
     around, dots = _with_ellipse(gap, odd, half, n), _dots(n, odd, coloured)
-    figure = draw.blank(6.4, 4.6)
-    ax, strip = figure.subplots(2, 1, height_ratios=[14, 1])
-    draw_groups(ax, xy, kinds, gap, dots) if len(dots) else _density(ax, xy)
-    _draw_ellipses(ax, xy, half, angle, around, odd, kinds, len(dots) == 0)
+    figure = draw.blank(6.4, 5.4)
+    ax, strip = figure.subplots(2, 1, height_ratios=[18, 1])
+    draw_groups(ax, at, kinds, gap, dots) if len(dots) else _density(ax, at[~far])
+    _draw_ellipses(ax, at, half, angle, around, odd, kinds, len(dots) == 0)
     _draw_limit(ax, limit, turn)
-    _finish(ax, xy, half, limit, (a, b), share)
-    _legend(ax, legend_marks(kinds, gap) if len(dots) else [], len(around), n, len(dots) == 0, len(odd) > 0)
+    marks = legend_marks(kinds, gap) if len(dots) and not kinds.names else []
+    marks += ax.plot(*at[far].T, "x", color=draw.INK, ms=7, zorder=5, label="farther out") if far.any() else []
+    if n <= MOST_ELLIPSES:
+        ax.update_datalim(np.concatenate([at - half.max(), at + half.max()]))
+    as_map(ax, *(f"axis {k + 1} ({draw.percent(share[k])} of the variation)" for k in (a, b)))
+    if len(dots) and kinds.names:
+        explain_kinds(figure, kinds, gap)
+    _legend(ax, marks, len(around), n, len(dots) == 0, len(odd) > 0)
     _draw_left_out(strip, share, (a, b))
-    draw.place_labels(ax, xy[named], [draw.short(names[i], 14) for i in named])
+    draw.place_labels(ax, at[named], [draw.short(names[i], 14) for i in named])
     pictures = None if shape is None else row_pictures(analysis.table, np.arange(n), shape, connections)
-    words, extra = _extras(ax, mean, xy, join, pictures)
+    words, extra = _extras(ax, mean, at, join, pictures)
+    if far.any():
+        words += f" {draw.count(int(far.sum()), 'row')} {'lies' if far.sum() == 1 else 'lie'} farther out than drawn."
     inside = _t2(xy, limit, turn) <= 1.0
     title, sentence = _map_words(share, (a, b), half, gap, float(inside.mean()))
     draw.headline(figure, title)
@@ -251,20 +261,20 @@ def _t2(xy: Array, half: Array, angle: float) -> Array:
 
 def _with_ellipse(gap: Any, odd: NDArray[np.int_], half: Array, n: int) -> NDArray[np.int_]:
     """All rows where they are few; else odd rows and those with gaps, the least certain first."""
-    if n < ALL_ELLIPSES:
+    if n <= MOST_ELLIPSES:
         return np.arange(n)
     uncertain = np.setdiff1d(np.flatnonzero(gap), odd)
     if n > MOST_POINTS:
         uncertain = uncertain[:0]  # over a density only the odd rows can be told apart
     widest = uncertain[np.argsort(-half[uncertain].prod(axis=1), kind="stable")]
-    return np.concatenate([odd, widest])[:ALL_ELLIPSES]
+    return np.concatenate([odd, widest[: max(MOST_ELLIPSES - len(odd), 0)]])
 
 
 def _density(ax: Axes, xy: Array) -> None:
     figure = draw.figure_of(ax)
     counts, x, y = np.histogram2d(xy[:, 0], xy[:, 1], bins=MAP_BINS)
     shown = np.where(counts > 0, np.log10(np.maximum(counts, 1)), np.nan).T
-    image = ax.imshow(shown, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), aspect="auto", cmap=draw.SEQUENTIAL)
+    image = ax.imshow(shown, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), cmap=draw.SEQUENTIAL)
     ticks = np.arange(int(np.ceil(np.nanmax(shown))) + 1)
     figure.colorbar(image, ax=ax, ticks=ticks, label="rows a cell", shrink=0.8).set_ticklabels(
         [f"{10**k:,}" for k in ticks]
@@ -285,11 +295,7 @@ def _draw_ellipses(
 
     if not len(rows):
         return
-    many = len(rows) > CROWD  # a crowd of ellipses is shade, not lines; the odd ones stand out of it
-    for part, line, alpha in (
-        (~np.isin(rows, odd), 0.4 if many else 0.6, 0.3 if many else 0.55),
-        (np.isin(rows, odd), 1.0, 0.9),
-    ):
+    for part, line, alpha in ((~np.isin(rows, odd), 0.6, 0.55), (np.isin(rows, odd), 1.0, 0.9)):
         shown = rows[part]
         if not len(shown):
             continue
@@ -319,16 +325,11 @@ def _draw_limit(ax: Axes, half: Array, angle: float) -> None:
     )
 
 
-def _finish(ax: Axes, xy: Array, half: Array, limit: Array, axes: tuple[int, int], share: Array) -> None:
-    reach = max(float(np.abs(xy).max(initial=0.0)), float(limit.max())) * 1.08
-    low = np.minimum(xy.min(axis=0), -limit.max())
-    high = np.maximum(xy.max(axis=0), limit.max())
-    pad = 0.06 * (high - low) + 1e-12 * reach + (half.max(initial=0.0) if len(xy) < 30 else 0.0)
-    ax.set_xlim(low[0] - pad[0], high[0] + pad[0])
-    ax.set_ylim(low[1] - pad[1], high[1] + pad[1])
-    for which, k in (("x", axes[0]), ("y", axes[1])):
-        part = f" ({draw.percent(share[k])} of the variation)" if k < len(share) else ""
-        ax.set(**{f"{which}label": f"axis {k + 1}{part}"})
+def _drawn_nearer(xy: Array) -> Array:
+    """Places with those that lie far out moved to where the eye still sees the others."""
+    low, high = np.quantile(xy, [0.01, 0.99], axis=0)
+    edge = FAR_OUT * np.max(high - low)
+    return np.clip(xy, low - edge, high + edge)
 
 
 def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool, bold: bool) -> None:
@@ -354,7 +355,7 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
                 label=f"90%: this row's position given its gaps{subset_text}",
             )
         )
-    marks += ax.get_lines()[:1]
+    marks += [line for line in ax.get_lines() if str(line.get_label()).startswith("T²")]
     figure = draw.figure_of(ax)
     longest = sorted(len(str(mark.get_label())) for mark in marks)[-2:]
     figure.legend(handles=marks, loc="outside lower left", ncols=2 if sum(longest) <= LEGEND_LETTERS else 1, fontsize=8)
@@ -417,15 +418,17 @@ def other_axes(analysis: Analysis) -> Plot:
     keep, odd = spread_out(len(z), MOST_SMALL_POINTS), analysis.odd.odd
     across = min(3, len(axes))
     down = -(-len(axes) // across)
-    figure, panels = draw.canvas(6.4, 2.3 * down + 0.5, rows=down, columns=across, squeeze=False, sharex=True)
+    figure, panels = draw.canvas(6.4, 2.3 * down + 0.5, rows=down, columns=across, squeeze=False)
     for panel, k in zip(panels.flat, axes, strict=False):
         panel.scatter(z[keep, 0], z[keep, k], s=7, color=draw.COLOURS[0], alpha=0.6, linewidths=0)
         panel.scatter(z[odd, 0], z[odd, k], s=45, facecolors="none", edgecolors=draw.COLOURS[3], linewidths=1.3)
-        draw.label_axes(panel, "axis 1", "", f"axis {k + 1} ({draw.percent(shares[k])})")
+        as_map(panel, "axis 1", f"axis {k + 1} ({draw.percent(shares[k])})")
     for panel in panels.flat[len(axes) :]:
         panel.set_visible(False)
     carried = sum(shares[2:])
-    title = f"The other {draw.count(analysis.dims - 2, 'axis', 'axes')} carry {draw.percent(carried)} of the variation"
+    title = f"Axis 3 carries {draw.percent(carried)} of the variation"
+    if analysis.dims > 3:
+        title = f"Axes 3 to {analysis.dims} carry {draw.percent(carried)} of the variation"
     subset_text = "" if analysis.dims - 2 <= MOST_OTHER_AXES else f" The first {MOST_OTHER_AXES} of them are drawn."
     sentence = f"Each panel has axis 1 across and another axis upwards; odd rows are ringed.{subset_text}" + (
         f" {len(keep):,} of {len(z):,} rows are drawn." if len(keep) < len(z) else ""
@@ -450,14 +453,14 @@ def density(analysis: Analysis) -> Plot:
     draw.need_axes(analysis.dims, 2, "density")
     xy = analysis.posterior.mean[:, :2]
     bins = int(np.clip(np.sqrt(len(xy) / 8), 4, 40))
-    reach = np.maximum(3.2 * xy.std(axis=0), 1e-9).tolist()
-    counts, xs, ys = np.histogram2d(xy[:, 0], xy[:, 1], bins=bins, range=[(-r, r) for r in reach])
+    reach = max(3.2 * float(xy.std(axis=0).max()), 1e-9)
+    counts, xs, ys = np.histogram2d(xy[:, 0], xy[:, 1], bins=bins, range=[(-reach, reach)] * 2)
     full = counts >= LEAST_SHOWN_ROWS
     figure = draw.blank(6.4, 4.6)
     ax = figure.subplots()
-    shade = ax.pcolormesh(xs, ys, np.where(full, counts, np.nan).T, cmap=draw.SEQUENTIAL + "_r", rasterized=False)
+    shade = ax.pcolormesh(xs, ys, np.where(full, counts, np.nan).T, cmap=draw.SEQUENTIAL, rasterized=False)
     figure.colorbar(shade, ax=ax, label="rows")
-    draw.label_axes(ax, *(f"axis {c.axis} ({draw.percent(c.share)})" for c in analysis.axes[:2]))
+    as_map(ax, *(f"axis {c.axis} ({draw.percent(c.share)})" for c in analysis.axes[:2]), box=True)
     n_shown = int(counts[full].sum())
     title = f"Axes 1 and 2 carry {draw.percent(sum(c.share for c in analysis.axes[:2]))} of the variation"
     sentence = (

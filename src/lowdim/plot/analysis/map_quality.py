@@ -16,7 +16,7 @@ from lowdim.plot import base as draw
 from lowdim.plot.access import unit_of
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, groups
-from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, legend_above, plain_log, spread_out
+from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, as_map, legend_above, plain_log, spread_out
 from lowdim.plot.registry import plot
 from lowdim.text.messages import error
 
@@ -204,9 +204,9 @@ def _draw_kept(ax: Axes, curves: Mapping[str, Any], random: Sequence[Array], k: 
     ax.legend(loc="upper left" if curves["this map"].share[0] < 0.6 else "lower right")
 
 
-@plot("trust", "The map, each row in the colour of its trustworthiness.", needs="analysis")
+@plot("trust", "The map, each row in the colour of its doubt.", needs="analysis")
 def trust(analysis: Analysis, Z: Any = None, *, k: int = NEAR) -> Plot:
-    """The map, each row in the colour of its own trustworthiness: dark rows are among rows that are not theirs.
+    """The map, rows in the colour of their doubt, 1 less trustworthiness: dark ones are among rows that are not theirs.
 
     A row's share is 1 where its k nearest on the map are its k nearest in the table, 0 where they are the farthest;
     the mean over rows is the map's trustworthiness. The rows least to be trusted are named.
@@ -228,21 +228,20 @@ def trust(analysis: Analysis, Z: Any = None, *, k: int = NEAR) -> Plot:
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
     figure = draw.blank(6.4, 4.6)
     ax = figure.subplots()
-    low = float(min(row_trust.min(), 0.9))
     first = np.argsort(-row_trust, kind="stable")  # the doubtful on top
     dots = ax.scatter(
         xy[first, 0],
         xy[first, 1],
-        c=row_trust[first],
+        c=1.0 - row_trust[first],
         cmap=draw.SEQUENTIAL,
-        vmin=low,
-        vmax=1.0,
+        vmin=0.0,
+        vmax=max(float(1.0 - row_trust.min()), 0.1),
         s=26 if len(X) <= 300 else 11,
         edgecolors=draw.GREY,
         linewidths=0.3,
         rasterized=len(X) > MOST_VECTOR_POINTS,
     )
-    figure.colorbar(dots, ax=ax, label="trustworthiness of a row (1: all neighbours true)", shrink=0.9)
+    figure.colorbar(dots, ax=ax, label="doubt about a row (0: all its neighbours are true)", shrink=0.9)
     _plain_axes(ax, Y.shape[1])
     mean, bad = float(row_trust.mean()), int((row_trust < 0.9).sum())
     title = f"Trustworthiness {mean:.3f}; {draw.count(bad, 'row')} of {len(X):,} below 0.9{rows.some}"
@@ -260,10 +259,7 @@ def trust(analysis: Analysis, Z: Any = None, *, k: int = NEAR) -> Plot:
 
 
 def _plain_axes(ax: Axes, q: int) -> None:
-    ax.set_xlabel("axis 1")
-    ax.set_ylabel("axis 2" if q > 1 else "")
-    if q > 2:
-        ax.set_xlabel(f"axis 1 (of {q}; all count)")
+    as_map(ax, f"axis 1 (of {q}; all count)" if q > 2 else "axis 1", "axis 2" if q > 1 else "")
     if q == 1:
         ax.set_yticks([])
 

@@ -107,7 +107,7 @@ def _plane(figure: Any, ax: Any, x: Array, y: Array, far: NDArray[np.bool_], sho
             xe,
             ye,
             shown,
-            cmap=draw.SEQUENTIAL + "_r",
+            cmap=draw.SEQUENTIAL,
             rasterized=True,
             norm=LogNorm(least, max(counts.max(), least + 1)),
         )
@@ -223,13 +223,15 @@ def _told(cell: RowCell) -> tuple[str, str, str]:
     if cell.told:
         return cell.told[0], cell.told[1], cell.told[1]
     off = f" ± {draw.number(cell.sd, 2, 1e9)}"
+    if cell.range is not None:
+        off = f" ({' to '.join(draw.number(end, 2, 1e9) for end in cell.range)})"
     value = "gap" if cell.value is None else draw.number(cell.value, 4, 1e9)
     return value, f"{draw.number(cell.expected, 4, 1e9)}{off}", f"{draw.number(cell.expected)}{off}"
 
 
 def _says(ax: Any, told: list[tuple[str, str, str]], culprit: NDArray[np.bool_]) -> None:
     """Value and expectation as two columns of text at the right, in points from the edge of the axes."""
-    head = ("value", "rest says ± sd", "")
+    head = ("value", "rest says ± sd (or 90%)", "")
     for i, (value, expected, _) in enumerate((head, *told)):
         weight = "bold" if i and culprit[i - 1] else "normal"
         for text, side, shift in ((value, "right", 54), (expected, "left", 62)):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, legend_above, name_ticks, p_value, spread_out
+from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, as_map, legend_above, name_ticks, p_value, spread_out
 from lowdim.plot.registry import InReport, plot
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ def stability(analysis: Analysis) -> Plot:
     total = float(np.sqrt(R.var(axis=0).sum())) or 1.0
     figure, (left, right) = draw.canvas(6.4, 4.0, columns=2, width_ratios=[1.7, 1])
     _clouds(left, B, R, spread, names)
-    left.set(xlabel="axis 1", ylabel="axis 2")
     middle = np.median(turns, axis=0) if len(turns) else np.zeros(0)
     _ridges(right, np.column_stack([plane, turns]), ["map plane", *(f"axis {k + 1}" for k in range(len(middle)))])
     title, sentence = _words(middle, plane, spread, total, names, len(B))
@@ -87,8 +86,7 @@ def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) ->
         zorder=3,
         rasterized=len(R) > MOST_VECTOR_POINTS,
     )
-    ax.set_xlim(low[0] - edge[0], high[0] + edge[0])
-    ax.set_ylim(low[1] - edge[1], high[1] + edge[1])
+    as_map(ax, ends=np.array([low - edge, high + edge]))
     visible = rows[((R[rows] >= low - edge) & (R[rows] <= high + edge)).all(axis=1)]
     worst = visible[np.argsort(-spread[visible], kind="stable")][:3]
     draw.place_labels(ax, R[worst], [draw.short(names[k], 12) for k in worst])

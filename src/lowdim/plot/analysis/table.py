@@ -70,6 +70,8 @@ def columns(table: Table, *, most: int = MOST_STRIPS) -> Plot:
     table = table.in_ones()
     X, names, n = table.X, table.scale_names, table.n
     strips = [_strip(X[:, j]) for j in range(X.shape[1])]
+    reach = np.array([(s.low, s.high, *s.quartiles) for s in strips]).reshape(len(strips), 5)
+    own = table.scales.outward(reach.T).T  # also of a column that is analysed as a logarithm
     gap = np.array([1.0 - s.seen / max(n, 1) for s in strips])
     far = np.array([s.below + s.above for s in strips])
     constant = np.array([s.seen > 0 and s.low == s.high and not s.below + s.above for s in strips])
@@ -77,7 +79,7 @@ def columns(table: Table, *, most: int = MOST_STRIPS) -> Plot:
     title, sentence = _column_words(names, gap, far, constant, len(shown))
     figure = draw.blank(6.4, max(4.0, 0.75 + 0.27 * len(shown)))
     left, right = figure.subplots(1, 2, width_ratios=[4, 1], sharey=True)
-    _draw_strips(left, [strips[j] for j in shown])
+    _draw_strips(left, [strips[j] for j in shown], own[shown, :2])
     _draw_shares(right, gap[shown])
     left.set_yticks(range(len(shown)), [draw.short(names[j]) for j in shown], fontsize=9)
     left.set_ylim(len(shown) - 0.4, -0.6)
@@ -86,9 +88,9 @@ def columns(table: Table, *, most: int = MOST_STRIPS) -> Plot:
         "column": names,
         "seen": [s.seen for s in strips],
         "gap_share": gap,
-        "low": [s.low for s in strips],
-        "high": [s.high for s in strips],
-        "quartile": np.array([s.quartiles for s in strips]).reshape(len(strips), 3),
+        "low": own[:, 0],
+        "high": own[:, 1],
+        "quartile": own[:, 2:],
         "far_below": [s.below for s in strips],
         "far_above": [s.above for s in strips],
         "count": np.array([s.counts for s in strips]).reshape(len(strips), STRIP_BINS),
@@ -131,21 +133,22 @@ def _has(k: int) -> str:
     return f"{k or 'none'} {'have' if k > 1 else 'has'}"
 
 
-def _draw_strips(ax: Axes, strips: list[Strip]) -> None:
+def _draw_strips(ax: Axes, strips: list[Strip], ends: Array) -> None:
+    """Each strip between its `ends` in the column's own units."""
     edges = np.linspace(0.0, 1.0, STRIP_BINS + 1)
-    for k, s in enumerate(strips):
+    for k, (s, (low, high)) in enumerate(zip(strips, ends, strict=True)):
         if not s.seen:
             ax.fill_between([0, 1], k - 0.3, k + 0.4, facecolor=draw.PAPER, edgecolor=draw.GREY, hatch=HATCH, lw=0.5)
             ax.text(0.5, k, "only gaps", ha="center", va="center", fontsize=8, bbox={"fc": draw.PAPER, "ec": "none"})
         elif s.low == s.high:
             ax.plot([0, 1], [k + 0.4, k + 0.4], color=draw.GREY, lw=0.5)
-            ax.text(0.5, k, f"always {draw.number(s.low)}", ha="center", va="center", fontsize=8)
+            ax.text(0.5, k, f"always {draw.number(low)}", ha="center", va="center", fontsize=8)
         else:
             heights = 0.75 * s.counts / s.counts.max()
             ax.stairs(k + 0.4 - heights, edges, baseline=k + 0.4, fill=True, color=draw.COLOURS[0])
             ax.plot([0, 1], [k + 0.4, k + 0.4], color=draw.GREY, lw=0.5)
-            ax.text(-0.02, k + 0.05, draw.number(s.low), ha="right", va="center", fontsize=7, color=draw.INK)
-            ax.text(1.02, k + 0.05, draw.number(s.high), ha="left", va="center", fontsize=7, color=draw.INK)
+            ax.text(-0.02, k + 0.05, draw.number(low), ha="right", va="center", fontsize=7, color=draw.INK)
+            ax.text(1.02, k + 0.05, draw.number(high), ha="left", va="center", fontsize=7, color=draw.INK)
         for at, many, mark, side in ((-0.24, s.below, "<", "right"), (1.24, s.above, ">", "left")):
             if many:
                 ax.plot([at], [k + 0.05], mark, color=draw.COLOURS[3], ms=5)
@@ -368,7 +371,7 @@ def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str], order: st
     "gap_pairs",
     "Which gaps come together more often than chance.",
     needs="table",
-    report=InReport("gaps", "rows", says_something=lambda analysis: int((analysis.gaps.by_column > 0).sum()) > 1),
+    report=InReport("gaps", "rows", says_something=lambda analysis: int((analysis.gaps.by_column > 0).sum()) > 2),
 )
 def gap_pairs(table: Table, *, most: int = MOST_PAIRED_COLUMNS) -> Plot:
     """Which gaps come together: the correlation of every two columns' gaps, and what chance would give.

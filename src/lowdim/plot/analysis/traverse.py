@@ -18,6 +18,7 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import chosen, kind_name
+from lowdim.plot.marks import own_ticks
 from lowdim.plot.pictures import (
     CONNECTIONS,
     SHAPE,
@@ -31,6 +32,7 @@ from lowdim.plot.pictures import (
     picture_height,
 )
 from lowdim.plot.registry import AXIS, InReport, PlotOption, plot
+from lowdim.table.kinds.scales import ColumnScales, logs_of, scales_beside
 from lowdim.text.format import listing
 from lowdim.text.messages import error
 
@@ -80,8 +82,16 @@ class Walk(NamedTuple):
         return [draw.short(self.called[int(step)]) if step in (0.0, 1.0) else f"{step:.0%}" for step in self.step]
 
     def scaled(self, unit: Array) -> Walk:
-        """In the table's own units."""
+        """In units of the table."""
         return self._replace(mean=self.mean * unit, band=self.band * unit)
+
+    def within(self, scales: ColumnScales) -> Walk:
+        """None of it beyond what its column can be."""
+        return self._replace(mean=scales.reached(self.mean), ends=(scales.reached(self.low), scales.reached(self.high)))
+
+    def own(self, scales: ColumnScales) -> Walk:
+        """As the table has its cells: logarithms as what they are the logarithms of."""
+        return self._replace(mean=scales.outward(self.mean), ends=(scales.outward(self.low), scales.outward(self.high)))
 
 
 @plot(
@@ -119,29 +129,36 @@ def traverse(
     >>> lowdim.analyse(X, dims=1, budget="1s").plot.traverse(model=lowdim.PPCA(1).fit(X)).sentence
     "From -2 to +2 sd along axis 1, 'c1' moves most: from -3.11 to 4.63 (90% of cells within ± 0.904)."
     """
-    names, way = subject.table.names, partial(walk_axis, subject, axis)
+    names, scales, way = subject.table.names, subject.table.scales, partial(walk_axis, subject, axis)
     if "likelihoods_" in vars(subject.model):
-        answers = MixedMap(subject.model)
+        known = scales_beside(MixedMap(subject.model).names, names, scales)
+        assert known is not None
+        answers = MixedMap(subject.model, logs_of(known))
         names, way = answers.line_names, partial(_by_answers, answers, axis)
+        scales = known.of([k for k, _ in answers.ones])
     walk = way(np.asarray(steps, dtype=np.float64))
     rows = subject.X * subject.unit if names is subject.table.names else walk.mean
-    form = form_of_rows(shape, names, rows, connections, everyone(subject.table))
-    figure, title, sentence = _drawn(walk, way, f"along axis {axis + 1}", names, form)
-    data = {"column": names, "step": walk.step, "position": walk.z[:, axis], "mean": walk.mean.T, "band": walk.band.T}
+    form = form_of_rows(shape, names, scales.outward(rows), connections, everyone(subject.table))
+    figure, title, sentence = _drawn(walk, way, f"along axis {axis + 1}", names, form, scales)
+    own = walk.within(scales).own(scales)
+    data = {"column": names, "step": walk.step, "position": walk.z[:, axis]}
+    data |= {"mean": own.mean.T, "lower": own.low.T, "upper": own.high.T}
     return Plot("traverse", figure, title=title, sentence=sentence, data=data)
 
 
 def _drawn(
-    walk: Walk, way: Callable[[Array], Walk], where: str, names: Sequence[str], form: Form
+    walk: Walk, way: Callable[[Array], Walk], where: str, names: Sequence[str], form: Form, scales: ColumnScales
 ) -> tuple[Figure, str, str]:
     """The figure of a walk, its title and its sentence; `way` makes the curve between its steps."""
     order = _most_moved(walk)
+    walk = walk.within(scales)
     if form is None:
-        curve = way(np.linspace(walk.step.min(), walk.step.max(), CURVE_POINTS))
-        figure = _columns(walk, curve, order[:MOST_WALK_PANELS], names)
+        curve = way(np.linspace(walk.step.min(), walk.step.max(), CURVE_POINTS)).within(scales)
+        figure = _columns(walk, curve, order[:MOST_WALK_PANELS], names, scales)
     else:
-        figure = _curves(walk) if isinstance(form, CurveForm) else _pictures(walk, form)
-    title, sentence = _words(walk, where, int(order[0]), names, form is not None)
+        own = walk.own(scales)
+        figure = _curves(own) if isinstance(form, CurveForm) else _pictures(own, form)
+    title, sentence = _words(walk, where, int(order[0]), names, form is not None, scales)
     draw.headline(figure, title)
     return figure, title, sentence
 
@@ -187,16 +204,18 @@ def between(
     """
     if "likelihoods_" in vars(subject.model):
         raise subject.lacks("between", "its columns have levels and labels, and no bands", "its weights: hinton")
-    names = subject.table.names
+    names, scales = subject.table.names, subject.table.scales
     ends = (start, end) if start and end else _two_groups(subject, groups)
     a, b = (rows_called(subject, word, groups) for word in ends)
     way = partial(walk_between, subject, a, b, ends)
     walk = way(np.asarray(steps, dtype=np.float64))
-    form = form_of_rows(shape, names, subject.X * subject.unit, connections, everyone(subject.table))
+    rows = scales.outward(subject.X * subject.unit)
+    form = form_of_rows(shape, names, rows, connections, everyone(subject.table))
     where = f"on the way from {draw.quoted(ends[0])} to {draw.quoted(ends[1])}"
-    figure, title, sentence = _drawn(walk, way, where, names, form)
-    data = {"column": names, "step": walk.step, "position": walk.z}
-    data |= {"rows": np.array([len(a), len(b)]), "mean": walk.mean.T, "band": walk.band.T}
+    figure, title, sentence = _drawn(walk, way, where, names, form, scales)
+    own = walk.within(scales).own(scales)
+    data = {"column": names, "step": walk.step, "position": walk.z, "rows": np.array([len(a), len(b)])}
+    data |= {"mean": own.mean.T, "lower": own.low.T, "upper": own.high.T}
     return Plot("between", figure, title=title, sentence=sentence, data=data)
 
 
@@ -244,10 +263,13 @@ def _most_moved(walk: Walk) -> NDArray[np.int_]:
     return np.argsort(-np.nan_to_num(moved), kind="stable")
 
 
-def _words(walk: Walk, where: str, j: int, names: Sequence[str], pictures: bool) -> tuple[str, str]:
-    low, high = float(walk.mean[:, j].min()), float(walk.mean[:, j].max())
-    straight = {low, high} == {float(walk.mean[0, j]), float(walk.mean[-1, j])}
-    ends = (walk.mean[0, j], walk.mean[-1, j]) if straight else (low, high)
+def _words(
+    walk: Walk, where: str, j: int, names: Sequence[str], pictures: bool, scales: ColumnScales
+) -> tuple[str, str]:
+    mean = scales.outward(walk.mean)[:, j]
+    low, high = float(mean.min()), float(mean.max())
+    straight = {low, high} == {float(mean[0]), float(mean[-1])}
+    ends = (mean[0], mean[-1]) if straight else (low, high)
     span = f"{_step(walk.step[0])} to {_step(walk.step[-1])} sd"
     first, last = draw.number(ends[0]), draw.number(ends[1])
     what = f"from {first} to {last}" if straight else f"between {first} and {last}"
@@ -264,7 +286,9 @@ def _words(walk: Walk, where: str, j: int, names: Sequence[str], pictures: bool)
         if band_text
         else "without a band: the model has no noise"
     )
-    half = half if walk.ends is None else "90% of new cells lie in the band"
+    even = np.allclose((walk.mean - walk.low)[:, j], (walk.high - walk.mean)[:, j], rtol=1e-6)
+    if walk.kind and (scales.log[j] or not even):
+        half = f"the band holds {walk.kind}"
     begin = there if walk.called else f"From {span} {where}"
     return title, f"{begin}, {draw.quoted(names[j])} moves most: {what} ({half})."
 
@@ -340,7 +364,7 @@ def _step(value: float) -> str:
     return f"{value:+.3g}" if abs(value) > 1e-12 else "0"
 
 
-def _columns(walk: Walk, curve: Walk, chosen: NDArray[np.int_], names: Sequence[str]) -> Figure:
+def _columns(walk: Walk, curve: Walk, chosen: NDArray[np.int_], names: Sequence[str], scales: ColumnScales) -> Figure:
     n_across = min(len(chosen), 3)
     figure = draw.blank(6.4, 4.0)
     panels = figure.subplots(-(-len(chosen) // n_across), n_across, squeeze=False, sharex=True).ravel()
@@ -350,7 +374,7 @@ def _columns(walk: Walk, curve: Walk, chosen: NDArray[np.int_], names: Sequence[
         ax.plot(walk.step, walk.mean[:, j], "o", color=draw.COLOURS[0], ms=3)
         ax.set_title(draw.short(names[j], 22), fontsize=9)
         ax.tick_params(labelsize=8)
-        ax.locator_params(axis="y", nbins=5)
+        own_ticks(ax.yaxis, scales, int(j))
     for ax in panels[len(chosen) :]:
         ax.set_axis_off()
     band_text = f"band: {walk.kind}" if walk.kind else "no band: no noise"

@@ -11,8 +11,8 @@ from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
 from lowdim.plot.access import ModelOnTable, fit_spread_rows
 from lowdim.plot.base import Plot
-from lowdim.plot.colour import Groups, draw_groups, legend_marks
-from lowdim.plot.marks import MOST_POINTS, legend_above, spread_out
+from lowdim.plot.colour import Groups, draw_groups, explain_kinds
+from lowdim.plot.marks import MOST_POINTS, as_map, legend_above, own_ticks, spread_out
 from lowdim.plot.registry import COLOR, PLANE, ROW, plot
 from lowdim.text.messages import error
 
@@ -134,6 +134,8 @@ def gtm_sheet(subject: ModelOnTable, *, columns: tuple[int, int] | None = None, 
     columns : tuple of two int, optional
         Positions of the columns to draw in; the plane of the first principal axes where it is left out.
     """
+    from matplotlib.lines import Line2D
+
     model, X, net = subject.model, subject.X, lattice(subject, "gtm_sheet")
     gap = subject.has_gaps
     filled = np.asarray(model.impute(X)) if gap.any() else X
@@ -147,7 +149,15 @@ def gtm_sheet(subject: ModelOnTable, *, columns: tuple[int, int] | None = None, 
     _lines(ax, model, net, view)
     ax.plot(*nodes.T, ".", color=draw.INK, ms=2.5, zorder=5)
     ax.set(xlabel=view.labels[0], ylabel=view.labels[1])
-    _legend(ax, legend_marks(kinds, gap), net.of_model, not kinds.names and kinds.value is None)
+    if columns is None and X.shape[1] > 2:
+        as_map(ax, *view.labels)
+    else:
+        for axis, j in zip((ax.xaxis, ax.yaxis), columns or (0, 1), strict=True):
+            own_ticks(axis, subject.table.scales, j)
+    sheet = Line2D([], [], color=draw.INK, lw=0.8, marker=".", ms=4)
+    sheet.set_label("the sheet, and its nodes" if net.of_model else "the sheet (a latent grid)")
+    legend_above(ax, handles=[sheet])
+    explain_kinds(figure, kinds, gap)
     title, sentence = _words(model, X, net, view, len(shown))
     draw.headline(figure, title)
     return Plot(
@@ -174,16 +184,6 @@ def _lines(ax: Axes, model: Any, net: Lattice, view: TablePlane) -> None:
             curves.append(view.of(np.asarray(model.inverse_transform(Z))))
     ax.add_collection(LineCollection(curves, colors=draw.INK, linewidths=0.7, alpha=0.55, zorder=4))
     ax.autoscale_view()
-
-
-def _legend(ax: Axes, marks: list[Any], own_nodes: bool, plain: bool) -> None:
-    from matplotlib.lines import Line2D
-
-    first = [Line2D([], [], marker="o", ls="", color=draw.COLOURS[0], label="row", ms=5)] if plain else []
-    what = "the sheet, and its nodes" if own_nodes else "the sheet (a latent grid)"
-    sheet = Line2D([], [], color=draw.INK, lw=0.8, marker=".", ms=4, label=what)
-    figure = draw.figure_of(ax)
-    figure.legend(handles=[*first, *marks, sheet], loc="outside lower left", ncols=3, fontsize=8)
 
 
 def explained(model: Any, X: Array) -> float:
@@ -252,10 +252,8 @@ def magnification(subject: ModelOnTable, *, color: Any = None) -> Plot:
         bar.ax.set_ylim(float(value.min()), float(value.max()))
         _powers(bar.ax.yaxis, value)
         draw_groups(ax, rows, kinds, gap, spread_out(len(rows), MOST_POINTS))
-        ax.set(xlabel="axis 1 of the map (no scale)", ylabel="axis 2 of the map (no scale)")
-        marks = legend_marks(kinds, gap)
-        if marks:
-            figure.legend(handles=marks, loc="outside lower left", ncols=4, fontsize=8)
+        as_map(ax, "axis 1 of the map (no scale)", "axis 2 of the map (no scale)", box=True)
+        explain_kinds(figure, kinds, gap)
     title, sentence = _stretch_words(model, net, value, rows)
     draw.headline(figure, title)
     return Plot(
@@ -348,7 +346,7 @@ def responsibility(subject: ModelOnTable, row: int | None = None) -> Plot:
         other_rows = means[spread_out(len(means), MOST_POINTS)]
         ax.plot(*other_rows.T, ".", color=draw.GREY, ms=2, alpha=0.6, zorder=2, label="the other rows")
         _joined(ax, means[i], modes[i])
-        ax.set(xlabel="axis 1 of the map (no scale)", ylabel="axis 2 of the map (no scale)")
+        as_map(ax, "axis 1 of the map (no scale)", "axis 2 of the map (no scale)", box=True)
     legend_above(ax, ncols=3)
     title, sentence = _row_words(
         subject.row_names[i], share, float(distance[i]), _spacing(net, places), chosen, int(np.isnan(X[i]).sum())

@@ -9,7 +9,7 @@ import numpy as np
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import MOST_POINTS, spread_out
+from lowdim.plot.marks import MOST_POINTS, own_ticks, spread_out
 from lowdim.plot.registry import PLANE, plot
 from lowdim.table.table import column_units
 from lowdim.text.messages import error
@@ -50,7 +50,8 @@ def kpca_contours(table: Table, columns: tuple[int, int] = (0, 1), *, model: Any
     if len({*pair}) != 2 or not all(0 <= j < table.d for j in pair):
         raise error("LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {table.d - 1}")
     heads = [table.names[j] for j in pair]
-    X = table.X[:, pair] if model is not None else table.X[:, pair] / column_units(table.X, table.scale)[pair]
+    unit = np.ones(2) if model is not None else column_units(table.X, table.scale)[pair]
+    X = table.X[:, pair] / unit
     X = X[np.isfinite(X).all(axis=1)]
     X = X[spread_out(len(X), KPCA_ROWS)]
     if model is None:
@@ -81,6 +82,8 @@ def kpca_contours(table: Table, columns: tuple[int, int] = (0, 1), *, model: Any
         _component(
             ax, x, y, value[c], dots, f"{c + 1}: eigenvalue {draw.number(float(eigen[c]))}"
         ) if c < k else ax.set_axis_off()
+    for axis, j, worth in zip((panels[0].xaxis, panels[0].yaxis), pair, unit, strict=True):
+        own_ticks(axis, table.scales, j, worth, 3)
     figure.supxlabel(draw.short(heads[0]), fontsize=9)
     figure.supylabel(draw.short(heads[1]), fontsize=9)
     share = eigen / eigen.sum() if eigen.sum() > 0 else eigen

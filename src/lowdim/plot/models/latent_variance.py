@@ -12,8 +12,8 @@ from lowdim.plot.access import ModelOnTable, fit_spread_rows
 from lowdim.plot.analysis.map import check_axes
 from lowdim.plot.base import Plot
 from lowdim.plot.beside_points import JOIN, draw_path, path_words
-from lowdim.plot.colour import Groups, draw_groups, legend_marks
-from lowdim.plot.marks import MOST_POINTS, legend_above, spread_out
+from lowdim.plot.colour import Groups, draw_groups, explain_kinds
+from lowdim.plot.marks import MOST_POINTS, as_map, legend_above, spread_out
 from lowdim.plot.registry import AXES, COLOR, plot
 
 if TYPE_CHECKING:
@@ -132,10 +132,8 @@ def _plane(
     draw_groups(ax, xy, kinds, gap, spread_out(len(xy), MOST_POINTS))
     if join:
         draw_path(ax, xy)
-    shown = legend_marks(kinds, gap)
-    if shown:
-        figure.legend(handles=shown, loc="outside lower left", ncols=4, fontsize=8)
-    ax.set(xlabel=f"axis {axes[0] + 1} of the map", ylabel=f"axis {axes[1] + 1} of the map")
+    explain_kinds(figure, kinds, gap)
+    as_map(ax, *(f"axis {k + 1} of the map" for k in axes), box=True)
     spots, columns, slope = steepest(model, ground, xy, size)
     _name_slopes(ax, spots, slope, [draw.short(names[j], 14) for j in columns])
     steepest_names = ", ".join(draw.quoted(names[j]) for j in dict.fromkeys(columns))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, spread_out
+from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, own_ticks, spread_out
 from lowdim.plot.registry import PLANE, plot
 from lowdim.text.messages import error
 
@@ -61,6 +61,8 @@ def mixture(subject: ModelOnTable, columns: tuple[int, int] = (0, 1)) -> Plot:
             _local(ax, centre, np.asarray(parts.axes[k], dtype=np.float64)[:, pair], colour)
     ax.plot(*mu.T, "P", color=draw.INK, ms=8, mec=draw.PAPER, zorder=5)
     ax.set(xlabel=draw.short(names[pair[0]]), ylabel=draw.short(names[pair[1]]))
+    for axis, j in zip((ax.xaxis, ax.yaxis), pair, strict=True):
+        own_ticks(axis, subject.table.scales, j, subject.unit[j])
     title, sentence = _words(weights, shares, len(X) - len(whole), len(rows), len(X), S is not None)
     draw.headline(figure, title)
     figure.canvas.draw_idle()

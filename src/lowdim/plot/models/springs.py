@@ -12,7 +12,7 @@ from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.access import ModelOnTable, given_model, unit_of
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import MOST_VECTOR_POINTS, legend_above, spread_out
+from lowdim.plot.marks import MOST_VECTOR_POINTS, as_map, legend_above, spread_out
 from lowdim.plot.registry import plot
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def springs(subject: ModelOnTable) -> Plot:
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     _draw_springs(left, xy, i, j, w, tension)
     _draw_heights(right, xy, height, i, j)
-    left.set(xlabel="axis 1", ylabel="axis 2" if Y.shape[1] > 1 else "")
-    right.set_xlabel("axis 1")
+    as_map(left, up="axis 2" if Y.shape[1] > 1 else "", box=True)
+    as_map(right, up="", box=True)
     title, sentence = _words(len(Y), i, w, tension)
     draw.headline(figure, title)
     data = {"row": subject.row_names, "place": Y, "from": i + 1, "to": j + 1, "strength": w, "tension": tension}
