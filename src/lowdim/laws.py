@@ -50,11 +50,11 @@ class Relaid(Source):
             tile or source.tile,
             block_tiles,
         )
-        self.source, self.walked = source, 0
+        self.rows_of, self.walked = source, 0
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         self.walked += rows.stop - rows.start if isinstance(rows, slice) else 0
-        return self.source.read(rows)
+        return self.rows_of.read(rows)
 
 
 class Recorder(Serial):

@@ -54,7 +54,7 @@ class Moments(NamedTuple):
 
 def moments(block: Block) -> Moments:
     """The moments of a complete block whose origin is already near its mean."""
-    x, n = block.x, block.size
+    x, n = block.x, float(block.times.sum())
     if n == 0.0:
         return Moments(0.0, np.zeros(x.shape[1]), np.zeros((x.shape[1],) * 2))
     if block.weight is None and x.shape[1] <= NARROW:
@@ -137,20 +137,21 @@ class Columns(NamedTuple):
 
 def columns(block: Block) -> Columns:
     """The column statistics of a block."""
-    x = block.x
+    x, times = block.x, block.times
+    n = float(times.sum())
     if block.mask is None:
-        count, empty, holes = np.full(x.shape[1], block.size), 0.0, 0
-        weight = None if block.weight is None else block.weight[:, None]
+        count, empty, holes = np.full(x.shape[1], n), 0.0, 0
+        weight = None if block.weight is None else times[:, None]
     else:
-        weight = block.mask * block.times[:, None]
+        weight = block.mask * times[:, None]
         count = weight.sum(axis=0)
-        empty = float(block.times[~block.mask.any(axis=1)].sum())
+        empty = float(times[~block.mask.any(axis=1)].sum())
         holes = int(block.mask.size - block.mask.sum())
     safe = np.where(count > 0, count, 1.0)
     mean = (x if weight is None else weight * x).sum(axis=0) / safe
     off = (x - mean) ** 2
     scatter = (off if weight is None else weight * off).sum(axis=0)
-    return Columns(block.size, empty, count, mean, scatter, np.abs(x).max(axis=0, initial=0.0), holes)
+    return Columns(n, empty, count, mean, scatter, np.abs(x).max(axis=0, initial=0.0), holes)
 
 
 class BlockSurvey(NamedTuple):
@@ -215,7 +216,7 @@ class Sum(NamedTuple):
 def stored_columns(block: Block) -> Columns:
     """The column statistics of a block of stored cells; those not stored are zeros, and are only counted."""
     x: Any = block.x
-    n, d = block.size, x.shape[1]
+    n, d = float(block.times.sum()), x.shape[1]
     w = np.repeat(block.times, np.diff(x.indptr))
     count = np.bincount(x.indices, w, d)
     mean = np.bincount(x.indices, w * x.data, d) / max(n, 1.0)
@@ -228,7 +229,7 @@ def stored_columns(block: Block) -> Columns:
 def stored_moments(block: Block) -> Moments:
     """The moments of a block of stored cells: few are, so the mean is small beside the spread, and nothing cancels."""
     x: Any = block.x
-    n, d = block.size, x.shape[1]
+    n, d = float(block.times.sum()), x.shape[1]
     if n == 0.0:
         return Moments(0.0, np.zeros(d), np.zeros((d, d)))
     weighted = x if block.weight is None else x.multiply(block.weight[:, None]).tocsr()

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -36,11 +37,6 @@ class Block(NamedTuple):
     @property
     def rows(self) -> int:
         return int(self.x.shape[0])
-
-    @property
-    def size(self) -> float:
-        """The number of rows, each counted by its weight."""
-        return float(self.x.shape[0]) if self.weight is None else float(self.weight.sum())
 
     @property
     def seen(self) -> Mask:
@@ -80,8 +76,9 @@ class Block(NamedTuple):
             yield self.part(begin, begin + tile)
 
 
+@cache
 def cores() -> int:
-    """Cores this process may use; not every system says which."""
+    """Cores this process may use, looked up once; not every system says which."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
@@ -92,15 +89,6 @@ def tile_rows(d: int) -> int:
     return 1 << (rows.bit_length() - 1)
 
 
-class Header(NamedTuple):
-    """What a fit needs to know of a table beside its rows."""
-
-    n: int
-    d: int
-    columns: tuple[str, ...]
-    named: bool
-
-
 class Source(ABC):
     """A table as a stream of blocks, each of `block_tiles` (a power of two) whole tiles.
 
@@ -108,6 +96,7 @@ class Source(ABC):
     checked and with a mask and weights, and `block(i)`, the i-th run of rows of the walk.
     """
 
+    source: Source | None = None  # of a view: the source that it shows another way
     owns_arrays: ClassVar[bool] = False  # whether `read` gives arrays that nobody else holds
     clean: ClassVar[bool] = False  # whether its mask knows every gap and zeros stand there, so that a sum tells of NaN
     is_sparse: bool = False  # whether `leaf.stored(rows)` gives the few cells that are not zero
@@ -135,10 +124,6 @@ class Source(ABC):
     @abstractmethod
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         """These rows as float64, gaps as NaN or, where a mask is given, marked False in it."""
-
-    @property
-    def header(self) -> Header:
-        return Header(self.n, self.d, self.columns, self.named)
 
     @property
     def n_blocks(self) -> int:
@@ -174,7 +159,7 @@ class Source(ABC):
     @property
     def leaf(self) -> Source:
         """The source that holds the rows, under every view of it."""
-        return self
+        return self if self.source is None else self.source.leaf
 
     def rebased(self, leaf: Source) -> Source:
         """This view of another leaf: how an executor sends a few rows of a table without the rest."""

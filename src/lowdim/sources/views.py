@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lowdim.maths.linalg import LARGEST, Array, Mask, moderate_scale
-from lowdim.sources.source import Block, Header, Rows, Source
+from lowdim.sources.source import Block, Rows, Source, tile_rows
 from lowdim.text.messages import error
 
 STORED_CELLS = 2**21  # stored cells in a tile: a product takes ten milliseconds, and starting one a tenth of that
@@ -89,9 +89,17 @@ class View(Source):
 
     source: Source
 
-    @property
-    def leaf(self) -> Source:
-        return self.source.leaf
+    def __init__(
+        self,
+        source: Source,
+        columns: tuple[str, ...] | None = None,
+        tile: int | None = None,
+        block_tiles: int | None = None,
+    ) -> None:
+        """The same columns, unless others are named; walked the same way, unless tiles are given."""
+        names = source.columns if columns is None else columns
+        super().__init__((source.n, len(names)), names, source.weight, tile or source.tile, block_tiles)
+        self.named, self.source = source.named, source
 
     def rebased(self, leaf: Source) -> Source:
         return self.changed(source=self.source.rebased(leaf), weight=None)
@@ -116,9 +124,8 @@ class Framed(View):
     """A source seen through a frame."""
 
     def __init__(self, source: Source, frame: Frame) -> None:
-        super().__init__((source.n, source.d), source.columns, source.weight, source.tile, source.block_tiles)
-        self.named, self.source, self.frame = source.named, source, frame
-        self.is_sparse = source.is_sparse
+        super().__init__(source, block_tiles=source.block_tiles)
+        self.frame, self.is_sparse = frame, source.is_sparse
 
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a framed source makes finished blocks")
@@ -144,8 +151,8 @@ class Chosen(View):
 
     def __init__(self, source: Source, order: list[int], tile: int | None = None) -> None:
         names = tuple(source.columns[j] for j in order)
-        super().__init__((source.n, len(order)), names, source.weight, tile, source.block_tiles)
-        self.source, self.order = source, order
+        super().__init__(source, names, tile_rows(len(order)) if tile is None else tile, source.block_tiles)
+        self.named, self.order = True, order
 
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         values, mask = self.source.read(rows)
@@ -163,9 +170,8 @@ class Stored(View):
 
     def __init__(self, source: Source, frame: Frame) -> None:
         rows = STORED_CELLS // max(int(source.leaf.per_row), 1)
-        super().__init__((source.n, source.d), source.columns, source.weight, 1 << max(rows.bit_length() - 1, 8))
-        self.named, self.source, self.frame = source.named, source, frame
-        self.is_sparse = source.is_sparse
+        super().__init__(source, tile=1 << max(rows.bit_length() - 1, 8))
+        self.frame, self.is_sparse = frame, source.is_sparse
 
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         return self.source.read(rows)
@@ -200,12 +206,6 @@ class Joined(Source):
         ]
         super().__init__((present.n, sum(widths)), tuple(names), present.weight)
         self.named, self.first, self.second, self.widths = False, first, second, widths
-
-    @property
-    def header(self) -> Header:
-        """What is said of the columns of a fit is said of the first table's."""
-        assert self.first is not None
-        return self.first.header
 
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         parts = [

@@ -164,7 +164,7 @@ class Labelled(LinearDiscriminant):
         return super().score(X, self.label(X), **how)
 
     def label(self, X):
-        first = laws._table(X.source if isinstance(X, laws.Relaid) else X)[:, 0]
+        first = laws._table(X.rows_of if isinstance(X, laws.Relaid) else X)[:, 0]
         return (np.nan_to_num(first) > 1.0).astype(int)
 
 

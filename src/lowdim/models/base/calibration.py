@@ -122,8 +122,8 @@ class WithoutHeldCells(View):
     """A source as if its held cells were missing."""
 
     def __init__(self, source: Source, held: HeldOutCells) -> None:
-        super().__init__((source.n, source.d), source.columns, source.weight, source.tile, source.block_tiles)
-        self.named, self.source, self.held = source.named, source, held
+        super().__init__(source, block_tiles=source.block_tiles)
+        self.held = held
 
     def read(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a source with cells held out makes finished blocks")

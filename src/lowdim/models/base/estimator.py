@@ -23,7 +23,7 @@ from lowdim.models.base.options import Option, declare_options, option, with_oth
 from lowdim.models.base.results import Fitted
 from lowdim.sources.arrays import as_source
 from lowdim.sources.sinks import Sink, as_sink
-from lowdim.sources.source import Block, Header, Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Chosen
 from lowdim.storage.model_file import save
 from lowdim.text.messages import error, warn
@@ -108,11 +108,14 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """The one way of every fit: check, open, plan, fit, keep."""
         self._check_options()
         source, run = self._open(X, y, weight), Run() if run is None else run
-        self._check_source(source)
+        if source.n < self._least_rows:
+            raise error("LD160", n=source.n, least=self._least_rows)
+        if source.weight is not None and not isinstance(self, WeightedEstimator):
+            raise error("LD283", model=type(self).__name__)
         plan(type(self).__name__, self._cost(source.n, source.d, gaps=False), run, source.leaf)
         with remembered(self, source, run) as run:
             fitted = self._fit(source, run)
-        return self._keep(fitted, source.header)
+        return self._keep(fitted, source)
 
     def _check_options(self) -> None:
         """Refuse values that their rules do not allow; a model whose options depend on each other adds to it."""
@@ -129,22 +132,15 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """What is handed to `fit`, as a source of rows."""
         return as_source(X, weight=weight)
 
-    def _check_source(self, source: Source) -> None:
-        """Refuse a table that is too small, and weights of rows where a fit takes none."""
-        if source.n < self._least_rows:
-            raise error("LD160", n=source.n, least=self._least_rows)
-        if source.weight is not None and not isinstance(self, WeightedEstimator):
-            raise error("LD283", model=type(self).__name__)
-
     def _fit(self, source: Source, run: Run) -> Fitted:
         """All that a fit to these rows finds; nothing is assigned."""
         raise NotImplementedError
 
-    def _keep(self, fitted: Fitted, header: Header) -> Self:
-        """Assign what a fit found, here alone; refuse what is not finite, and warn of a fit that ended early."""
+    def _keep(self, fitted: Fitted, source: Source) -> Self:
+        """Assign what a fit to these columns found, here alone; refuse what is not finite, warn of an early end."""
         certificate = fitted.certificate
         attributes = {
-            "n_features_in_": header.d,
+            "n_features_in_": source.d,
             "params_": fitted.params,
             "frame_": fitted.frame,
             "certificate_": certificate,
@@ -155,8 +151,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             attributes["n_iter_"] = certificate.passes
             attributes["converged_"] = certificate.converged
         attributes |= fitted.attributes
-        if header.named:
-            attributes["feature_names_in_"] = np.array(header.columns, dtype=object)
+        if source.named:
+            attributes["feature_names_in_"] = np.array(source.columns, dtype=object)
         for name, value in attributes.items():
             if not all_finite(value):
                 raise error("LD214", model=type(self).__name__, name=name)
@@ -189,7 +185,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         With `fitted=False`, for rows that come a few at a time: as they are where there were none before.
         """
-        if fitted and not self.__sklearn_is_fitted__():
+        if fitted and "params_" not in vars(self):
             check_is_fitted(self)  # scikit-learn's own words
         source = as_source(X, weight=weight)
         if "n_features_in_" not in vars(self):

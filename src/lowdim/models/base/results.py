@@ -184,9 +184,10 @@ class Fitted(NamedTuple):
         certificate = self.certificate._replace(objective=objective, passes=passes)
         return self._replace(certificate=certificate, history=(objective,))
 
-    def restated(self, log_stretch: float, passes: int) -> Fitted:
-        """The same in other units, in which its log density is larger by `log_stretch`, after so many more passes."""
+    def restated(self, seen: Array, passes: int) -> Fitted:
+        """The same in the table's units, given the seen cells of each column, after so many more passes."""
         assert self.history is not None and self.certificate.objective is not None
+        log_stretch = float(seen @ np.log(self.frame.scale))  # what the log density of all seen cells gains
         certificate = self.certificate._replace(
             objective=self.certificate.objective + log_stretch, passes=self.certificate.passes + passes
         )

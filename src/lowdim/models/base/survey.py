@@ -42,18 +42,9 @@ class TableSurvey(NamedTuple):
         return self.columns.holes > 0
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return self.source.columns
-
-    @property
     def gathered(self) -> int:
         """1 where the table is wide and has to be gathered for a start: a pass more."""
         return int(self.pairs is None and self.moments is None)
-
-    @property
-    def log_stretch(self) -> float:
-        """What the log density of all seen cells gains when it is stated in the table's units."""
-        return float(self.columns.seen @ np.log(self.frame.scale))
 
     @property
     def stored(self) -> Source | None:
@@ -123,7 +114,7 @@ def columns_of(m: Moments) -> Columns:
 
 def check_columns(survey: TableSurvey, units_matter: bool, pairs_matter: bool) -> None:
     """Every message about the columns and rows of a survey: empty ones, their rounding, their pairs, their units."""
-    cols, names = survey.columns, survey.names
+    cols, names = survey.columns, survey.source.columns
     if cols.n == 0 or survey.source.n == 0:
         raise error("LD160", n=survey.source.n, least=2)
     empty = np.flatnonzero(cols.seen == 0)
@@ -155,7 +146,7 @@ def check_columns(survey: TableSurvey, units_matter: bool, pairs_matter: bool) -
 
 def standardized(survey: TableSurvey, source: Source, ddof: int = 1, note: str = "LD130") -> TableSurvey:
     """The same survey in units of each column's spread (divisor n - ddof), with no second pass."""
-    cols, names = survey.columns, survey.names
+    cols, names = survey.columns, survey.source.columns
     n = np.maximum(cols.seen, 2.0)
     sd = np.sqrt(cols.scatter / (n - ddof))
     floor = 16 * EPS * np.abs(survey.frame.shift * survey.frame.scale + cols.mean)  # rounding, not spread

@@ -17,7 +17,7 @@ from lowdim.maths.optimise import Peak, climb
 from lowdim.maths.seeds import BAYESIAN_GPLVM_START
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import Absent
-from lowdim.models.base.options import COUNT, POSITIVE, SEED, one_of, option, seed_of
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, check_components, one_of, option, seed_of
 from lowdim.models.base.results import Fitted, squared
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.gaussian_process.bound import CACHED_PAIRS, CentredTable, EvidenceBound, induced_decoder
@@ -155,6 +155,7 @@ class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
 
     # fitting ------------------------------------------------------------------------------------------
     def _fit(self, source: Source, run: Run) -> Fitted:
+        check_components(self.n_components, source.d)
         # The table from its columns' means, in units in which the mean variance is one.
         survey = survey_table(source, run, units_matter=False)
         f, cols = survey.frame, survey.columns
@@ -288,7 +289,7 @@ class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
             notes.append("the climb ends where ten steps gain less than tol each; a smaller tol may climb much further")
         certificate = self._certificate(fit, notes, fit.stats)
         fitted = Fitted(params, survey.frame, certificate, attributes, fit.history)
-        return fitted.restated(survey.log_stretch, survey.passes)
+        return fitted.restated(survey.columns.seen, survey.passes)
 
     def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         climbs = int(self.n_init) + (MOST_ROUNDS if gaps else 0)

@@ -12,10 +12,10 @@ from lowdim.maths.linalg import Array, Mask, lower
 from lowdim.maths.optimise import climb_rows
 from lowdim.maths.seeds import normals
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, check_components, option
+from lowdim.models.base.options import COUNT, option
 from lowdim.models.base.results import Cells, Certificate, Posterior, certify, inflation_note, squared
 from lowdim.models.gaussian_process.gp import JITTER_LEVELS, Decoder, Kernel
-from lowdim.sources.source import Block, Source
+from lowdim.sources.source import Block
 from lowdim.text.messages import warn
 
 TRIED_PLACES = 1000  # of the fit, at most, where predictions at all of them would not be bounded
@@ -100,10 +100,6 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
 
     _pairs: ClassVar[str] = "every row's place is a parameter, and the likelihood is one of all rows at once"
     n_components: int = option(default=2, rule=COUNT, words="Dimensions of the places.", kw_only=False)
-
-    def _check_source(self, source: Source) -> None:
-        super()._check_source(source)
-        check_components(self.n_components, source.d)
 
     _kept: tuple[Any, Decoder] | None = None  # parameters and their decoder, where it is kept
 

@@ -207,14 +207,12 @@ class GPLVM(GaussianProcessMap[GPLVMParams]):
     random_state: Any = option(default=0, rule=SEED, words="Seed of further starts and of held-out cells; None is 0.")
 
     # fitting ------------------------------------------------------------------------------------------
-    def _check_source(self, source: Source) -> None:
-        super()._check_source(source)
+    def _fit(self, source: Source, run: Run) -> Fitted:
+        check_components(self.n_components, source.d)
         check_components(self.n_components, source.n, f"the table has {source.n} rows")
         if source.n > UNASKED_ROWS and not self._has_inducing and self.n_init is None:
             seconds = SECONDS_OF_A_THOUSAND * (source.n / 1000.0) ** 3
             raise error("LD478", n=source.n, need=duration(seconds), most=UNASKED_ROWS)
-
-    def _fit(self, source: Source, run: Run) -> Fitted:
         survey = survey_table(source, run)
         x, mask = gather(survey.source)
         if self.back_constraints and mask is not None:
@@ -399,7 +397,7 @@ class GPLVM(GaussianProcessMap[GPLVMParams]):
             notes.append(f"the objective is a bound through {len(params.Z)} inducing points")
         certificate = self._certificate(fit, notes, fit.stats.boundary)
         fitted = Fitted(params, survey.frame, certificate, attributes, fit.history)
-        return fitted.restated(survey.log_stretch, survey.passes + 1)
+        return fitted.restated(survey.columns.seen, survey.passes + 1)
 
     def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         """What gaps add to the matrices is known when they are."""

@@ -24,7 +24,8 @@ from lowdim.models.linear.linear_gaussian import (
     principal_start,
     with_simple_axes,
 )
-from lowdim.sources.source import Block, Header
+from lowdim.sources.arrays import ArraySource
+from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
 from lowdim.text.messages import error, warn
 
@@ -91,12 +92,12 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
         self._check_options()
         C = check_covariance(X)
         d = len(C)
-        header = Header(int(X.n), d, tuple(f"c{j + 1}" for j in range(d)), False)
+        columns = ArraySource(np.empty((0, d)), columns=None)
         unit = np.sqrt(np.diag(C)) if self.standardize else np.ones(d)
         frame = Frame(X.centre, 1.0 / unit, unit)
         moments = Moments(float(X.n), np.zeros(d), C / np.outer(unit, unit))
-        fitted = self.fit_moments(moments, frame, header.columns)
-        return self._keep(fitted.of_moments(-float(X.n) * float(np.log(unit).sum()), 0), header)
+        fitted = self.fit_moments(moments, frame, columns.columns)
+        return self._keep(fitted.of_moments(-float(X.n) * float(np.log(unit).sum()), 0), columns)
 
     def avoids_covariance(self, n: int, d: int) -> bool:
         return d > NEWTON_COLUMNS  # correlations are what factors explain, where Newton's matrix can be had
@@ -115,7 +116,7 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
     def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
         if survey.moments is None:  # more columns than Newton's method is quick for: EM, as with gaps
             return self._with_gaps(survey, run)
-        return self.fit_moments(survey.moments, survey.frame, survey.names)
+        return self.fit_moments(survey.moments, survey.frame, survey.source.columns)
 
     def fit_moments(self, m: Moments, frame: Frame, names: tuple[str, ...]) -> Fitted:
         d, C, q = len(m.mean), m.covariance, self.n_components
@@ -156,7 +157,7 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
     def _start(self, survey: TableSurvey) -> LinearGaussianParams:
         """The factors of the pairwise correlations; of many columns their principal axes."""
         d, variance = survey.source.d, survey.columns.variance
-        self._check_factors(d, variance, survey.names)
+        self._check_factors(d, variance, survey.source.columns)
         if survey.pairs is None:
             start = principal_start(survey, self.n_components)
             left = np.maximum(variance - (start.W**2).sum(axis=1), 10 * LOWEST * variance)
@@ -183,8 +184,8 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
         fit = self.fit_from(self._start(survey), survey.source, run)
         fit = fit._replace(passes=fit.passes + survey.gathered)
-        warn_of_heywood(fit.params, survey.names)
-        boundary = on_bound(fit.params, survey.names)
+        warn_of_heywood(fit.params, survey.source.columns)
+        boundary = on_bound(fit.params, survey.source.columns)
         certificate = self._certify_em(
             fit, fit.params.W / np.sqrt(fit.params.psi)[:, None], fit.stats.n, boundary=boundary
         )

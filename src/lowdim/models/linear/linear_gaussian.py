@@ -126,7 +126,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
             fitted = self._with_gaps(survey, run)
         else:
             fitted = self._complete(survey, run)
-        return fitted.restated(survey.log_stretch, survey.passes)
+        return fitted.restated(survey.columns.seen, survey.passes)
 
     def avoids_covariance(self, n: int, d: int) -> bool:
         """Whether a fit to a complete n x d table holds no d x d matrix."""
@@ -312,7 +312,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
             assert scaled.moments is not None
             m, frame = scaled.moments, scaled.frame
         fitted = self.fit_moments(m, frame, source.columns).of_moments(m.n * float(np.log(frame.scale).sum()), 1)
-        self._keep(fitted, source.header)
+        self._keep(fitted, source)
 
     # what it says ----------------------------------------------------------------------------------
     def _loadings(self, params: P, frame: Frame) -> Array:

@@ -81,7 +81,7 @@ def asked_kinds(likelihoods: Any, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def found_kinds(look: FirstLook, asked: tuple[str, ...]) -> tuple[str, ...]:
     """The kind of each column: as asked, or by its values and its type."""
-    parts = zip(look.scales.names, asked, look.labels, look.ordered, strict=True)
+    parts = zip(look.scales.source.columns, asked, look.labels, look.ordered, strict=True)
     return tuple(
         choose_kind(name, kind, look.values, j, labels, ordered)
         for j, (name, kind, labels, ordered) in enumerate(parts)
@@ -159,11 +159,6 @@ class MixedSurvey(NamedTuple):
     correlation: Array | None  # G x G, where there are not too many
     seen: Array  # d, seen cells by weight
     passes: int
-
-    @property
-    def log_stretch(self) -> float:
-        """What the log density of all seen cells gains when it is stated in the table's units."""
-        return float(self.seen @ np.log(self.frame.scale))
 
 
 def survey_sites(source: Source, run: Run, look: FirstLook, kinds: tuple[str, ...]) -> MixedSurvey:

@@ -273,7 +273,7 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
                 warn("LD204", column=source.columns[j], bound=LOWEST)
         attributes = self._reported(params, survey.frame)
         fitted = Fitted(params, survey.frame, self._certified(fit, params), attributes, fit.history)
-        return fitted.restated(survey.log_stretch, passes)
+        return fitted.restated(survey.seen, passes)
 
     def _relevant(self, params: MixedParams, source: Source, run: Run) -> tuple[MixedParams, int]:
         """Precisions of the axes' weights, those that are switched off dropped; and the passes that took."""

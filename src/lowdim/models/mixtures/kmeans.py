@@ -161,11 +161,8 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
     random_state: Any = option(default=0, rule=SEED, words="The seed of the starts; None is 0.")
 
     # fitting -------------------------------------------------------------------------------------
-    def _check_source(self, source: Source) -> None:
-        super()._check_source(source)
-        check_clusters(source, self.n_clusters)
-
     def _fit(self, source: Source, run: Run) -> Fitted:
+        check_clusters(source, self.n_clusters)
         survey = _plain(survey_table(source, run, wide=True, units_matter=False), source)
         frame, table = survey.frame, survey.source
         # Starts by k-means++, then Lloyd's two steps in turns until the centres stay where they are.
@@ -299,7 +296,7 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
             raise error("LD156")
         value = -float(squared(params.squares.sum(), float(frame.report[0])))
         fit = Fit(params, LloydSteps(before + 1, 0), value, (value,), before + 1, True, "online", "online")
-        return self._keep(self._fitted(fit, frame, None), source.header)
+        return self._keep(self._fitted(fit, frame, None), source)
 
     # rows ------------------------------------------------------------------------------------------
     def predict(self, X: Any, *, run: Run | None = None) -> Labels:

@@ -86,6 +86,7 @@ class KMedoids(ClusterMixin, WeightedEstimator):
     impute = Absent("a medoid is a row, and says nothing of the cells of others", "KMeans, which fills gaps")
     reconstruct = Absent(NO_MEAN, "cluster_centers_, or KMeans")
     inverse_transform = Absent(NO_MEAN, "cluster_centers_, or KMeans")
+    _least_rows: ClassVar[int] = 1
     _laws_broken: ClassVar[dict[str, str]] = {
         "merge_any_order": "nothing is folded: the dissimilarities of all pairs are held in memory",
         "mask_of_ones_is_no_mask": "no row is reconstructed",
@@ -104,10 +105,8 @@ class KMedoids(ClusterMixin, WeightedEstimator):
     )
     max_iter: int = option(default=300, rule=COUNT, words="The most swaps.")
 
-    def _check_source(self, source: Source) -> None:
-        check_clusters(source, self.n_clusters)
-
     def _fit(self, source: Source, run: Run) -> Fitted:
+        check_clusters(source, self.n_clusters)
         completion, rows, var = self._rows(source, None)
         D = self._dissimilarity(rows, rows, var, var)
         if D.shape[0] != D.shape[1]:

@@ -182,14 +182,10 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         return like._replace(log_weights=logs - np.logaddexp.reduce(logs), components=components)
 
     # fitting ------------------------------------------------------------------------------------------
-    def _check_source(self, source: Source) -> None:
-        super()._check_source(source)
-        K = self._parts().count
-        if source.n < K:
-            raise error("LD253", n_components=K, n=source.n)
-
     def _fit(self, source: Source, run: Run) -> Fitted:
         parts = self._parts()
+        if source.n < parts.count:
+            raise error("LD253", n_components=parts.count, n=source.n)
         wide = source.d > parts.most_squared
         survey = survey_table(
             source,
@@ -210,7 +206,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
             fit = first.then(lambda most: refit(survey.source, limit=most))
         else:
             fit = refit(survey.source)
-        return self._reported(fit, survey.frame).restated(survey.log_stretch, survey.passes)
+        return self._reported(fit, survey.frame).restated(survey.columns.seen, survey.passes)
 
     def _one_fit(self, survey: TableSurvey, run: Run, source: Source, limit: int | None = None) -> Fit[Any, Any]:
         """A start and EM on these rows of the table."""

@@ -290,8 +290,9 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
             for rows in (order[i : i + size] for i in range(0, len(order), size)):
                 batch = tile.take(rows)
                 count += 1
-                if batch.size > 0.0:
-                    running = blend_sums(running, self._stats(params, batch), source.total / batch.size, count)
+                weight = float(batch.times.sum())
+                if weight > 0.0:
+                    running = blend_sums(running, self._stats(params, batch), source.total / weight, count)
                     params = self._update(params, running)
         return params, running
 

@@ -283,9 +283,10 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
             seen = np.ones((piece.rows, 1)) if block.mask is None else piece.seen  # some pieces are complete
             sums += E.T @ np.hstack([piece.x * scale, seen * scale])
         w = block.times
-        count = d * block.size if block.mask is None else float(w @ block.mask.sum(axis=1))
+        n = float(w.sum())
+        count = d * n if block.mask is None else float(w @ block.mask.sum(axis=1))
         xx = float(w @ (block.x**2).sum(axis=1))
-        return NodeSums(block.size, total, sums[:, d:], sums[:, :d], xx, count, alone)
+        return NodeSums(n, total, sums[:, d:], sums[:, :d], xx, count, alone)
 
     def _objective(self, params: Params, stats: NodeSums) -> float:
         return stats.log_density - 0.5 * params.prior * float((params.W[:-1] ** 2).sum())
@@ -313,7 +314,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
             fit = self._climbed(start, survey.source, run=run)
         if fit.params.psi <= fit.params.low * (1 + 1e-9):
             warn("LD202.nodes", floor=fit.params.psi)
-        return self._fitted(fit, survey.frame).restated(survey.log_stretch, survey.passes + survey.gathered)
+        return self._fitted(fit, survey.frame).restated(survey.columns.seen, survey.passes + survey.gathered)
 
     def _climbed(self, start: Params, source: Source, *, run: Run, limit: int | None = None) -> Fit[Params, NodeSums]:
         """Plain passes of EM, then L-BFGS on the log posterior itself; at most `limit` passes, or `max_iter`."""

@@ -189,7 +189,7 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         if params.psi <= NETWORK_NOISE_FLOOR * (1 + 1e-6):
             warn("LD202.network", floor=params.psi * size**2)
         bounds = fold(partial(self._bound_sums, params, seed), survey.source, run).value
-        stretch = survey.log_stretch
+        stretch = float(survey.columns.seen @ np.log(survey.frame.scale))
         history = tuple(v + stretch - float(survey.columns.seen.sum()) * np.log(size) for v in fit.history)
         fit = fit._replace(
             params=params,

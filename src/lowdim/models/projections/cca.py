@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -151,6 +151,10 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         first = as_source(X, weight=weight)
         return first if y is None else TwoTables(first, y)
 
+    def _keep(self, fitted: Fitted, source: Source) -> Self:
+        """What is said of the columns of two tables is said of the first one's."""
+        return super()._keep(fitted, source.first if isinstance(source, TwoTables) and source.first else source)
+
     def fit_transform(self, X: Any, y: Any = None, **fit_options: Any) -> Array:
         """`fit` and then `transform` of the same rows, given all that was seen of them: both views."""
         return self.fit(X, y, **fit_options).transform(X, y)
@@ -184,7 +188,7 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
             if source.second.named:
                 attributes["y_feature_names_in_"] = np.array(source.second.columns, dtype=object)
         fitted = Fitted(fit.params, frame, self._certified(fit, analysis), attributes, fit.history)
-        return fitted.restated(survey.log_stretch, survey.passes)
+        return fitted.restated(survey.columns.seen, survey.passes)
 
     def _complete(self, survey: TableSurvey, k: int, run: Run) -> tuple[Fit[CCAParams, None], Canonical]:
         """Closed form: Bach and Jordan's theorem 2."""

@@ -163,6 +163,11 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
         rows = as_source(X, weight=weight)
         return Classed(rows, *classes_of(y, rows))
 
+    def _keep(self, fitted: Fitted, source: Source) -> Self:
+        """The classes are no column."""
+        assert isinstance(source, Classed) and source.first is not None
+        return super()._keep(fitted, source.first)
+
     def _fit(self, source: Source, run: Run) -> Fitted:
         assert isinstance(source, Classed) and source.first is not None
         K, d = len(source.classes), source.first.d
@@ -205,7 +210,7 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
         certificate = certify(fit, self._objective_name, condition=condition, digits=digits)
         attributes = {"classes_": source.classes, **reported(params, frame)}
         fitted = Fitted(params, frame, certificate, attributes, fit.history)
-        return fitted.restated(survey.log_stretch, survey.passes)
+        return fitted.restated(survey.columns.seen, survey.passes)
 
     def _checked_priors(self, count: int) -> Array | None:
         if self.priors is None:

@@ -197,9 +197,7 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
     def _open(self, X: Any, y: Any, weight: Any) -> Source:
         return as_ratings(X, columns=self.columns, duplicates=self.duplicates)
 
-    def _check_source(self, source: Source) -> None:
-        super()._check_source(source)
-        assert isinstance(source, Ratings)
+    def _check_ratings(self, source: Ratings) -> None:
         low, high = self._range()
         if source.matrix.nnz == 0:
             raise error("LD276")
@@ -215,6 +213,7 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
 
     def _fit(self, source: Source, run: Run) -> Fitted:
         assert isinstance(source, Ratings)
+        self._check_ratings(source)
         X, d, point = source.matrix, source.d, self.method == "map"
         kind = FitKind(point, point or self.noise == "shared", "float32" if X.nnz >= MANY_RATINGS else "float64")
         middle, spread = center_and_spread(X.data)

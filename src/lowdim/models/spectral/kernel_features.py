@@ -13,7 +13,7 @@ from lowdim.engine.fold import one_blas_thread
 from lowdim.maths.eigen import Eigen, Problem, solve
 from lowdim.maths.linalg import EPS, Array, Index, Mask, sign_rule
 from lowdim.maths.pairs import centred_gram, exact_distances, squared_distances
-from lowdim.sources.source import Block, Source
+from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import View
 from lowdim.text.messages import error
 
@@ -188,8 +188,9 @@ class FeatureSource(View):
     """A source seen through a feature map: a table of as many columns as there are features; NaN where it has gaps."""
 
     def __init__(self, source: Source, f: Callable[[Array], Array], width: int) -> None:
-        super().__init__((source.n, width), None, source.weight)  # tiles by its own width, not the table's
-        self.source, self.f = source, f
+        names = tuple(f"feature {k + 1}" for k in range(width))
+        super().__init__(source, names, tile_rows(width))  # tiles by its own width, not the table's
+        self.named, self.f = False, f
 
     def read(self, rows: slice | Index) -> tuple[Array, Mask | None]:
         raise NotImplementedError("a mapped source makes finished blocks")
