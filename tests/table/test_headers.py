@@ -139,3 +139,65 @@ def test_labels_are_proposed_where_enough_numbers_are_left(tmp_path: Path, left:
     with pytest.raises(CheckError, match="LD111") as caught:
         read(path)
     assert "--label a,b" not in str(caught.value)
+
+
+def with_lines(*lines: str, body: str = BODY, below: str = "") -> str:
+    return "\n".join([*lines, body, *filter(None, [below])]) + "\n"
+
+
+SPECTRA = "\n".join(f"{row[0]:.2f},{k % 2},{','.join(f'{x:.3f}' for x in row)}" for k, row in enumerate(X[:, :1] * X))
+CASES = {
+    "types and flags": (with_lines("a,b,c,d", "continuous,c,c,discrete", ",,,class"), ("a", "b", "c", "d")),
+    "three lines": (
+        with_lines("net,1,1,2", "node,1,2,1", "hemi,lh,rh,lh"),
+        ("net node hemi", "1 1 lh", "1 2 rh", "2 1 lh"),
+    ),
+    "groups over columns": (with_lines("day,A,A,B", "-,min,max,min"), ("day -", "A min", "A max", "B min")),
+    "groups, names, units": (with_lines("day,A,,B", ",min,max,min", ",C,C,mm"), ("day", "A min", "A max", "B min")),
+    "wavelengths": (
+        with_lines("N,train,1100,1102,1104,1106", body=SPECTRA),
+        ("N", "train", "1100", "1102", "1104", "1106"),
+    ),
+    "total below": (with_lines("t,b,c,d", below="Total,1,2,3\n,,,\n* a remark on all of it,,,"), ("t", "b", "c", "d")),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_headers_and_footers_as_people_write_them(case: str, tmp_path: Path) -> None:
+    text, names = CASES[case]
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    raw = load_raw(str(path), check_options({}))
+    assert raw.names == list(names) and len(raw.lines) == 12
+    assert raw.cells[1][0].as_py() == text.split("\n")[len(raw.heads) or 1].split(",")[1]
+
+
+@pytest.mark.parametrize("line", ["7.5,c,d,s", "wet,7,1,8", "1100,1102,1104,1106"])
+def test_a_first_row_of_data_stays_one(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(with_lines("a,b,c,d", line))
+    raw = load_raw(str(path), check_options({}))
+    assert len(raw.lines) == 13 and raw.names == ["a", "b", "c", "d"]
+
+
+def test_a_survey_has_its_answers_in_the_second_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{k * k + 7},{['Jaws', ''][k % 2]},{['', 'Alien'][k % 2]},{k % 5 + 1}" for k in range(20)]
+    path.write_text(with_lines("id,Which have you seen?,,", ",Jaws,Alien,How much?", body="\n".join(rows)))
+    raw = load_raw(str(path), check_options({}))
+    assert raw.names[1:3] == ["Which have you seen? Jaws", "Which have you seen? Alien"] and len(raw.lines) == 20
+    path.write_text(with_lines("id,gamble,smoke,score", ",Response,Response,", body="\n".join(rows)))
+    assert load_raw(str(path), check_options({})).names == ["id", "gamble", "smoke", "score"]
+
+
+def test_the_sheet_with_the_table_is_read_and_others_are_named(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    assert book.active is not None
+    book.active.append(["what this is"])
+    book.active.title = "Read me"
+    sheet = book.create_sheet("Data")
+    for row in (["a", "b", "c", "d"], *X.tolist()):
+        sheet.append(row)
+    book.save(tmp_path / "t.xlsx")
+    table = read(tmp_path / "t.xlsx")
+    assert table.n == 12 and "Read me" in next(m.what for m in table.messages if m.code == "LD011")

@@ -16,9 +16,10 @@ from lowdim.table.options import ReadingOptions
 from lowdim.table.text_file import titles_note
 from lowdim.text.escape import protect_terminal
 from lowdim.text.fix import Fix, propose
-from lowdim.text.format import size
+from lowdim.text.format import listing, size
 from lowdim.text.messages import LowdimError, error, message
 
+LOOK_ROWS_OF_SHEETS = 1000  # by which the sheet with the table is chosen
 COST = 3  # bytes of memory for a byte of numbers: the column, its float64, the table's own copy
 
 
@@ -59,7 +60,11 @@ def _excel(file: FoundFile, name: str, options: ReadingOptions, memory: int) -> 
     try:
         book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
         sheets = [sheet.title for sheet in book.worksheets]
-        chosen = _sheet(options.sheet, sheets, name)
+        chosen, others = _sheet(options.sheet, sheets, name), list[str]()
+        if options.sheet is None and len(sheets) > 1:
+            sizes = [_numbers_of(sheet) for sheet in book.worksheets]
+            chosen = sizes.index(max(sizes))
+            others = [title for k, title in enumerate(sheets) if k != chosen and (sizes[k] or k < chosen)]
         sheet = book.worksheets[chosen]
         sheet.reset_dimensions()  # a sheet may claim a million rows and hold three
         rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
@@ -69,7 +74,18 @@ def _excel(file: FoundFile, name: str, options: ReadingOptions, memory: int) -> 
     except Exception:  # a damaged workbook may fail anywhere inside the reader
         raise error("LD002.damaged", name=name, kind="Excel") from None
     kind = f"Excel, sheet '{protect_terminal(sheets[chosen])}'" + (f" of {len(sheets)}" if len(sheets) > 1 else "")
-    return from_records(rows, name, kind, options.header)._replace(path=str(file.path), unit="row")
+    raw = from_records(rows, name, kind, options.header)._replace(path=str(file.path), unit="row")
+    if not others:
+        return raw
+    facts = {"sheet": protect_terminal(sheets[chosen]), "others": listing([protect_terminal(one) for one in others])}
+    return raw._replace(notes=(message("LD011", name, **facts, fix=Fix(propose(sheet=others[0]))), *raw.notes))
+
+
+def _numbers_of(sheet: Any) -> int:
+    """How many cells of a sheet's beginning are numbers."""
+    sheet.reset_dimensions()
+    rows = sheet.iter_rows(max_row=LOOK_ROWS_OF_SHEETS, values_only=True)
+    return sum(isinstance(value, int | float) and not isinstance(value, bool) for row in rows for value in row)
 
 
 def _refuse_bomb(file: FoundFile, name: str, memory: int) -> None:

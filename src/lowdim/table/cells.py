@@ -318,12 +318,11 @@ def _together(columns: list[Any]) -> Any:
 
 
 def slow_numbers(c: ColumnCells, decimal: str, evidence: DecimalEvidence, limit: str | None = None) -> ColumnCells:
-    """A column whose cells are not all plain numbers: decimal commas, thousands separators, limits such as <0.05,
-    which count as half of what they are below where most other cells are numbers."""
+    """A column whose cells are not all plain numbers: decimal commas, thousands separators, limits such as <0.05."""
     values, bad, example = decimal_numbers(c.text, c.gap, decimal, evidence)
     before = bad
-    if limit is not None or 2 * bad.sum() <= (~c.gap).sum():
-        values, bad = below_limit(c.text, bad, values, limit or "half")
+    if limit is not None:
+        values, bad = below_limit(c.text, bad, values, limit)
     c = c._replace(below=int(before.sum() - bad.sum()))
     if bad.any() and not (bad | c.gap).all():
         codes = bad & is_code_in_any_case(c.text)

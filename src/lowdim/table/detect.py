@@ -7,6 +7,7 @@ import csv
 import io
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import NamedTuple
 
 from lowdim.text.fix import Fix, propose
@@ -19,6 +20,54 @@ LOOK_ROWS, LOOK_FIELDS = 200, 10_000
 MOST_TITLES = 30  # records that may stand above the names
 LEAST_BELOW = 3  # records of data below a second line of the header
 NUMBERS_BELOW = 0.9  # of the cells of a column that are numbers below it
+MOST_LOWER = 2  # records between the names and the numbers that may be names too
+LEAST_RUN = 4  # numbers of a record that rise by no accident
+# What a line below the names says of the columns: their types, and what Orange calls them for
+TYPE_WORDS = {
+    "continuous",
+    "c",
+    "discrete",
+    "d",
+    "string",
+    "s",
+    "time",
+    "t",
+    "numeric",
+    "num",
+    "integer",
+    "int",
+    "float",
+}
+TYPE_WORDS |= {"double", "factor", "character", "chr", "<dbl>", "<chr>", "<int>", "<fct>", "<lgl>", "categorical"}
+FLAG_WORDS = {"", "class", "meta", "ignore", "weight", "i", "m", "w", "target"}
+RESPONSE_WORDS = {"", "response", "open-ended response"}
+TOTAL_NAMES = {
+    "total",
+    "totals",
+    "grand total",
+    "sum",
+    "mean",
+    "average",
+    "avg",
+    "median",
+    "std",
+    "sd",
+    "gesamt",
+    "summe",
+}
+TOTAL_NAMES |= {
+    "insgesamt",
+    "mittelwert",
+    "mittel",
+    "durchschnitt",
+    "moyenne",
+    "somme",
+    "ensemble",
+    "media",
+    "promedio",
+}
+TOTAL_NAMES |= {"totale", "suma", "somma", "gemiddelde", "totaal"}
+FOOTNOTE = re.compile(r"(?=.{12})(.*\s.*|[*†‡(\[].*)", re.S)
 # Codes for a gap. The first set is a gap in every column; the second only among numbers, where they can be
 # nothing else, for "none" and "-" may be labels.
 GAP_CODES = (
@@ -244,7 +293,13 @@ def guess_header(rows: list[list[str]]) -> bool:
             numbers += is_number(cell)
             words += not is_number(cell) and not _is_gap(cell)
     if words or numbers:
-        return words > numbers or (_are_years(first) and not _are_years(body[0]))
+        deep = words > 0 and len(lower_header(first, body)) > 0
+        return (
+            words > numbers
+            or deep
+            or (words > 0 and _runs_on(first, body))
+            or (_are_years(first) and not _are_years(body[0]))
+        )
     fresh = all(cell not in {row[j] for row in body if j < len(row)} for j, cell in enumerate(first))
     return fresh and len(set(first)) == len(first)
 
@@ -338,20 +393,117 @@ def _letters(cell: str) -> str:
     return re.sub(r"[\W_]", "", cell).lower()
 
 
-def joined_names(upper: list[str], lower: list[str]) -> list[str] | None:
-    """Names of two lines as one, where the upper one names groups of columns, once each; None where it names all.
+def lower_header(names: list[str], rows: list[list[str]]) -> list[list[str]]:
+    """The first of these records that belong to the header below the names: types of columns, units, names below those
+    of groups, the answers' line of a survey.
+
+    >>> lower_header(["x", "y"], [["continuous", "d"], ["", "class"], ["1", "a"], ["2", "b"], ["3", "a"]])
+    [['continuous', 'd'], ['', 'class']]
+    """
+    if len(rows) < 1 + LEAST_BELOW:
+        return []
+    if is_type_line(rows[0], rows[1:]):
+        flags = {cell.lower() for cell in rows[1]}
+        return rows[: 2 if flags <= FLAG_WORDS else 1]
+    if is_survey_line(names, rows[0], rows[1:]):
+        return rows[:1]
+    for k in range(MOST_LOWER):
+        below = rows[k + 1 :]
+        if is_second_header(rows[k], below) and all(_names_numbers(row, below) for row in rows[:k]):
+            return rows[: k + 1]
+    return []
+
+
+def is_type_line(row: list[str], below: list[list[str]]) -> bool:
+    """Whether a record says what the columns below it are: continuous, d, or the labels they have."""
+    said = [cell for cell in row if cell]
+    types = sum(cell.lower() in TYPE_WORDS for cell in said)
+    if types < 2 or 2 * types < len(row) or any(is_number(cell) for cell in said):
+        return False
+    return all(row[j] not in _seen(below, j) for j in range(len(row)) if row[j])
+
+
+def is_survey_line(names: list[str], row: list[str], below: list[list[str]]) -> bool:
+    """Whether a record below the questions names the answers: "Response", or the items of a question.
+
+    >>> is_survey_line(["id", "Seen?", "", ""], ["", "Jaws", "Alien", "Heat"], [["7", "Jaws", "", "Heat"]])
+    True
+    """
+    said = [cell for cell in row if cell]
+    if len(said) < 2 or any(is_number(cell) for cell in said):
+        return False
+    if {cell.lower() for cell in said} <= RESPONSE_WORDS:
+        return True
+    blank = [j for j, name in enumerate(names) if not name.strip() and j < len(row)]
+    numbered = any(not row[j] and _are_numbers(_seen(below, j), NUMBERS_BELOW) for j in range(len(row)))
+    return len(blank) >= 2 and all(row[j] for j in blank) and numbered
+
+
+def _names_numbers(row: list[str], below: list[list[str]]) -> bool:
+    """Whether a record has a word above a column of numbers."""
+    return any(
+        cell and not is_number(cell) and not _is_gap(cell) and _are_numbers(_seen(below, j), NUMBERS_BELOW)
+        for j, cell in enumerate(row)
+    )
+
+
+def joined_names(upper: list[str], lower: list[str], *, sure: bool = False) -> list[str] | None:
+    """Names of two lines as one, where the upper one names groups of columns, once each or over each column; None where
+    it names every column by itself, unless both lines are `sure` to be names.
 
     >>> joined_names(["", "A", "", "B"], ["id", "x", "y", "z"])
     ['id', 'A x', 'A y', 'B z']
+    >>> joined_names(["day", "A", "A"], ["", "x", "y"])
+    ['day', 'A x', 'A y']
     """
-    blank = [j for j, name in enumerate(upper) if not name.strip() and lower[j].strip()]
-    if not blank or not all(name.strip() for name in lower):
+    above = [name.strip() for name in upper]
+    below = ["" if name.strip().lower() in RESPONSE_WORDS else name.strip() for name in lower]
+    filled = [j for j, name in enumerate(above) if not name and below[j]]
+    repeated = len(set(above) - {""}) < sum(name != "" for name in above)
+    if not (filled or repeated or sure):
         return None
     group, names = "", []
-    for above, below in zip(upper, lower, strict=True):
-        group = above.strip() or group
-        names.append(f"{group} {below}".strip())
+    for one, other in zip(above, below, strict=True):
+        group = one or group
+        names.append(f"{group} {other}".strip() if other else one)
     return names
+
+
+def bottom_records(rows: list[list[str]]) -> int:
+    """How many of the last records are no rows of the table: footnotes, and rows of totals and means that say so.
+
+    >>> body = [[f"r{k}", str(k), str(k * k)] for k in range(9)]
+    >>> bottom_records([*body, ["Total", "36", "204"], ["", "", ""], ["* by the laboratory of 2020", "", ""]])
+    3
+    """
+    width, below = max(map(len, rows), default=0), 0
+    for k in range(1, min(MOST_TITLES, len(rows) - LEAST_BELOW) + 1 if width >= 3 else 1):
+        said = [cell for cell in rows[-k] if cell]
+        if not said:
+            continue
+        column = rows[-k].index(said[0])
+        first = said[0].strip(" :.").lower()
+        note = len(said) == 1 and FOOTNOTE.match(said[0])
+        total = first in TOTAL_NAMES and len(said) > 2 and all(map(is_number, said[1:]))
+        if not (note or total) or any(row[column].strip(" :.").lower() == first for row in rows[:-k]):
+            break
+        below = k
+    return below
+
+
+def _runs_on(first: list[str], body: list[list[str]]) -> bool:
+    """Whether the numbers of a record rise or fall from column to column and lie outside what most columns hold:
+    wavelengths above spectra."""
+    at = [j for j, cell in enumerate(first) if re.fullmatch(r"\d+(\.\d*)?", cell)]
+    sizes = [float(first[j]) for j in at]
+    steps = [b - a for a, b in pairwise(sizes)]
+    if len(at) < LEAST_RUN or not (all(step > 0 for step in steps) or all(step < 0 for step in steps)):
+        return False
+    outside = 0
+    for j, size in zip(at, sizes, strict=True):
+        seen = [float(cell) for cell in _seen(body, j) if re.fullmatch(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?", cell)]
+        outside += bool(seen) and not min(seen) <= size <= max(seen)
+    return outside > 0.9 * len(at)
 
 
 def _are_years(row: list[str]) -> bool:

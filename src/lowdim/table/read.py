@@ -21,8 +21,11 @@ from lowdim.table.detect import (
     NUMBER_GAP_CODES,
     Guess,
     beginning,
-    is_second_header,
+    bottom_records,
+    is_survey_line,
+    is_type_line,
     joined_names,
+    lower_header,
     other_separators,
 )
 from lowdim.table.kinds.decide import give_roles, what_it_holds
@@ -40,6 +43,7 @@ from lowdim.text.format import count, listing
 from lowdim.text.label_match import label_places, unseen_labels
 from lowdim.text.messages import Message, entry_of, error, message
 
+MOST_LINES = 3  # times that further lines of a header are looked for
 USED = "number in the columns that are used"
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
 
@@ -165,7 +169,7 @@ def load_raw(table: Any, reading: ReadingOptions) -> Raw:
             raise too_large(raw.name, file.size, need, memory)
     whole = file.kind != "text" or len(file.data) >= file.size
     if raw.names is not None and not reading.transpose:
-        raw = second_header(raw, reading.names is not None)
+        raw = lower_headers(without_bottom(raw), reading.names is not None)
     return raw._replace(
         path=str(file.path),
         sha256=file_digest(file.path if whole else file.data),
@@ -173,39 +177,77 @@ def load_raw(table: Any, reading: ReadingOptions) -> Raw:
     )
 
 
-def second_header(raw: Raw, named: bool) -> Raw:
-    """The table without a second line of its header: units below the names, or names below those of groups."""
+def lower_headers(raw: Raw, named: bool) -> Raw:
+    """The table without further lines of its header: names below those of groups, types, units."""
+    for _ in range(MOST_LINES):
+        further = _further_header(raw, named)
+        if further is raw:
+            break
+        raw = further
+    return raw
+
+
+def _further_header(raw: Raw, named: bool) -> Raw:
     if raw.names is None or len(raw.lines) < 2 or any(cell.is_textual(column) is None for column in raw.cells):
         return raw
-    top = [cell.as_text(cell.is_textual(column.slice(0, LOOK_ROWS))).to_pylist() for column in raw.cells]
-    under, *below = (list(row) for row in zip(*top, strict=True))
-    if not is_second_header(under, below) or _comes_again(under, raw.cells):
+    rows = _records(raw, slice(0, LOOK_ROWS))
+    under = lower_header(raw.names, rows)
+    survey = is_survey_line(raw.names, rows[0], rows[1:])
+    if not under or (_comes_again(under[-1], raw.cells, len(under)) and not survey):
         return raw
-    names = None if named else joined_names(raw.names, under)
+    names = None if named else raw.names
+    for line in under if names else ():
+        names = names and joined_names(names, line, sure=len(under) > 1)
+    k, first = len(under), int(raw.lines[0])
+    if is_type_line(under[0], []):
+        names = None
     if names is None:
-        pairs = [f"{name} {shown(unit)}" for name, unit in zip(raw.names, under, strict=True) if unit]
-        what = f"{raw.unit.capitalize()} {raw.lines[0]} stands between the names and the numbers and was left out"
+        pairs = [f"{name} {shown(unit)}" for name, unit in zip(raw.names, under[0], strict=True) if unit]
+        what = f"{raw.unit.capitalize()} {first} stands between the names and the numbers and was left out"
         why = "it holds words wherever the columns hold numbers, as a line of units does"
         fix = "if it is a row of data, leave its words empty"
+        if k > 1:
+            what = f"{raw.unit.capitalize()}s {first} to {raw.lines[k - 1]} say what the columns are and were left out"
+            why = "such lines hold types and roles, no measurements"
     else:
         pairs = [shown(name) for name in names]
-        what = f"The names stand in two {raw.unit}s, {raw.lines[0] - 1} and {raw.lines[0]}, and were joined"
-        why = "the upper one names groups of columns"
+        what = f"The names stand in {k + 1} {raw.unit}s, {first - 1} to {raw.lines[k - 1]}, and were joined"
+        why = "the upper ones name groups of columns"
         fix = "or write each name in one cell of the first"
     return raw._replace(
-        cells=[column.slice(1) for column in raw.cells],
-        lines=raw.lines[1:],
+        cells=[column.slice(k) for column in raw.cells],
+        lines=raw.lines[k:],
         names=names or raw.names,
-        heads=(raw.names, under),
+        heads=(*(raw.heads or (raw.names,)), *under),
         notes=(*raw.notes, message("LD018", f"{raw.name}: {listing(pairs)}", what=what, why=why, fix=fix)),
     )
 
 
-def _comes_again(row: list[str], columns: list[Any]) -> bool:
-    """Whether a cell of the first row stands anywhere below it, as no unit does."""
+def _records(raw: Raw, rows: slice) -> list[list[str]]:
+    """Some rows of a table of text."""
+    texts = [cell.as_text(cell.is_textual(column)[rows]).to_pylist() for column in raw.cells]
+    return [list(row) for row in zip(*texts, strict=True)]
+
+
+def without_bottom(raw: Raw) -> Raw:
+    """The table without what stands below it: footnotes, rows of totals and of means."""
+    if raw.names is None or any(cell.is_textual(column) is None for column in raw.cells):
+        return raw
+    rows = _records(raw, slice(max(0, len(raw.lines) - LOOK_ROWS), len(raw.lines)))
+    below = bottom_records(rows)
+    if not below:
+        return raw
+    said = [shown(next(filter(None, row))) for row in rows[-below:] if any(row)]
+    note = message("LD019", f"{raw.name}, {raw.unit} {raw.lines[-below]} on: {listing(said)}", n=len(said))
+    kept = [column.slice(0, len(column) - below) for column in raw.cells]
+    return raw._replace(cells=kept, lines=raw.lines[:-below], notes=(*raw.notes, note))
+
+
+def _comes_again(row: list[str], columns: list[Any], after: int) -> bool:
+    """Whether a cell of a row stands anywhere below it, as no unit does."""
     import pyarrow.compute as pc
 
-    texts = (cell.as_text(cell.is_textual(column.slice(1))) for column in columns)
+    texts = (cell.as_text(cell.is_textual(column.slice(after))) for column in columns)
     pairs = ((word, text) for word, text in zip(row, texts, strict=True) if word not in GAP_CODES + NUMBER_GAP_CODES)
     return any(pc.any(pc.equal(text, word)).as_py() for word, text in pairs)
 
@@ -306,7 +348,10 @@ def parse_columns(
                 slow[j] = cell.decimal_evidence(c.text, c.gap)
     decimal = cell.decide_decimal({names[j]: slow[j] for j in sorted(slow)}, reading.decimal)
     for j, evidence in slow.items():
-        parsed[j] = cell.slow_numbers(parsed[j], decimal, evidence, reading.below_limit)
+        read_so = cell.slow_numbers(parsed[j], decimal, evidence, reading.below_limit or "half")
+        if reading.below_limit is None and 2 * (read_so.good - read_so.below) < read_so.seen:  # hardly a number else
+            read_so = cell.slow_numbers(parsed[j], decimal, evidence)
+        parsed[j] = read_so
         if reading.ranges:
             parsed[j] = cell.rough_numbers(parsed[j], decimal)
     wanted = [c for c in parsed if asked_role(c.name, reading) in ("", "number") and c.good >= 0.5 * c.seen]

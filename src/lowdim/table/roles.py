@@ -185,7 +185,8 @@ def guessed(c: ColumnCells, blank: bool, free: set[str], place: Place, notes: No
         if _is_nearly_number(c):  # of which `note_words` speaks
             return Column(c.name, "id", values, c.position, kind="id")
         return _id(c, "is different in every row", free, "label", place, notes)
-    return with_words(Column(c.name, "label", values, c.position), values)
+    note = "numbers and words" if _is_nearly_number(c) else ""
+    return with_words(Column(c.name, "label", values, c.position, note), values)
 
 
 def _id(c: ColumnCells, why: str, free: set[str], else_: str, place: Place, notes: Notes) -> Column:
@@ -419,7 +420,9 @@ def _is_plain(texts: list[str]) -> bool:
 
 def note_labels(columns: Iterable[Column], options: ReadingOptions, notes: Notes) -> None:
     """Say which columns of text were set aside as labels without being asked to."""
-    labels = [c for c in columns if c.role == "label" and not (c.date or c.kind or asked_role(c.name, options))]
+    labels = [
+        c for c in columns if c.role == "label" and not (c.note or c.date or c.kind or asked_role(c.name, options))
+    ]
     if not labels:
         return
     names = [c.name for c in labels]

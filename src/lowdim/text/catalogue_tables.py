@@ -80,6 +80,25 @@ TABLE_MESSAGES: dict[str, Entry] = {
         about="A header of two lines: units below the names, or names below those of groups",
         once=True,
     ),
+    "LD011": Entry(
+        TableWarning,
+        "The workbook has several sheets; '{sheet}', which holds most numbers, was read, and not {others}",
+        "a table is one sheet",
+        "{fix}",
+        "note",
+        about="The sheet of a workbook that was read, where it has several",
+        once=True,
+    ),
+    "LD019": Entry(
+        TableWarning,
+        "{n} {n|line below the table is|lines below the table are} a total, a mean or a remark and "
+        "{n|was|were} left out",
+        "totals say what the other rows say once more, and lie far from them",
+        "nothing to do: a file that is filled lacks them; if such a line is a row, give it a name of its own",
+        "changed",
+        about="Rows of totals and remarks below a table were left out",
+        once=True,
+    ),
     "LD103": Entry(OptionError, "There is no column '{column}'", "{option} names it", "{fix}"),
     "LD104.table": Entry(
         TableError, "Column '{column}' cannot be used as a number", "axes are built from numbers{unit}", "{fix}"
