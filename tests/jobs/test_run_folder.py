@@ -1,4 +1,4 @@
-"""Run folders: what is written, opened again, refused and compared."""
+"""Run folders: what is written, opened again and refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from lowdim import analyse, load_run, read
-from lowdim.jobs.run_folder import check_free, differences, save_run, write
+from lowdim.jobs.run_folder import check_free, save_run, write
 from lowdim.judge.fills.calibration import map_calibration
 from lowdim.text.csv_table import csv_table
 from lowdim.text.messages import LowdimError
@@ -102,15 +102,6 @@ def test_what_is_not_a_run_is_refused(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(LowdimError, match="LD305"):
         load_run(tmp_path)
-
-
-def test_differences_name_what_was_asked_and_what_came_out(run, tmp_path):
-    found, folder = run
-    save_run(analyse(found.table, dims=1, budget="1s", level=0.8), tmp_path / "v.run")
-    a, b = load_run(folder / "t.run"), load_run(tmp_path / "v.run")
-    facts = {d.what: (d.first, d.second) for d in differences(a, b)}
-    assert facts["dims"] == ("2", "1") and facts["level"] == ("0.9", "0.8") and facts["found dimensions"] == ("2", "1")
-    assert "reading: drop" in facts and "rows" not in facts and differences(a, a) == ()
 
 
 def test_cells_of_a_csv_are_quoted_and_no_formulas():

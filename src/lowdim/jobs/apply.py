@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
 RESCALED_SEEN = 5  # new values of a column that say where its middle is
-NAMED_COLUMNS = 5  # columns named in a message
 PLAIN_LEVEL = 0.9  # level of the intervals where no calibration says another
 LISTED_ROWS, LISTED_AXES = 20, 4  # rows and axes a notebook lists
 
@@ -316,14 +315,8 @@ def said_of(rows: NewTableRows, aside: Collection[str] = ()) -> tuple[Message, .
 
 def said_of_columns(absent: Sequence[str], unknown: Sequence[str] = ()) -> tuple[Message, ...]:
     """Columns that new rows lack, and columns that the model does not know."""
-    notes = []
-    for code, names in (("LD220.table", absent), ("LD222", unknown)):
-        if names:
-            few = ", ".join(names[:NAMED_COLUMNS]) + (
-                f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
-            )
-            notes.append(message(code, what=f"column{'s' * (len(names) > 1)} {few}" if code != "LD222" else few))
-    return tuple(notes)
+    found = (("LD220.table", absent), ("LD222", unknown))
+    return tuple(message(code, n=len(names), names=listing(names)) for code, names in found if names)
 
 
 def rescaled(X: Array, middle: Array, spread: Array, names: tuple[str, ...]) -> tuple[Message, ...]:
@@ -337,12 +330,8 @@ def rescaled(X: Array, middle: Array, spread: Array, names: tuple[str, ...]) -> 
         times = float(np.median(seen)) / float(middle[j])
         if times > RESCALED or 0 < times < 1.0 / RESCALED:
             groups.setdefault(f"{np.log10(times):.0f}", []).append((name, times))
-    return tuple(_said_of_rescaled(group) for group in groups.values())
-
-
-def _said_of_rescaled(group: list[tuple[str, float]]) -> Message:
-    names, factors = zip(*group, strict=True)
-    times = f"{np.median(factors):.3g} times"
-    if len(names) == 1:
-        return message("LD221", column=names[0], times=times)
-    return message("LD221.columns", columns=count(len(names), "column"), names=listing(names), times=f"about {times}")
+    notes = []
+    for group in groups.values():
+        moved, factors = zip(*group, strict=True)
+        notes.append(message("LD221", n=len(moved), names=listing(moved), times=f"{np.median(factors):.3g} times"))
+    return tuple(notes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -147,27 +148,28 @@ def fit_method(
     if (label is not None and method.asks != "classes") or (views is not None and method.asks != "views"):
         word, able = ("label", "lda") if label is not None else ("views", "cca")
         raise error("LD210", option=word, value=label or views, allowed=f"None for {method.title}: it is for {able}")
-    asked = Asked(dims, clusters, random_state, options or {}, {} if run is None else {"run": run})
-    if t.holds != "measurements":
-        return _fit_pairs(t, method, asked)
-    if method.kinds:
-        return _fit_kinds(t, method, asked, run)
-    fitted = _fit_measured(t.in_ones(), method, asked, label, views)
-    return fitted._replace(read=t)
-
-
-def _fit_measured(
-    t: Table, method: ModelEntry, asked: Asked, label: str | None, views: Mapping[str, Sequence[str]] | str | None
-) -> FittedMethod:
-    """A model of numbers, categories in zeros and ones."""
-    check_gaps(method, t.X, "lowdim fill FILE -o FILLED, then fit FILLED")
-    if method.slow and t.n > method.most_rows:
-        warn("LD492", model=method.title, n=f"{t.n:,}", why=method.slow, most=method.most_rows)
-    if method.asks == "classes":
-        return _fit_classes(t, method, asked, label)
-    if method.asks == "views":
-        return _fit_views(t, method, asked, views)
-    return _fit_numbers(t, method, asked)
+    options = options or {}
+    how: dict[str, Any] = {} if run is None else {"run": run}
+    if method.kinds and t.holds == "measurements":
+        check_options(method, method.make(1, 0, random_state), options)
+        mixed, model = fit_mixed(t, method.begins or 1, dims, random_state, run, options)
+        settings, places = Settings(dims, t.scale, seed=random_state), place_rows(model, method, mixed.source)
+        return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, spared_words(t, mixed), mixed=mixed)
+    numbers = t if t.holds != "measurements" else t.in_ones()  # categories in zeros and ones
+    inputs = _inputs(numbers, method, dims, clusters, random_state, label, views)
+    model = with_options(method, method.make(inputs.dims, inputs.clusters, random_state), {**options, **inputs.options})
+    model.fit(*inputs.given, **_weight(inputs.weight, model), **how)
+    if inputs.incomplete:
+        places = RowPlaces(model.embedding_, None, None, None)
+    else:
+        places = place_rows(model, method, inputs.rows)
+    if method.needs and dims == "auto":
+        places = places.first(max(1, int(getattr(model, method.needs))))
+    settings = Settings(dims, t.scale if t.holds == "measurements" else "none", seed=random_state)
+    found = inputs.found(model) if inputs.found is not None else found_words(method, model, numbers)
+    return FittedMethod(
+        numbers, method, settings, inputs.clusters, model, inputs.unit, places, found, inputs.why, read=t
+    )
 
 
 def read_for(method: ModelEntry) -> dict[str, Any]:
@@ -175,28 +177,55 @@ def read_for(method: ModelEntry) -> dict[str, Any]:
     return {"labelled_rows": True} if method.kinds else {}
 
 
-class Asked(NamedTuple):
-    """What was asked of a method: its sizes, its seed, its options, and how to run."""
+class Inputs(NamedTuple):
+    """What a model of numbers or pairs is fitted to, and its sizes."""
 
-    dims: int | str
-    clusters: int | None
-    seed: int
-    options: Mapping[str, Any]
-    how: dict[str, Any]
+    rows: ArraySource  # every row as the model takes it
+    given: tuple[Any, ...]  # what `fit` gets: rows, or those whose class is known, and the classes
+    unit: Array  # what the table's columns were divided by
+    dims: int | None
+    clusters: int = 0
+    weight: Array | None = None  # of the rows that `fit` gets
+    options: Mapping[str, Any] = {}  # that say what the rows are
+    why: str = ""  # how sure the number of clusters is
+    found: Callable[[Any], str] | None = None  # what the model found, in words of its own
+    incomplete: bool = False  # pairs are missing: rows are where the fit put them
 
 
-def _fit_numbers(t: Table, method: ModelEntry, asked: Asked) -> FittedMethod:
-    """A model of the table's numbers alone."""
+def _inputs(
+    t: Table, method: ModelEntry, dims: int | str, clusters: int | None, seed: int, label: str | None, views: Any
+) -> Inputs:
+    """The table as a method takes it: pairs of rows, rows and their classes, two views, or numbers alone."""
+    asked = None if dims == "auto" else int(dims)
+    if t.holds != "measurements":
+        metric, pairs = pair_options(method, t), pair_source(t)
+        if method.lack("map") and not clusters:
+            allowed = f"a number (--clusters) for {t.holds}: {NO_EVIDENCE}"
+            raise error("LD210", option="clusters", value=None, allowed=allowed)
+        missing = not method.lack("map") and bool(np.isnan(pairs.values).any())
+        q = AXES_OF_DISTANCES if asked is None else asked
+        return Inputs(pairs, (pairs,), np.ones(t.d), q, clusters or 0, options=metric, incomplete=missing)
+    check_gaps(method, t.X, "lowdim fill FILE -o FILLED, then fit FILLED")
+    if method.slow and t.n > method.most_rows:
+        warn("LD492", model=method.title, n=f"{t.n:,}", why=method.slow, most=method.most_rows)
+    classes = classes_of_table(t, label) if method.asks == "classes" else None
+    if method.asks == "views" and views is None:
+        raise error("LD280", t.path, case="table", problem="no views are named")
     unit = np.ones(t.d) if method.own_units else column_units(t.X, t.scale)
     X = ArraySource(t.X / unit, columns=t.names)
-    q, k, why = _sizes(method, X, t.weight, asked.dims, asked.clusters, asked.seed)
-    model = with_options(method, method.make(q, k, asked.seed), asked.options)
-    model.fit(X, **_weight(t, model), **asked.how)
-    places = place_rows(model, method, X)
-    if method.needs and asked.dims == "auto":
-        places = places.first(max(1, int(getattr(model, method.needs))))
-    settings = Settings(asked.dims, t.scale, seed=asked.seed)
-    return FittedMethod(t, method, settings, k, model, unit, places, found_words(method, model, t), why)
+    if classes is not None:
+        known, y = ArraySource(X.values[classes.rows], columns=t.names), classes.y
+        weight = None if t.weight is None else t.weight[classes.rows]
+        found = partial(told_apart, X=known.values, classes=classes, names=t.names)
+        return Inputs(X, (known, y), unit, asked, weight=weight, found=found)
+    if method.asks == "views":
+        two = parse_views(views, t) if isinstance(views, str) else checked_views(views)
+        source, first = view_source(X, two), len(next(iter(two.values())))
+        q = shared_axes(source, first, dims, {} if t.weight is None else {"sample_weight": t.weight})
+        found = partial(shared_words, views=two)
+        return Inputs(X, (source,), unit, q, weight=t.weight, options={"views": first}, found=found)
+    sizes, k, why = _sizes(method, X, t.weight, dims, clusters, seed)
+    return Inputs(X, (X,), unit, sizes, k, t.weight, why=why)
 
 
 def with_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) -> Any:
@@ -218,73 +247,19 @@ def check_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) ->
             raise error("LD210", option=name, value=value, allowed=allowed)
 
 
-def _fit_pairs(t: Table, method: ModelEntry, asked: Asked) -> FittedMethod:
-    """A table of distances or similarities between its rows, by a method that takes them."""
-    metric, X, k = pair_options(method, t), pair_source(t), asked.clusters or 0
-    if method.lack("map") and not k:
-        raise error(
-            "LD210", option="clusters", value=None, allowed=f"a number (--clusters) for {t.holds}: {NO_EVIDENCE}"
-        )
-    q = AXES_OF_DISTANCES if asked.dims == "auto" else int(asked.dims)
-    model = with_options(method, method.make(q, k, asked.seed), {**asked.options, **metric})
-    model.fit(X, **asked.how)
-    missing = not method.lack("map") and bool(np.isnan(X.read(slice(0, X.n))[0]).any())
-    places = RowPlaces(model.embedding_, None, None, None) if missing else place_rows(model, method, X)
-    settings = Settings(asked.dims, "none", seed=asked.seed)
-    return FittedMethod(t, method, settings, k, model, np.ones(t.d), places, found_words(method, model, t))
-
-
-def _fit_classes(t: Table, method: ModelEntry, asked: Asked, label: str | None) -> FittedMethod:
-    """A model of known classes: fitted to the rows whose class is known, all rows placed."""
-    unit, classes = column_units(t.X, t.scale), classes_of_table(t, label)
-    X = t.X / unit
-    q = None if asked.dims == "auto" else int(asked.dims)
-    model = with_options(method, method.make(q, 0, asked.seed), asked.options)
-    weight = {} if t.weight is None else {"sample_weight": t.weight[classes.rows]}
-    model.fit(ArraySource(X[classes.rows], columns=t.names), classes.y, **weight, **asked.how)
-    found = told_apart(model, X[classes.rows], classes, t.names)
-    places = place_rows(model, method, ArraySource(X, columns=t.names))
-    settings = Settings(asked.dims, t.scale, seed=asked.seed)
-    return FittedMethod(t, method, settings, 0, model, unit, places, found)
-
-
-def _fit_views(t: Table, method: ModelEntry, asked: Asked, views: Any) -> FittedMethod:
-    """A model of two views: two sets of columns of the table."""
-    if views is None:
-        raise error("LD280", t.path, case="table", problem="no views are named")
-    two = parse_views(views, t) if isinstance(views, str) else checked_views(views)
-    unit, first = column_units(t.X, t.scale), len(next(iter(two.values())))
-    X = ArraySource(t.X / unit, columns=t.names)
-    source, options = view_source(X, two), {**asked.options, "views": first}
-    weight = {} if t.weight is None else {"sample_weight": t.weight}
-    q = shared_axes(source, first, asked.dims, weight)
-    model = with_options(method, method.make(q, 0, asked.seed), options).fit(source, **weight, **asked.how)
-    places, settings = place_rows(model, method, X), Settings(asked.dims, t.scale, seed=asked.seed)
-    return FittedMethod(t, method, settings, 0, model, unit, places, shared_words(model, two))
-
-
 def found_words(method: ModelEntry, model: Any, t: Table) -> str:
     """What a model found beside places, where it is more than a certificate."""
     words = {"kmedoids": medoid_words, "select": selected_words}
     return words[method.name](model, t) if method.name in words else ""
 
 
-def _fit_kinds(t: Table, method: ModelEntry, asked: Asked, run: Run | None) -> FittedMethod:
-    """A model whose columns have likelihoods of their own, in the table's units: labels take part."""
-    check_options(method, method.make(1, 0, asked.seed), asked.options)
-    mixed, model = fit_mixed(t, method.begins or 1, asked.dims, asked.seed, run, asked.options)
-    places = place_rows(model, method, mixed.source)
-    settings = Settings(asked.dims, t.scale, seed=asked.seed)
-    return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, spared_words(t, mixed), mixed=mixed)
-
-
-def _weight(table: Table, model: Any) -> dict[str, Any]:
-    """The table's weights, for a model that takes them."""
-    if table.weight is None:
+def _weight(weight: Array | None, model: Any) -> dict[str, Any]:
+    """The weights of rows, for a model that takes them."""
+    if weight is None:
         return {}
     if "sample_weight" not in signature(model.fit).parameters:
         raise error("LD283", model=type(model).__name__)
-    return {"sample_weight": table.weight}
+    return {"sample_weight": weight}
 
 
 def _sizes(

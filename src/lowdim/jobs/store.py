@@ -27,7 +27,7 @@ import numpy as np
 
 from lowdim.storage.atomic import not_written
 from lowdim.storage.model_file import load_values, save_values
-from lowdim.text.messages import LowdimError
+from lowdim.text.messages import LowdimError, error
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
@@ -37,40 +37,13 @@ if TYPE_CHECKING:
     from lowdim.judge.verdicts import TrustCheck
 
 JUDGES_FILE = "judges.lowdim"
-JUDGES_SCHEMA = 2  # of the parts; a file of another one is as good as none
+JUDGES_SCHEMA = 3  # of the parts; a file of another one is as good as none
 PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a larger part is made again
 PLAIN_PARTS = ("jury", "partition", "posterior", "axes", "groups")  # records and arrays through and through
 FILL_FIELDS = (
     *("columns", "level", "n_components", "held", "tried", "skill", "error", "hidden"),
     *("mean", "spread", "how", "engines", "only_copies"),
 )
-STORED_RECORDS = {  # what may stand in the file, and where it is defined
-    "ApartRows": "judge.rows.axis_groups",
-    "AxisCard": "judge.axes",
-    "CellAnswers": "judge.rows.answers",
-    "CellLaws": "judge.rows.reference_law",
-    "ColumnFill": "judge.fills.calibration",
-    "ColumnScales": "table.kinds.scales",
-    "DimensionRow": "judge.dimensions.jury",
-    "DistanceLaw": "judge.dimensions.distance_law",
-    "Partition": "judge.partition",
-    "EngineShare": "judge.fills.result",
-    "HiddenErrors": "judge.fills.calibration",
-    "Judge": "judge.dimensions.jury",
-    "JudgedRows": "judge.rows.odd_rows",
-    "Jury": "judge.dimensions.jury",
-    "LabelFill": "judge.fills.words",
-    "LabelTie": "judge.axes",
-    "Law": "judge.rows.odd_rows",
-    "Loading": "judge.axes",
-    "OddRow": "judge.rows.odd_rows",
-    "OddRows": "judge.rows.odd_rows",
-    "PairedDifference": "judge.dimensions.row_folds",
-    "Posterior": "models.base.results",
-    "RowDistances": "judge.rows.odd_rows",
-    "RowGroups": "judge.maps.groups",
-    "RowLaw": "judge.rows.reference_law",
-}
 
 
 class RunStore:
@@ -221,11 +194,11 @@ def cells(value: Any) -> int:
 def packed(value: Any) -> Any:
     """A tree of records, tuples and arrays as plain values: a record by its name, many of a kind field by field."""
     if is_record(value):
-        return {"record": type(value).__name__, "fields": packed(value._asdict())}
+        return {"record": name_of(value), "fields": packed(value._asdict())}
     if isinstance(value, tuple) and value and all(map(is_record, value)):
         columns = zip(*value, strict=True)
         fields = {name: _column(tuple(column)) for name, column in zip(value[0]._fields, columns, strict=True)}
-        return {"records": type(value[0]).__name__, "fields": fields}
+        return {"records": name_of(value[0]), "fields": fields}
     if isinstance(value, tuple):
         return tuple(packed(part) for part in value)
     if isinstance(value, dict):
@@ -236,8 +209,13 @@ def packed(value: Any) -> Any:
 
 
 def is_record(value: Any) -> bool:
-    """Whether a value is a NamedTuple that may be stored."""
-    return type(value).__name__ in STORED_RECORDS
+    """Whether a value is a tuple whose fields have names."""
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def name_of(record: Any) -> str:
+    """What a record is, and where in this package it is defined: "judge.axes:AxisCard"."""
+    return f"{type(record).__module__.removeprefix('lowdim.')}:{type(record).__name__}"
 
 
 def _column(values: tuple[Any, ...]) -> Any:
@@ -263,4 +241,9 @@ def unpacked(value: Any) -> Any:
 
 
 def _kind(name: str) -> Any:
-    return getattr(import_module(f"lowdim.{STORED_RECORDS[name]}"), name)
+    """The kind of record of a name; nothing but records of this package is ever made."""
+    module, _, record = name.partition(":")
+    kind = getattr(import_module(f"lowdim.{module}"), record)
+    if not (isinstance(kind, type) and issubclass(kind, tuple)):
+        raise error("LD300", path=JUDGES_FILE, problem=f"it holds a '{name}', which is no record")
+    return kind

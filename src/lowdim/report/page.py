@@ -14,6 +14,7 @@ from lowdim.report.section_reproduce import code_of, command_of, reproduce
 from lowdim.report.section_table import dimensions, gaps, table
 from lowdim.report.thumbnails import map_stamp
 from lowdim.report.touch import touch_script
+from lowdim.text.format import count
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
@@ -90,9 +91,7 @@ def page(analysis: Analysis, rows: bool) -> Page:
     stamp = Markup(map_stamp(analysis, "stamp", rows=rows))  # noqa: S704 - our own SVG, its texts escaped
     many = analysis.gaps.gaps
     sample_text = "" if analysis.of is None else f"; {t.n:,} rows drawn at random are shown"
-    size = (
-        f"{analysis.of or t.n:,} rows, {t.d:,} columns of numbers{sample_text}, {many:,} gap{'' if many == 1 else 's'}"
-    )
+    size = f"{analysis.of or t.n:,} rows, {t.d:,} columns of numbers{sample_text}, {count(many, 'gap')}"
     return Page(
         f"What {t.name} is made of",
         size,

@@ -190,23 +190,18 @@ MODEL_MESSAGES: dict[str, Entry] = {
     ),
     "LD220.table": Entry(
         TableWarning,
-        "The new table lacks {what}: a gap in every row",
+        "The new table lacks {n|column|columns} {names}: a gap in every row",
         "the model was made with it",
         "add the column, or read the wider positions as what they are",
     ),
     "LD221": Entry(
         TableWarning,
-        "Column '{column}' of the new rows looks rescaled: its middle is {times} the old one",
+        "{n} {n|column|columns} of the new rows {n|looks|look} rescaled: {names}; "
+        "{n|its middle is|their middles are} {n||about }{times} the old {n|one|ones}",
         "a change of unit moves every row off the map",
-        "bring the column to its old unit",
+        "bring {n|the column to its old unit|the columns to their old units}",
     ),
-    "LD221.columns": Entry(
-        TableWarning,
-        "{columns} of the new rows look rescaled: {names}; their middles are {times} the old ones",
-        "a change of unit moves every row off the map",
-        "bring the columns to their old units",
-    ),
-    "LD222": Entry(TableWarning, "The new table has unknown columns, which were not used: {what}", "", ""),
+    "LD222": Entry(TableWarning, "The new table has unknown columns, which were not used: {names}", "", ""),
     "LD223": Entry(
         TableWarning,
         "The intervals of these fills are the model's own, not calibrated",

@@ -175,9 +175,16 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "{fix}",
         about="Fewer than two columns of numbers are left",
     ),
-    "LD114": Entry(TableWarning, "Thousands separators were taken out in {what}", "", "{fix}", "changed"),
+    "LD114": Entry(
+        TableWarning, "Thousands separators were taken out in {what}", "", "{fix}", "changed", of_stream=True
+    ),
     "LD118": Entry(
-        TableWarning, "Signs of a unit were taken out in {what}", "12 % and $12 are read as 12", "{fix}", "changed"
+        TableWarning,
+        "Signs of a unit were taken out in {what}",
+        "12 % and $12 are read as 12",
+        "{fix}",
+        "changed",
+        of_stream=True,
     ),
     "LD115": Entry(
         TableError,
@@ -279,7 +286,9 @@ TABLE_MESSAGES: dict[str, Entry] = {
         Fix(propose(scale="none"), ", or ", propose(drop=None), ", or keep it knowingly"),
         names_rows=True,
     ),
-    "LD140": Entry(TableWarning, "Header '{column}' appears {count} times; renamed {names}", "", "{fix}", "changed"),
+    "LD140": Entry(
+        TableWarning, "Header '{column}' appears {count} times; renamed {names}", "", "{fix}", "changed", of_stream=True
+    ),
     "LD141": Entry(
         TableWarning,
         "'{column}' is an exact copy of '{other}' and was left out",

@@ -75,6 +75,7 @@ class Entry(NamedTuple):
     names_rows: bool = False  # `what` names single rows or values: a report without rows leaves it out
     once: bool = False  # true of new rows as of the table they are compared with: reported for that table alone
     labels_aside: bool = False  # that labels shape no axis, which is not so in a model that takes labels
+    of_stream: bool = False  # told of a file that is streamed too, as a warning
     exit_code: int = 0  # of a command that ends with it, where its kind does not say it
 
 

@@ -38,13 +38,12 @@ from lowdim.table.text_file import (
     whole_records,
 )
 from lowdim.text.escape import protect_terminal
-from lowdim.text.messages import error, warn
+from lowdim.text.messages import catalogue, error, warn
 
 PIECE = 2**25  # bytes looked at together
 INDEX_STEP = 1024  # rows between two marks of the index
 LOOK_COST = 3  # bytes of memory a byte takes while the rows are counted
 SAMPLE_PLACES = 8  # places of the file that the types are decided from
-WARNED = ("LD114", "LD118", "LD140")  # changes that are said where the table is read by a person; here as warnings
 BYTEWISE = ("utf-8", "utf-8-sig", "cp1252", "latin-1")  # a line break is one byte, and no part of another letter
 
 
@@ -82,7 +81,7 @@ class WarningNotes(Notes):
 
     def add(self, code: str, where: str = "", **facts: Any) -> None:
         super().add(code, where, **facts)
-        if code in WARNED:
+        if catalogue()[code].of_stream:
             warn(code, where, **facts)
 
 
