@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from lowdim.judge.cells import given_others
 from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
 from lowdim.judge.partition import ALL_BULK, GROUP_ROWS, GROUP_SHARE, Partition, far_partition
+from lowdim.judge.row_order import row_order
 from lowdim.judge.rows.outlyingness import (
     MAD_TO_SD,
     far_rows,
@@ -229,8 +230,9 @@ def _reason(choice: str, errors: dict[str, float]) -> str:
 
 
 class _RobustTable(NamedTuple):
-    """A table in robust units, and how it is to be fitted."""
+    """A table in robust units, its rows in an order that their cells set, and how it is to be fitted."""
 
+    order: NDArray[np.intp]  # where each row stands in the table as it came
     x: Array  # n x d, the table's units
     seen: Mask
     z: Array  # robust units, 0 at gaps; levels no farther out than their shares say
@@ -245,24 +247,26 @@ class _RobustTable(NamedTuple):
     @classmethod
     def of(cls, source: Any, q: int, standardize: bool, seed: int) -> _RobustTable:
         x, mask = gather(source)
-        seen = np.ones(x.shape, dtype=bool) if mask is None else mask
+        order = row_order(x, mask, seed, source.weight)
+        x, seen = x[order], np.ones(x.shape, dtype=bool) if mask is None else mask[order]
+        weight = None if source.weight is None else source.weight[order]
         centre, spread = robust_units(x, seen)
         tempered, levels = tempered_levels(x, seen)
         scale = moderate_scale(np.abs(np.where(seen, x, 0.0)).max(axis=0, initial=0.0))
         z = np.where(seen, (tempered * scale - centre * scale) / (spread * scale), 0.0)
-        return cls(x, seen, z, centre, spread, levels, source.weight, q, standardize, seed)
+        return cls(order, x, seen, z, centre, spread, levels, weight, q, standardize, seed)
 
     def some(self) -> _RobustTable:
-        """Rows and columns for judging, as many as that takes: drawn rows, and columns that enough of them show."""
+        """Rows and columns for judging, as many as that takes: the first rows, and columns that enough of them show."""
         n, d = self.x.shape
-        rows = np.sort(drawn_order(n, self.seed)[: max(JUDGED_ROWS, JUDGED_CELLS // d)])
+        rows = np.arange(min(n, max(JUDGED_ROWS, JUDGED_CELLS // d)))
         weight = None if self.weight is None else self.weight[rows]
         columns = self.seen[rows].sum(axis=0) >= LEAST_CELLS  # others may be gone without a fold
         shown = np.flatnonzero(columns)
         columns[np.delete(shown, evenly_spread(len(shown), max(JUDGED_COLUMNS, JUDGED_CELLS // len(rows))))] = False
         x, seen, z = (part[np.ix_(rows, columns)] for part in (self.x, self.seen, self.z))
         parts = {name: getattr(self, name)[columns] for name in ("centre", "spread", "levels")}
-        return self._replace(x=x, seen=seen, z=z, weight=weight, **parts)
+        return self._replace(order=self.order[rows], x=x, seen=seen, z=z, weight=weight, **parts)
 
     # fits ------------------------------------------------------------------------------------------
     def model(self, choice: str, rows: Any, tol: float | None = None) -> LinearGaussian:
@@ -312,12 +316,11 @@ class _RobustTable(NamedTuple):
     # choosing ----------------------------------------------------------------------------------------
     def losses_of_all(self, screen: Screen) -> dict[str, Array]:
         """Each candidate's error in every row that is not far, by fits to the other folds."""
-        n = len(self.x)
-        loss = {name: np.full(n, np.nan) for name in ("plain", "student", "screened")}
-        order = drawn_order(n, self.seed)
-        for fold in range(FOLDS):
-            test = np.sort(order[fold::FOLDS])
-            for name, values in self.losses(np.setdiff1d(np.arange(n), test), test, screen).items():
+        fold = np.arange(len(self.x)) % FOLDS
+        loss = {name: np.full(len(self.x), np.nan) for name in ("plain", "student", "screened")}
+        for k in range(FOLDS):
+            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+            for name, values in self.losses(train, test, screen).items():
                 loss[name][test] = values
         judged = (self.seen & ~self.levels).any(axis=1) & ~screen.far
         return {name: values[judged] for name, values in loss.items()}
@@ -358,27 +361,24 @@ class _RobustTable(NamedTuple):
         return Choice(name, screen if name == "screened" else None, errors, _reason(name, errors))
 
     def result(self, found: Choice, source: Any) -> RobustFit:
-        """The chosen fit to all rows."""
-        n = len(self.x)
-        held_cells, far = np.zeros_like(self.seen), np.zeros(n, dtype=bool)
+        """The chosen fit to all rows, which stand as they came again."""
+        as_came = np.argsort(self.order)
+        n, x, seen = len(self.x), self.x[as_came], self.seen[as_came]
+        held_cells, far = np.zeros_like(seen), np.zeros(n, dtype=bool)
         if found.name == "plain":
             model = self.model("plain", source)
             return RobustFit(model, "plain", held_cells, far, np.ones(n), (), found.errors, found.why)
         if found.screen is not None:
-            far, held_cells = found.screen.far, self.seen & ~found.screen.keep & ~found.screen.far[:, None]
-        shown = np.where(held_cells | ~self.seen, np.nan, self.x)
-        weight = (np.ones(n) if self.weight is None else self.weight) * ~far
+            far = found.screen.far[as_came]
+            held_cells = seen & ~found.screen.keep[as_came] & ~far[:, None]
+        shown = np.where(held_cells | ~seen, np.nan, x)
+        weight = (np.ones(n) if source.weight is None else source.weight) * ~far
         names = source.columns if source.named else None
         model = self.model(found.name, ArraySource(shown, columns=names, weight=weight))
         weights = np.where(far, 0.0, model.row_weights(shown))
-        groups = similar_groups(self.z, self.seen, np.flatnonzero(far))
+        groups = similar_groups(self.z[as_came], seen, np.flatnonzero(far))
         together = tuple(tuple(int(k) for k in group) for group in groups)
         return RobustFit(model, found.name, held_cells, far, weights, together, found.errors, found.why)
-
-
-def drawn_order(n: int, seed: int) -> NDArray[np.intp]:
-    """The order in which rows are drawn for judging, and dealt to folds."""
-    return np.random.default_rng([seed, ROBUST_FIT]).permutation(n)
 
 
 # cells beside the rest of their row, in robust units ------------------------------------------------------

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run, walk
 from lowdim.judge.cells import given_others
 from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
-from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.judge.row_order import row_order
+from lowdim.maths.linalg import Array, Mask
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block
@@ -107,11 +108,11 @@ def on_suitable_scales(table: Table, declared: Collection[str] = ()) -> Table:
 def log_trials(table: Table) -> list[LogTrial]:
     """What the logarithm of each candidate gains, beside the others that are taken."""
     table = table.in_ones()
-    X = table.X[evenly_spread(table.n, SCALE_ROWS)] if table.n > SCALE_ROWS else table.X
+    X = table.X[row_order(table.X, ~np.isnan(table.X), 0)[:SCALE_ROWS]]
     offset, tried = _candidates(X, table)
     if not tried.any() or len(X) < LEAST_SCALE_ROWS or table.d < 2:
         return []
-    fold = np.random.default_rng(0).permutation(len(X)) % SCALE_FOLDS
+    fold = np.arange(len(X)) % SCALE_FOLDS
     plain, trials = _hidden_cells(X, fold), dict[int, LogTrial]()
     while tried.any():
         scales = table.scales._replace(log=tried, offset=offset)

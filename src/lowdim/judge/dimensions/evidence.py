@@ -13,6 +13,7 @@ import numpy as np
 
 from lowdim.engine.fold import Run
 from lowdim.judge.dimensions.factors import CovarianceForm, factor_ladder
+from lowdim.judge.row_order import row_order
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.seeds import EVIDENCE_SAMPLE
 from lowdim.models.base.survey import survey_table
@@ -22,6 +23,7 @@ from lowdim.sources.views import gather
 from lowdim.text.messages import error, warn
 
 JUDGED_CELLS = 2**18  # larger tables are judged on rows drawn evenly: a quarter million cells decide any q worth having
+ORDERED_CELLS = 2**24  # of a table that is gathered to be put in order, 128 MB
 
 
 class JuryTable(NamedTuple):
@@ -58,11 +60,11 @@ class JuryTable(NamedTuple):
 
 
 def jury_table(X: Any, *, standardize: bool, seed: int) -> JuryTable:
-    """A table made ready: checked, sampled where huge, constant columns set aside, centred."""
+    """A table made ready: checked, in an order of its own, sampled where huge, constant columns set aside, centred."""
     source = as_source(X)
     if source.n < 3:
         raise error("LD160", n=source.n, least=3)
-    n, source = source.n, _drawn(source, seed)
+    n, source = source.n, _in_own_order(source, seed)
     seen = survey_table(source, Run(), standardize=standardize, wide=True, units_matter=False)
     x, mask = gather(seen.source)
     x -= seen.columns.mean
@@ -79,15 +81,19 @@ def jury_table(X: Any, *, standardize: bool, seed: int) -> JuryTable:
     return JuryTable(np.ascontiguousarray(x), mask, len(x), x.shape[1], unit, n if n > source.n else 0)
 
 
-def _drawn(source: Source, seed: int) -> Source:
-    """The source, or rows of it drawn by the seed where it is too large to be judged whole."""
+def _in_own_order(source: Source, seed: int) -> Source:
+    """The rows in an order that their cells set, the first of them where the table is too large to be judged whole; of
+    a table that is hardly to be held in memory, rows drawn by the seed."""
     if source.weight is not None:
         warn("LD231")
     most = max(JUDGED_CELLS // source.d, 1000)
-    if source.n <= most:
-        return source.weighted(None)
-    block = source.sample(most, np.random.default_rng([seed, EVIDENCE_SAMPLE]))
-    return ArraySource(block.x, block.mask, columns=source.columns)
+    if source.n * source.d <= ORDERED_CELLS:
+        x, mask = gather(source)
+    else:
+        block = source.sample(most, np.random.default_rng([seed, EVIDENCE_SAMPLE]))
+        x, mask = block.x, block.mask
+    order = row_order(x, mask, seed)[:most]
+    return ArraySource(x[order], None if mask is None else mask[order], columns=source.columns)
 
 
 def spectrum(x: Array) -> Array:

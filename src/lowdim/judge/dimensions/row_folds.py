@@ -11,7 +11,6 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowdim.judge.dimensions.factors import CovarianceForm
 from lowdim.judge.dimensions.gap_covariance import covariance
@@ -109,12 +108,11 @@ def usual_folds(n: int, d: int) -> int:
 
 
 class RowFolds:
-    """The rows of a table dealt into folds, and the covariance of what each fold leaves."""
+    """The rows of a table, in an order that says nothing, dealt into folds, and the covariance of what each leaves."""
 
     def __init__(self, x: Array, mask: Mask | None, folds: int, seed: int) -> None:
         self.x, self.mask, self.folds = x, mask, folds
-        fold: NDArray[np.intp] = np.random.default_rng([seed, HELD_OUT_FOLDS]).permutation(len(x)) % folds
-        self.out = [fold == k for k in range(folds)]
+        self.out = [np.arange(len(x)) % folds == k for k in range(folds)]
         rng = np.random.default_rng([seed, HELD_OUT_FOLDS, 1])
         self.covariances = [covariance(x[~out], None if mask is None else mask[~out], rng) for out in self.out]
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import chdtri
 
+from lowdim.judge.row_order import row_order
 from lowdim.maths.kmeans import Labels, nearest_centers, plus_plus
 from lowdim.maths.linalg import Array, Mask
 from lowdim.table.column import in_ones, one_names, ones_of
@@ -41,6 +42,8 @@ BESIDE, LEAST_BESIDE = 0.15, 8  # share and number of the rows beside a valley t
 BENT_P, BENT_SQUARE = 0.02, 0.15  # how unlike the others these may lie: see `_bent`
 THIN, STRETCHED, TWO_SIDES = 0.6, 1.1, 1.7
 TOLD_SHARE = 0.5  # of the best column's share of variance between groups, from which a second one is named
+FARTHER_ON = 8  # rows: the rows of a series have much less to do with one so far on than with the next:
+SERIES, SERIES_ERRORS = 0.5, 5.5  # its square is so much larger; 0.6 to 0.9 in series, up to 0.45 in sorted tables
 UNITS, STEPS = 4, 12  # rounds of new units, and steps of the centres in each
 GRID = 256
 
@@ -104,12 +107,12 @@ def _groups_of_bulk(found: TableMap, X: Array, places: Array, outside: Mask, see
     """The group of each row that the map shows, from 0; all 0 where it shows none."""
     n, q = places.shape
     full = np.flatnonzero((np.isnan(X).mean(axis=1) <= 1.0 - SEEN_SHARE) & ~outside)
-    rows = full[:: max(1, -(-len(full) // MOST_ROWS))]
     one = np.zeros(n, dtype=np.int64)
-    if q == 0 or len(rows) < 2 * LEAST_ROWS:
+    if q == 0 or len(full) < 2 * LEAST_ROWS:
         return one
+    rows = full[row_order(X[full], ~np.isnan(X[full]), seed)[:MOST_ROWS]]
     z = found.blurred(X[rows], np.random.default_rng(seed))
-    label = groups_of_places(z)
+    label = groups_of_places(z, rows)
     if not label.any():
         return one
     spread = z.std(axis=0)
@@ -133,8 +136,8 @@ def _telling(X: Array, names: tuple[str, ...], label: NDArray[np.int64]) -> tupl
     return tuple(names[j] for j in best if shares[j] >= TOLD_SHARE * shares[best[0]])
 
 
-def groups_of_places(z: Array) -> Labels:
-    """The group of each place, from 0; all 0 where they are one group.
+def groups_of_places(z: Array, came: NDArray[np.intp] | None = None) -> Labels:
+    """The group of each place, from 0; all 0 where they are one group. `came` tells in which order the rows came.
 
     >>> z = np.random.default_rng(0).standard_normal((200, 2))
     >>> int(groups_of_places(z).max())
@@ -144,14 +147,17 @@ def groups_of_places(z: Array) -> Labels:
     [80, 120]
     """
     n = len(z)
+    came = np.arange(n) if came is None else np.argsort(came)
     one = best = np.zeros(n, dtype=np.int64)
     z = z[:, : max(1, n // ROWS_PER_AXIS)]
     z = _white(z[:, np.ptp(z, axis=0) > 0], one)
     if not z.shape[1]:
         return one
     least = max(LEAST_ROWS, LEAST_SHARE * n)
-    for k in range(2, MOST_PARTS + 1):
-        label = _only_apart(z, _large(z, _parts(z, k), least))
+    parted = [_large(z, _parts(z, k), least) for k in range(2, MOST_PARTS + 1)]
+    series = _are_series(z, parted, came)
+    for parts in parted:
+        label = _only_apart(z, parts, came if series else None)
         best = label if label.max() > best.max() else best
     return np.unique(best, return_inverse=True)[1]
 
@@ -193,21 +199,27 @@ def _large(z: Array, label: Labels, least: float) -> Labels:
     return to[label]
 
 
-def _only_apart(z: Array, label: Labels) -> Labels:
-    """Parts joined, the nearest first, until all are apart from each other."""
+def _only_apart(z: Array, label: Labels, came: NDArray[np.intp] | None) -> Labels:
+    """Parts joined, the nearest first, until all are apart from each other; `came` is the order of rows of a series."""
+    own = np.arange(len(z))
+    if came is not None:
+        z, label, own = z[came], label[came], np.argsort(came)
     while label.any():
         K = label.max() + 1
-        joint = [(i, j) for i in range(K) for j in range(i) if not _apart(z[label == i], z[label == j])]
+        parts = [z[label == k] for k in range(K)]
+        joint = [(i, j) for i in range(K) for j in range(i) if not _apart(parts[i], parts[j], came is not None)]
         if not joint:
             break
         centers = _centers(_white(z, label), label)
         i, j = min(joint, key=lambda pair: float(((centers[pair[0]] - centers[pair[1]]) ** 2).sum()))
         label = np.unique(np.where(label == i, j, label), return_inverse=True)[1]
-    return label
+    return label[own]
 
 
-def _apart(a: Array, b: Array) -> bool:
-    """Whether hardly any row lies between two parts, and those beside the valley are no bend."""
+def _apart(a: Array, b: Array, series: bool) -> bool:
+    """Whether hardly any row lies between two parts, and those beside the valley are no bend; rows of a series, or of
+    one unit, count as fewer.
+    """
     within = np.concatenate([a - a.mean(axis=0), b - b.mean(axis=0)])
     S = within.T @ within / len(within)
     root = np.linalg.cholesky(S + 1e-9 * np.trace(S) * np.eye(len(S)))
@@ -216,7 +228,7 @@ def _apart(a: Array, b: Array) -> bool:
     along, distance = w @ gap, min(float(np.linalg.norm(offset)), FAR)
     at = along + np.where(np.arange(len(w)) < len(a), distance, 0.0)  # 0 is b's centre
     depth, errors, place = _valley(at, distance)
-    alike = max(_alike(along[: len(a)]), _alike(along[len(a) :]), 0.0)
+    alike = max(_alike(along[: len(a)]), _alike(along[len(a) :]), 0.0) if series else 0.0
     if depth > VALLEY or errors * np.sqrt((1.0 - alike) / (1.0 + alike)) < CLEAR:
         return False
     if depth < EMPTY:
@@ -244,8 +256,23 @@ def _bent(across: Array) -> bool:
     return bool(one_side or thin or square[-1] > STRETCHED * (1.0 + chance) ** 2 or fourth < TWO_SIDES)
 
 
+def _are_series(z: Array, parted: list[Labels], came: NDArray[np.intp]) -> bool:
+    """Whether rows, as they came and less the centres of their parts, are more like the next than like one farther on,
+    in most ways of parting them. Rows of a series are, and rows that come unit by unit; those of a table that is only
+    sorted are not, once its parts are told apart.
+    """
+    if len(z) <= FARTHER_ON:
+        return False
+    nearer = []
+    for label in parted:
+        off = (z - _centers(z, label)[label])[came]
+        one, far = (np.sqrt(np.abs(off[k:] - off[:-k])).mean(axis=0) for k in (1, FARTHER_ON))  # leaps weigh little
+        nearer.append(1.0 - (one / np.maximum(far, 1e-300)).min() ** 4)
+    return bool(np.median(nearer) > max(SERIES, SERIES_ERRORS / np.sqrt(len(z))))
+
+
 def _alike(along: Array) -> float:
-    """Correlation of each row of a part with the next: rows of a series, or of one unit, count as fewer."""
+    """Correlation of each row of a part with the next."""
     return float(along[1:] @ along[:-1]) / max(float(along @ along), 1e-300)
 
 
