@@ -17,7 +17,6 @@ from lowdim.cli.streaming import drawn_from, or_stream, run_of
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Settings
     from lowdim.judge.fills.result import Fills
-    from lowdim.judge.fills.words import LabelFill
     from lowdim.judge.fills.write import FillWriter
     from lowdim.table.table import Table
 
@@ -111,29 +110,8 @@ def filled_gaps(file: str, to: FillWriter, settings: Settings, intervals: bool, 
     fills = fill(table, level=settings.level, random_state=settings.seed, budget=settings.budget)
     show_messages(gap_report(table.X, table.names, table.code_labels).notes())
     wrote = to.write_fills(fills, intervals, multiple, settings.seed)
-    facts = {
-        "sentence": fills.sentence,
-        "columns": list(fills.columns),
-        "labels": [label_facts(c) for c in fills.labels],
-        "copies": [{"column": c.column, "gaps": len(c.rows), "of": c.kept} for c in fills.copies],
-        "fills_from": fills.own_model(dims) if fills.filled_numbers else "",
-        "engine": fills.engine,
-        "engines": list(fills.engines),
-        "error": fills.error,
-    }
     measured = f"Do not analyse {to.out} as if it had been measured. For statistics use --multiple 20."
-    return [*fill_lines(table, fills, dims), "" if multiple else measured], facts, wrote
-
-
-def label_facts(c: LabelFill) -> dict[str, Any]:
-    """What the fills of a column of words are worth."""
-    known = c._asdict()
-    left = {"rows", "shares", "drawn", "number", "position", "left", "left_shares"}
-    return {name: value for name, value in known.items() if name not in left} | {
-        "gaps": c.gaps,
-        "skill": c.skill,
-        "advice": c.advice,
-    }
+    return [*fill_lines(table, fills, dims), "" if multiple else measured], fills.facts(dims), wrote
 
 
 def fill_lines(table: Table, fills: Fills, dims: int | None) -> list[str]:

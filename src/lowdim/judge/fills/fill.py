@@ -226,7 +226,7 @@ def _offered(view: FillView, *, numbers: bool, quick: bool) -> list[Engine]:
 def _budget(seconds: float | None, view: FillView) -> float:
     if seconds is not None:
         return seconds
-    gaps = int(np.isnan(view.numbers).sum()) + sum(len(c.rows) + len(c.left) for c in view.words.values())
+    gaps = int(np.isnan(view.numbers).sum()) + sum(c.gaps for c in view.words.values())
     return float(np.clip(SECONDS_A_GAP * gaps, LEAST_BUDGET, MOST_BUDGET))
 
 

@@ -313,6 +313,19 @@ class Fills(NamedTuple):
         copies = [copy.words for copy in self.copies if len(copy.rows)]
         return "\n".join([line for part in [*parts, copies] for line in part] or [NO_GAPS])
 
+    def facts(self, map_dims: int | None = None) -> dict[str, Any]:
+        """What `text` says, as the command has it with --json."""
+        return {
+            "sentence": self.sentence,
+            "columns": list(self.columns),
+            "labels": [c.facts() for c in self.labels],
+            "copies": [{"column": c.column, "gaps": len(c.rows), "of": c.kept} for c in self.copies],
+            "fills_from": self.own_model(map_dims) if self.filled_numbers else "",
+            "engine": self.engine,
+            "engines": list(self.engines),
+            "error": self.error,
+        }
+
     def of_copy(self, copy: NumberCopy) -> tuple[Array, Array, Array]:
         """The fills of a copy, and the lower and upper ends of their intervals."""
         ends = np.stack([copy.at(self.lower), copy.at(self.upper)])

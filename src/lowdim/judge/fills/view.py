@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.fills.words import GappedWords
+from lowdim.judge.fills.words import LabelFill, plain_fill
 from lowdim.judge.mixed_table import MixedTable, likelihood, mixed_table
 from lowdim.maths.linalg import Array
 from lowdim.table.table import Table
@@ -25,7 +25,7 @@ class FillView(NamedTuple):
     kinds: tuple[str, ...]  # likelihoods: real, yes/no, ordinal, count or label
     sizes: tuple[int, ...]  # how many labels; 0 of numbers
     places: NDArray[np.intp]  # of the numbers among the table's
-    words: Mapping[int, GappedWords]  # the columns of words that have gaps
+    words: Mapping[int, LabelFill]  # the columns of words that have gaps, filled by their frequencies
 
     @property
     def d(self) -> int:
@@ -78,8 +78,7 @@ def fill_view(table: Table, X: Array, words: str, orders: Mapping[int, Sequence[
     for j, (k, c) in enumerate(zip(at, labels, strict=True), start=d):
         own = np.flatnonzero(np.isnan(view.left[:, j]) & ~np.isnan(view.left).all(axis=1))
         if len(c.gaps) or len(own):
-            known = (c.name, c.position, c.coded.labels, plain[k].coded.labels, c.kind == "ordinal", c.number)
-            gapped[j] = GappedWords(*known, c.gaps, own)
+            gapped[j] = plain_fill(view.rows, j, c, plain[k], own)
     return view._replace(words=gapped)
 
 

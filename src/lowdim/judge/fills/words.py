@@ -19,6 +19,7 @@ from lowdim.judge.fills.engines.engine import FittedEngine, Shares
 from lowdim.judge.fills.engines.offered import MIXED_MODEL
 from lowdim.judge.fills.folds import FoldCells, paired
 from lowdim.judge.fills.stack import POOLED_WORDS, log_loss_weights
+from lowdim.judge.mixed_table import MixedColumn
 from lowdim.maths.linalg import Array
 from lowdim.maths.seeds import FILL_DRAWS
 from lowdim.text.format import count
@@ -31,8 +32,6 @@ GOOD_LABELS, FAIR_LABELS = 0.4, 0.2  # share of log loss explained: McFadden (19
 LEAST_SHARE = 1e-3  # that a label counts at the least in a log loss
 LABEL_ROWS = 20  # below so many rows nothing is tried, and below so many hidden cells of a column nothing is told
 
-LabelDraw = Callable[[int, int], NDArray[np.intp]]  # (seed, number) -> a label for each gap, by its number
-
 
 class LabelFill(NamedTuple):
     """The gaps of one column of words: what fills them, how likely each label is, and what that was worth."""
@@ -43,7 +42,7 @@ class LabelFill(NamedTuple):
     rows: NDArray[np.intp]  # of the table, in which it was a gap
     shares: Array  # gaps x labels: the probability of each
     engine: str
-    drawn: Any  # a LabelDraw for its rows and those left out; none while it is stored
+    drawn: Any  # (seed, number) -> a label for each gap, also in rows left out, by its number; none while it is stored
     order: tuple[int, ...] = ()  # of labels that are levels: their numbers, the lowest first
     number: int | None = None  # the column of the table's X that it is; None where it was set aside
     tried: int = 0  # cells hidden on purpose
@@ -95,13 +94,6 @@ class LabelFill(NamedTuple):
         """Of each fill."""
         return np.asarray(self.shares[np.arange(len(self.shares)), self.best])
 
-    def relabelled(self, labels: tuple[str, ...]) -> LabelFill:
-        """The same, of levels in their order, with their labels in another order."""
-        at, to = ([b.index(label) for label in a] for a, b in ((labels, self.labels), (self.labels, labels)))
-        left = self.left_shares[:, at] if len(self.left) else self.left_shares
-        drawn = partial(_renumbered, self.drawn, np.array(to))
-        return self._replace(labels=labels, shares=self.shares[:, at], left_shares=left, drawn=drawn, order=tuple(to))
-
     def drawn_once(self, seed: int, number: int) -> LabelFill:
         """The same with labels that were drawn, each for certain."""
         drawn, certain = self.drawn(seed, number)[: len(self.rows)], np.eye(len(self.labels))
@@ -123,6 +115,26 @@ class LabelFill(NamedTuple):
         if self.certain:
             return self.copy
         return "; ".join(filter(None, [self._worth, self.copy]))
+
+    def facts(self) -> dict[str, Any]:
+        """What its fills are worth."""
+        return {
+            "column": self.column,
+            "labels": self.labels,
+            "engine": self.engine,
+            "order": self.order,
+            "tried": self.tried,
+            "right": self.right,
+            "usual": self.usual,
+            "loss": self.loss,
+            "usual_loss": self.usual_loss,
+            "difference": self.difference,
+            "difference_error": self.difference_error,
+            "copy": self.copy,
+            "gaps": self.gaps,
+            "skill": self.skill,
+            "advice": self.advice,
+        }
 
     @property
     def _worth(self) -> str:
@@ -187,19 +199,6 @@ def stacked_trials(trials: Mapping[int, WordTrials]) -> dict[int, Array]:
 
 
 # fills --------------------------------------------------------------------------------------------------
-class GappedWords(NamedTuple):
-    """A column of words with gaps: where it stands, and where its gaps are."""
-
-    name: str
-    position: int
-    labels: tuple[str, ...]  # the lowest first where they are levels
-    own_labels: tuple[str, ...]  # the same as the table numbers them
-    levels: bool
-    number: int | None
-    rows: NDArray[np.intp]
-    left: NDArray[np.intp]
-
-
 class WordStack(NamedTuple):
     """Opinions fitted to all rows, with the weights of each for each column."""
 
@@ -243,63 +242,60 @@ class WordStack(NamedTuple):
         return drawn
 
 
+def plain_fill(rows: Array, j: int, c: MixedColumn, own: MixedColumn, left: NDArray[np.intp]) -> LabelFill:
+    """The gaps of a column filled by its frequencies; `own` has its labels as the table numbers them, while column j of
+    the rows has the lowest first where they are levels. `left` are its gaps in rows that were left out."""
+    labels, many = own.coded.labels, len(c.gaps)
+    order = tuple(labels.index(label) for label in c.coded.labels) if c.kind == "ordinal" else ()
+    usual = _as_numbered(frequencies(rows[:, j], len(labels))[None], order)
+    shares = np.tile(usual, (many + len(left), 1))
+    return LabelFill(
+        column=c.name,
+        position=c.position,
+        labels=labels,
+        rows=c.gaps,
+        shares=shares[:many],
+        engine=FREQUENCIES,
+        drawn=partial(_frequent_labels, shares, j),
+        order=order,
+        number=c.number,
+        left=left,
+        left_shares=shares[many:],
+    )
+
+
 def label_fills(
     rows: Array,
     left: Array,
-    columns: Mapping[int, GappedWords],
+    plain: Mapping[int, LabelFill],
     trials: Mapping[int, WordTrials],
     fit: Callable[[Mapping[int, Mapping[str, float]]], WordStack],
 ) -> tuple[LabelFill, ...]:
-    """The gaps of these columns filled: by the stack where it tells hidden cells better than their frequencies do.
+    """The gaps of columns filled: by the stack where it tells hidden cells better than their frequencies do.
 
-    `fit` makes the stack from the weights of the columns that it serves; it is not called where there are none.
+    `plain` fills them by these. `fit` makes the stack from the weights of the columns that it serves; it is not called
+    where there are none.
     """
-    plain = {j: _by_frequencies(rows, c, j) for j, c in columns.items()}
     tried = {j: t for j, t in trials.items() if len(t.cells.row)}
     if not tried:
-        return _numbered(plain, columns)
+        return tuple(plain.values())
     told, weights = stacked_trials(tried), word_weights(tried)
     judged = {j: _judged(plain[j], t, told[j]) for j, t in tried.items()}
     better = [j for j, c in judged.items() if c.tried >= LABEL_ROWS and c.difference < 0.0]
-    made = {j: _as_usual(c, tried[j]) for j, c in judged.items()}
+    made = {j: c._replace(right=c.usual, loss=c.usual_loss) for j, c in judged.items()}  # by the frequencies
     if better and any(set(t.told) != {FREQUENCIES} for t in tried.values()):
         every = np.concatenate([rows, left])
         stack = fit({j: weights[j] for j in better})
         shares, draw = stack.shares(every, better), stack.table_draw(every)
         for j in better:
-            gaps = np.concatenate([columns[j].rows, len(rows) + columns[j].left])
-            many = len(columns[j].rows)
-            made[j] = judged[j]._replace(
-                engine=stack.engine(j, every[gaps]),
-                shares=shares[j][gaps[:many]],
-                left_shares=shares[j][gaps[many:]],
-                drawn=partial(_of_draw, draw, gaps, j),
+            c, many = judged[j], len(judged[j].rows)
+            gaps = np.concatenate([c.rows, len(rows) + c.left])
+            own = _as_numbered(shares[j][gaps], c.order)
+            drawn = partial(_of_draw, draw, gaps, j, c.order)
+            made[j] = c._replace(
+                engine=stack.engine(j, every[gaps]), shares=own[:many], left_shares=own[many:], drawn=drawn
             )
-    return _numbered(plain | made, columns)
-
-
-def _numbered(fills: Mapping[int, LabelFill], columns: Mapping[int, GappedWords]) -> tuple[LabelFill, ...]:
-    """With labels numbered as the table has them: levels were in their order."""
-    pairs = [(fill, columns[j]) for j, fill in fills.items()]
-    return tuple(
-        fill if c.labels == c.own_labels and not c.levels else fill.relabelled(c.own_labels) for fill, c in pairs
-    )
-
-
-def _by_frequencies(rows: Array, c: GappedWords, j: int) -> LabelFill:
-    shares = np.tile(frequencies(rows[:, j], len(c.labels)), (len(c.rows) + len(c.left), 1))
-    return LabelFill(
-        column=c.name,
-        position=c.position,
-        labels=c.labels,
-        rows=c.rows,
-        shares=shares[: len(c.rows)],
-        engine=FREQUENCIES,
-        drawn=partial(_frequent_labels, shares, j),
-        number=c.number,
-        left=c.left,
-        left_shares=shares[len(c.rows) :],
-    )
+    return tuple({**plain, **made}.values())
 
 
 def _judged(fill: LabelFill, t: WordTrials, shares: Array) -> LabelFill:
@@ -317,19 +313,21 @@ def _judged(fill: LabelFill, t: WordTrials, shares: Array) -> LabelFill:
     )
 
 
-def _as_usual(fill: LabelFill, t: WordTrials) -> LabelFill:
-    """The same where frequencies fill it."""
-    return fill._replace(right=fill.usual, loss=fill.usual_loss)
+def _as_numbered(shares: Array, order: Sequence[int]) -> Array:
+    """Probabilities of levels, the lowest first, with their labels as the table numbers them."""
+    return shares[:, np.argsort(order)] if order else shares
 
 
 def _of_draw(
-    table: Callable[[int, int], Array], rows: NDArray[np.intp], j: int, seed: int, number: int
+    table: Callable[[int, int], Array],
+    rows: NDArray[np.intp],
+    j: int,
+    order: Sequence[int],
+    seed: int,
+    number: int,
 ) -> NDArray[np.intp]:
-    return np.asarray(table(seed, number)[rows, j], dtype=np.intp)
-
-
-def _renumbered(drawn: LabelDraw, to: NDArray[np.intp], seed: int, number: int) -> NDArray[np.intp]:
-    return np.asarray(to[drawn(seed, number)])
+    drawn = np.asarray(table(seed, number)[rows, j], dtype=np.intp)
+    return np.array(order)[drawn] if order else drawn
 
 
 def _frequent_labels(shares: Array, j: int, seed: int, number: int) -> NDArray[np.intp]:

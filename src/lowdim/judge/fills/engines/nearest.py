@@ -60,35 +60,6 @@ class Donors(NamedTuple):
         return np.asarray(drawn)
 
 
-class NearestOf(NamedTuple):
-    """Distances of rows from those of a table, and the nearest of each: once for all gaps of a row."""
-
-    distance: Array  # rows x rows of the table
-    near: NDArray[np.intp]  # the nearest ones, nearest first
-    mask: Mask  # of the table
-
-    @classmethod
-    def of(cls, distance: Array, mask: Mask, K: int) -> NearestOf:
-        many = min(SPARE_ROWS * K, distance.shape[1])
-        near = np.argpartition(distance, many - 1, axis=1)[:, :many]
-        order = np.argsort(np.take_along_axis(distance, near, axis=1), axis=1, kind="stable")
-        return cls(distance, np.take_along_axis(near, order, axis=1), mask)
-
-    def with_column(self, rows: NDArray[np.intp], j: int, K: int) -> tuple[NDArray[np.intp], Array]:
-        """The K nearest of these rows that have column j, and their distances."""
-        has = self.mask[self.near[rows], j]
-        place = np.argsort(~has, axis=1, kind="stable")[:, :K]
-        out = np.take_along_axis(self.near[rows], place, axis=1)
-        if out.shape[1] < K:
-            out = np.pad(out, ((0, 0), (0, K - out.shape[1])), mode="edge")
-        few = np.flatnonzero(has.sum(axis=1) < K)
-        if len(few):  # a column with so many gaps that near rows lack it
-            all_with = np.flatnonzero(self.mask[:, j])
-            far = self.distance[np.ix_(rows[few], all_with)]
-            out[few] = all_with[np.argpartition(far, K - 1, axis=1)[:, :K]]
-        return out, self.distance[rows[:, None], out]
-
-
 class NearestRows(NamedTuple):
     """Rows to fill from, in units of their columns' spread, gaps as zeros."""
 
@@ -101,14 +72,18 @@ class NearestRows(NamedTuple):
         """By column, the K nearest rows' values for each gap of these rows."""
         seen = ~np.isnan(rows)
         z = np.where(seen, (rows - self.mean) / self.sd, 0.0)
-        step = max(1, PIECE_CELLS // len(self.x))
+        step, some = max(1, PIECE_CELLS // len(self.x)), min(SPARE_ROWS * K, len(self.x))
         pieces: dict[int, list[Donors]] = {}
         for start in range(0, len(rows), step):
             piece = slice(start, start + step)
-            found = NearestOf.of(self._distances(z[piece], seen[piece]), self.mask, K)
+            distance = self._distances(z[piece], seen[piece])
+            near = np.argpartition(distance, some - 1, axis=1)[:, :some]  # once for all gaps of a row
+            order = np.argsort(np.take_along_axis(distance, near, axis=1), axis=1, kind="stable")
+            near = np.take_along_axis(near, order, axis=1)
             for j in np.flatnonzero(~seen[piece].all(axis=0)).tolist():
                 gap = np.flatnonzero(~seen[piece, j])
-                pieces.setdefault(j, []).append(self._donors(found, gap, j, K, start))
+                values, share = self._with_column(distance[gap], near[gap], j, K)
+                pieces.setdefault(j, []).append(Donors(gap + start, values, share))
         return {j: Donors(*map(np.concatenate, zip(*parts, strict=True))) for j, parts in pieces.items()}
 
     def _distances(self, z: Array, seen: Mask) -> Array:
@@ -118,17 +93,24 @@ class NearestRows(NamedTuple):
         shared = here @ there.T
         return np.where(shared > 0.0, np.maximum(total, 0.0) / np.maximum(shared, 1.0), 2.0)
 
-    def _donors(self, found: NearestOf, gap: NDArray[np.intp], j: int, K: int, start: int) -> Donors:
-        """What the gaps of column j in these rows of a piece are filled from."""
-        many = min(K, int(self.mask[:, j].sum()))
+    def _with_column(self, distance: Array, near: NDArray[np.intp], j: int, K: int) -> tuple[Array, Array]:
+        """The values of column j in the K nearest rows that have it, and what each counts, for rows at these distances
+        from the table's, of which `near` are the nearest, nearest first."""
+        all_with = np.flatnonzero(self.mask[:, j])
+        many = min(K, len(all_with))
         if not many:  # a column hidden entirely: its mean
-            return Donors(gap + start, np.zeros((len(gap), K)), np.full((len(gap), K), 1.0 / K))
-        near, distance = found.with_column(gap, j, many)
-        weight = 1.0 / (CLOSE + distance)
+            return np.zeros((len(near), K)), np.full((len(near), K), 1.0 / K)
+        has = self.mask[near, j]
+        place = np.argsort(~has, axis=1, kind="stable")[:, :many]
+        best = np.take_along_axis(near, place, axis=1)
+        best = np.pad(best, ((0, 0), (0, many - best.shape[1])), mode="edge")
+        few = np.flatnonzero(has.sum(axis=1) < many)
+        if len(few):  # a column with so many gaps that near rows lack it
+            best[few] = all_with[np.argpartition(distance[np.ix_(few, all_with)], many - 1, axis=1)[:, :many]]
+        weight = 1.0 / (CLOSE + np.take_along_axis(distance, best, axis=1))
         short = K - many  # of a column seen in fewer rows: the last counts for nothing more
-        values = np.pad(self.x[near, j], ((0, 0), (0, short)), mode="edge")
-        share = np.pad(weight / weight.sum(axis=1, keepdims=True), ((0, 0), (0, short)))
-        return Donors(gap + start, values, share)
+        values = np.pad(self.x[best, j], ((0, 0), (0, short)), mode="edge")
+        return values, np.pad(weight / weight.sum(axis=1, keepdims=True), ((0, 0), (0, short)))
 
 
 def nearest_rows(X: Array) -> NearestRows:
