@@ -207,6 +207,14 @@ def test_which_engines_a_table_is_offered():
     assert len(mixed_engines(100, ["real", "label"], [0, 3])) == 2
 
 
+def test_the_forecast_of_a_mixed_model_counts_labels_unless_they_are_markers():
+    """Eight columns of labels take rounds at each row and label: many seconds where all of them count."""
+    plain, markers, larger, _ = mixed_engines(10_000, ["real"] * 4 + ["label"] * 8, [0] * 4 + [23] * 8)
+    assert "clusters" in markers.name and markers.seconds < 1.5 < 4.0 < plain.seconds < larger.seconds
+    few = mixed_engines(300, ["real"] * 4 + ["label"], [0] * 4 + [3])
+    assert max(engine.seconds for engine in few) < 0.2
+
+
 def test_labels_are_seen_as_zeros_and_ones():
     """Of four labels three columns, gaps as gaps; a column of very many labels is not seen, nor any unless asked."""
     codes = np.array([0.0, 3.0, np.nan, 1.0])

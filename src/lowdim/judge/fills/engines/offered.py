@@ -67,7 +67,7 @@ def mixed_engines(n: int, kinds: Sequence[str], sizes: Sequence[int]) -> list[En
         Engine(
             f"{MIXED_MODEL} of {count(shape.dims, 'dimension')}{' and clusters' if shape.markers else ''}",
             by_mixed_model(kinds, sizes, shape),
-            mixed_seconds(n, sites),
+            mixed_seconds(n, kinds, sizes, shape),
         )
         for shape in mixed_shapes(kinds, sites)
     ]
