@@ -169,24 +169,9 @@ def _fill(told: ToldColumn, own: MixedColumn, codes: NDArray[np.intp], fill: Lab
 
 
 def _only_label(c: Column, table: Table) -> LabelFill:
+    """The fills of a column with one label: that, but for rows without any answer, which are no rows to fill."""
     own = mixed_column(c, table)
     some = np.array([[v is not None for v in words] for words in table.left_labels.values()]).any(axis=0)
-    left = np.flatnonzero(np.isnan(own.left) & some)  # a row without any answer is no row to fill
-    shares, left_shares = np.ones((len(own.gaps), 1)), np.ones((len(left), 1))
-    draw = partial(_always, np.zeros(len(own.gaps) + len(left), dtype=np.intp))
-    return LabelFill(
-        column=c.name,
-        position=c.position,
-        labels=own.coded.labels,
-        rows=own.gaps,
-        shares=shares,
-        engine=ONE_LABEL,
-        drawn=draw,
-        left=left,
-        left_shares=left_shares,
-        copy=ONE_LABEL,
-    )
-
-
-def _always(labels: NDArray[np.intp], seed: int, number: int) -> NDArray[np.intp]:
-    return labels
+    certain = np.concatenate([np.ones(table.n), np.where(some, 1.0, np.nan)])[:, None]
+    fill = _fill(ToldColumn(certain, None, table.n), own, np.zeros(1, dtype=np.intp), _no_fill(own))
+    return fill._replace(engine=ONE_LABEL, copy=ONE_LABEL)

@@ -232,7 +232,8 @@ class Fills(NamedTuple):
             Of a text file: CSV, or as the file is.
         intervals : bool, default False
             Also write the ends of the intervals, which cells were gaps, and the probabilities of labels and levels:
-            NAME.lower.csv, NAME.upper.csv, NAME.mask.csv, NAME.probability.csv.
+            NAME.lower.csv, NAME.upper.csv, NAME.mask.csv, NAME.probability.csv, with a column for each label in
+            alphabetical order, and for each level, the lowest first.
         multiple : int, default 0
             So many tables drawn jointly: NAME.1.csv ...
         random_state : default 0
