@@ -195,3 +195,22 @@ def test_rows_whose_only_number_is_in_a_column_left_out_are_said_to_be_left_out(
     assert "without any measured number" in said[0] and "number in the columns that are used" in said[1]
     kept = read(frame, labelled_rows=True)
     assert kept.n == N and "LD121" not in kept.messages.codes
+
+
+def test_rows_repeat_where_whole_lines_do() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(20, 3)), columns=list("abc"))
+    frame["who"] = [f"w{k // 2}" for k in range(20)]
+    frame.loc[4, ["a", "b", "c"]] = frame.loc[0, ["a", "b", "c"]].to_numpy()
+    assert "LD191" not in read(frame).messages.codes  # the same numbers of two people
+    frame.loc[4, "who"] = frame.loc[0, "who"]
+    frame.insert(0, "row", np.arange(1, 21))  # which tells all rows apart, and says nothing
+    assert "1 row repeats" in next(m.what for m in read(frame).messages if m.code == "LD191")
+
+
+def test_a_table_in_long_form_is_said_to_be() -> None:
+    rng = np.random.default_rng(0)
+    pairs = [(f"c{k}", food) for k in range(12) for food in ("beef", "milk", "rice", "nuts")]
+    frame = pd.DataFrame(pairs, columns=["country", "food"])
+    frame[["eaten", "co2"]] = rng.lognormal(size=(48, 2))
+    assert "12 'country' by 4 'food'" in next(m.what for m in read(frame).messages if m.code == "LD134")

@@ -328,13 +328,14 @@ def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, 
     )
 
 
-def remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
-    """Everything that is worth knowing and changes nothing; the columns come back with their notes."""
+def remarks(work: Numbers, everything: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
+    """Everything that is worth knowing and changes nothing; the columns come back with their notes. `everything` are
+    all columns of the table, whatever they are for."""
     with np.errstate(over="ignore", invalid="ignore"):  # numbers near the end of double precision are noted, not feared
-        return _remarks(work, options, place, notes)
+        return _remarks(work, everything, options, place, notes)
 
 
-def _remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
+def _remarks(work: Numbers, everything: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
     n, d = work.X.shape
     if n <= d:
         swapped = Fix("rows and columns swapped?  ", propose(transpose=True), "\n") if n < d else Fix()
@@ -348,7 +349,7 @@ def _remarks(work: Numbers, options: ReadingOptions, place: Place, notes: Notes)
     _huge(numbers, place, notes)
     _near_copies(numbers, options, notes)
     _closed(numbers, notes)
-    _repeats(work, place, notes)
+    _repeats(work, everything, place, notes)
     _total_row(numbers, place, notes)
     _stuck(numbers, place, notes)
     quartiles = _quantiles(work.X, (0.25, 0.5, 0.75)).T
@@ -511,16 +512,25 @@ def _runs(positions: list[int]) -> list[list[int]]:
     return [positions[a:b] for a, b in pairwise(cuts)]
 
 
-def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
-    """Rows that are there twice; where all columns hold answers, rows give the same ones by nature."""
+def _repeats(work: Numbers, everything: list[Column], place: Place, notes: Notes) -> None:
+    """Rows that are there twice, in all columns but those that count rows; where all columns hold answers, rows give
+    the same ones by nature."""
     d = work.X.shape[1]
-    if d < 3 or all(c.is_answer for c in work.columns):
+    measured = {c.name for c in work.columns}
+    beside = [c for c in everything if c.name not in measured and not _counts_rows(c)]
+    if d + len(beside) < 3 or all(c.is_answer for c in work.columns):
         return
     rows = np.ascontiguousarray(work.X + 0.0)
     keys = rows.view(np.dtype((np.void, rows.itemsize * d))).ravel()
-    _, first = np.unique(keys, return_index=True)
-    measured = np.flatnonzero(~np.isnan(work.X).all(axis=1))
-    again = np.setdiff1d(measured, first)  # rows without any number are not measured twice
+    _, group, times = np.unique(keys, return_inverse=True, return_counts=True)
+    alike = np.flatnonzero((times[group] > 1) & ~np.isnan(work.X).all(axis=1))  # no number: not measured twice
+    others = [c.words[work.rows[alike]] for c in beside]
+    seen, again = set[tuple[object, ...]](), list[int]()
+    for k, row in enumerate(alike.tolist()):
+        line = (int(group[row]), *(str(words[k]) for words in others))
+        if line in seen:
+            again.append(row)
+        seen.add(line)
     if len(again):
         one = len(again) == 1
         notes.add(
@@ -529,6 +539,14 @@ def _repeats(work: Numbers, place: Place, notes: Notes) -> None:
             what=f"{count(len(again), 'row')} repeat{'s' * one}",
             rows=f"{place.unit}{'' if one else 's'} {listing(place.lines[work.rows[again]])}",
         )
+
+
+def _counts_rows(c: Column) -> bool:
+    """Whether a column numbers the rows one after the other, so that no two can be alike in it."""
+    try:
+        return c.role == "id" and bool((np.diff([float(v) for v in c.words]) == 1).all())
+    except (TypeError, ValueError):
+        return False
 
 
 def _total_row(work: Numbers, place: Place, notes: Notes) -> None:

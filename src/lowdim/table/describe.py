@@ -29,6 +29,7 @@ def check_page(table: Table, *, everything: bool = False) -> str:
     messages = table.messages.text(everything=everything)
     parts = [
         _first(table),
+        _indent(roles_line(table)),
         _header_words(table),
         _columns(table, everything),
         _gaps(table),
@@ -50,6 +51,14 @@ def check_facts(table: Table) -> dict[str, Any]:
 def _first(table: Table) -> str:
     n, d = table.shape
     return f"{table.name}   {n:,} rows x {d:,} columns   {table.guess}"
+
+
+def roles_line(table: Table) -> str:
+    """What the columns are for, in a line: 10 measured; labels site, Pop, sex; names rownames."""
+    said = {"label": "labels", "id": "names", "time": "time", "weight": "weight", "out": "left out"}
+    named = ((word, [protect_terminal(c.name) for c in table.columns if c.role == role]) for role, word in said.items())
+    parts = [f"{word} {listing(names, 6)}" for word, names in named if names]
+    return "; ".join([f"{sum(c.role == 'number' for c in table.columns):,} measured", *parts]) + "."
 
 
 def _header_words(table: Table) -> str:

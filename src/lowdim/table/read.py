@@ -445,7 +445,7 @@ def check_numbers(
     work = checks.logs(work, reading, place)
     checks.enough_columns(work, columns, _better_separator(raw, reading), place, notes)
     notes.stop()
-    return checks.remarks(work, reading, place, notes)
+    return checks.remarks(work, columns, reading, place, notes)
 
 
 def _labelled(columns: list[Column], reading: ReadingOptions, work: checks.Numbers) -> Mask:

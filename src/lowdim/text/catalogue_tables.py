@@ -253,6 +253,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "note",
         about="The same units seen at several times, taken as independent rows",
     ),
+    "LD134": Entry(
+        TableWarning,
+        "The {n} rows are {many} '{unit}' by {items} '{item}', one row for each pair: a table in long form",
+        "axes then say how the measured columns go together over all pairs, and not how one '{item}' goes with another",
+        "for a map of '{unit}' write one row for each, with a column for each '{item}' (a pivot table)",
+        "note",
+        about="A table in long form: two keys whose pairs have one row each",
+    ),
     "LD127": Entry(
         TableWarning,
         "Column '{column}' is {stretches}, and changes from row to row elsewhere",

@@ -79,3 +79,17 @@ def test_many_ages_of_99_and_none_near_are_asked_about():
     assert find_gap_codes({"age": np.r_[age, [99.0] * 12]}) == [(99.0, ("age",), 12, False)]
     assert find_gap_codes({"age": np.r_[age, 81.0, 86.0, 91.0, 95.0, [99.0] * 12]}) == []
     assert find_gap_codes({"age": np.r_[age, 99.0, 99.0]}) == []
+
+
+def test_the_one_negative_number_of_several_columns_is_a_code_in_all_of_them() -> None:
+    """A wide column, whose other numbers lie farther apart than the code from them, holds it too."""
+    rng = np.random.default_rng(0)
+    columns = {
+        "flag": rng.integers(0, 2, 300) * 1.0,
+        "age": rng.integers(40, 80, 300) * 1.0,
+        "size": rng.uniform(15, 280, 300),
+    }
+    for k, x in enumerate(columns.values()):
+        x[k : k + 9] = -99.0
+    (code,) = find_gap_codes(columns)
+    assert code == (-99.0, ("flag", "age", "size"), 27, True)

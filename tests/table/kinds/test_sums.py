@@ -93,3 +93,12 @@ def test_units_of_columns_are_the_decimals_they_are_written_with() -> None:
     X[::7] = np.nan
     assert rounding_units(X).tolist() == [0.0, 0.1, 0.01, 0.001, 0.0]
     assert rounding_units(np.full((5, 1), np.nan)).tolist() == [0.0]
+
+
+def test_a_part_that_is_rarely_there_is_a_part() -> None:
+    rng = np.random.default_rng(0)
+    repair, other = rng.integers(1, 9000, 1000) * 1.0, np.where(np.arange(1000) % 100 == 7, 500.0, 0.0)
+    X = np.column_stack([repair, other, repair + other])
+    assert [s.words(["repair", "other", "total"]) for s in find_sums(X, ["repair", "other", "total"])] == [
+        "the sum of repair and other"
+    ]

@@ -130,3 +130,22 @@ def test_numbered_items_of_one_scale_are_measured_unless_more_is():
     assert set(kinds_of({**measured(2), **sat}).items) == set(sat)
     assert not kinds_of({**measured(5), **sat}).items
     assert not kinds_of({**measured(2), **items(4, 1, 5, "code_")}).items  # not numbered: codes of any kind
+
+
+def test_coordinates_of_every_convention_say_where_a_row_is() -> None:
+    east, north = rng.uniform(178_000, 181_000, N), rng.uniform(329_000, 333_000, N)
+    for x, y in (("utm_e", "utm_n"), ("Easting", "Northing"), ("XCOO", "YCOO"), ("x", "y")):
+        assert set(kinds_of({**measured(3), x: east, y: north}).kinds) == {x, y}
+    assert not kinds_of({**measured(3), "x": rng.normal(0, 1, N), "y": rng.normal(0, 1, N)}).kinds
+
+
+def test_a_table_of_counts_has_no_codes() -> None:
+    mean = np.r_[np.full(20, 0.3), np.full(20, 2.5)] * rng.gamma(1.0, 1.0, (50, 40))
+    plots = rng.poisson(mean) * 1.0
+    names = ["".join(pair) for pair in zip("abcdefghij" * 4, "kkkkkkkkkkllllllllllmmmmmmmmmmnnnnnnnnnn", strict=True)]
+    assert not kinds_of({name: plots[:, k] for k, name in enumerate(names)}).kinds
+
+
+def test_without_names_of_the_file_no_family_of_names() -> None:
+    columns = {f"c{k + 1}": rng.normal(0, 1, N) for k in range(7)} | {"c8": rng.integers(1, 4, N) * 1.0}
+    assert not kinds_of(columns).kinds and set(kinds_of(columns, named=False).kinds) == {"c8"}

@@ -11,7 +11,7 @@ from lowdim.maths.linalg import Array
 from lowdim.table.column import Column, with_words
 from lowdim.table.kinds.functions import CopyOf
 from lowdim.table.kinds.scales import log_entries
-from lowdim.table.kinds.single import KEY_SHARE, Kind, impossible_years
+from lowdim.table.kinds.single import DATE_PARTS, KEY_SHARE, Kind, impossible_years
 from lowdim.table.kinds.together import LEAST_ITEMS, kinds_of, same_facts
 from lowdim.table.kinds.whole_table import is_correlations, is_distances, is_panel, rating_columns
 from lowdim.table.notes import Notes
@@ -23,21 +23,7 @@ from lowdim.text.format import all_digits, listing
 from lowdim.text.messages import error
 
 ROLES = {"id": "id", "numbering": "id", "counter": "id", "group counter": "id", "time": "time", "time stamp": "time"}
-DATE_PARTS: tuple[str, ...] = (
-    "year",
-    "month",
-    "mon",
-    "mo",
-    "day",
-    "weekday",
-    "dow",
-    "wday",
-    "yday",
-    "hour",
-    "minute",
-    "second",
-)
-DATE_PARTS += ("week", "quarter", "qtr", "time", "time stamp", "time of day")
+MOST_LONG, LONG_SHARE = 3, 0.9  # measured columns of a table in long form, and the pairs that have a row
 NAMED_ASIDE = 12  # columns a note names
 MOST_USED = 50  # columns that a proposed flag names
 MANY_LEVELS = 12  # of a code from which it is rather the name of groups
@@ -51,7 +37,10 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
     numbers = [c for c in columns if c.role == "number" and not c.labels]
     logged = log_entries(options.log, [c.name for c in numbers])
     fixed = [c.name for c in numbers if c.name in logged or asked_role(c.name, options)]
-    found = kinds_of({c.name: np.where(np.isfinite(c.values), c.values, np.nan) for c in numbers}, fixed)
+    made_up = all(c.name == f"c{c.position}" for c in columns)  # no names: no families of names
+    found = kinds_of(
+        {c.name: np.where(np.isfinite(c.values), c.values, np.nan) for c in numbers}, fixed, named=not made_up
+    )
     free = [c for c in numbers if c.name not in fixed]
     timed = any(c.role == "time" for c in columns)
     result = list[Column]()
@@ -73,6 +62,7 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
     _note_doubtful(found.doubtful, notes)
     _note_items([c for c in result if c.role == "number" and c.levels], notes)
     _note_panel(result, notes)
+    _note_long(result, notes)
     return [_copy(c, same[c.name]) if c.name in same else c for c in result]
 
 
@@ -164,6 +154,11 @@ def _note_kinds(columns: list[Column], kinds: dict[str, Kind], place: Place, not
                 role=f"{'a label' if groups else 'an id'}: {kinds[c.name].reason}",
                 fix=Fix("it measures something:  ", propose(use=[c.name])),
             )
+    for c in columns:
+        if kinds[c.name].word == "weight":
+            ways = [("weight the rows by it", propose(weight=c.name)), ("it measures something", propose(use=[c.name]))]
+            facts = {"column": c.name, "what": "says how many people a row stands for", "role": "a label"}
+            notes.add("LD180", f"{place.name}, column {c.position}", **facts, fix=choices(ways))
     said = {
         "LD182": ("yes/no", "code"),
         "LD183": DATE_PARTS,
@@ -240,6 +235,26 @@ def _note_items(items: list[Column], notes: Notes) -> None:
         names=listing(ranges, join="; "),
         label=every[-1:],
     )
+
+
+def _note_long(columns: list[Column], notes: Notes) -> None:
+    """Two labels whose pairs have a row each: a table of one by the other, written in long form."""
+    keys = [
+        c for c in columns if c.role == "label" and not c.date and c.kind in ("", "key", "code") and len(c.labels) > 2
+    ]
+    n = len(keys[0].values) if keys else 0
+    for k, unit in enumerate(keys if sum(c.role == "number" for c in columns) <= MOST_LONG else ()):
+        for item in keys[k + 1 :]:
+            pairs = len(unit.labels) * len(item.labels)
+            if (
+                LONG_SHARE * pairs <= n <= pairs
+                and not (unit.gaps | item.gaps).any()
+                and is_panel(unit.words, item.words)
+            ):
+                rows, wide = (unit, item) if len(unit.labels) >= len(item.labels) else (item, unit)
+                facts = {"n": f"{n:,}", "many": f"{len(rows.labels):,}", "unit": rows.name}
+                notes.add("LD134", **facts, items=len(wide.labels), item=wide.name)
+                return
 
 
 def _note_panel(columns: list[Column], notes: Notes) -> None:

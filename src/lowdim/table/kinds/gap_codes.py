@@ -18,6 +18,7 @@ SPIKE_TIMES = 5  # cells of a spike: see `_is_spike`
 SPIKE_OTHERS = 20  # values beside it
 SPIKE_STEPS = 4.0  # times the longest step between these that it is away
 LARGER = 5.0  # times the code that the middle of larger numbers is: see `_is_below`
+LEAST_HOLDING = 3  # columns that hold a negative number and no other, from which it is a code
 MOST_SHARE = 0.5  # of a column: beyond it a code may be a value of its own ("never")
 
 
@@ -47,7 +48,8 @@ def find_gap_codes(columns: dict[str, Array]) -> list[GapCode]:
         apart = {name: x for name, x in holding.items() if _stands_apart(x, code) or _is_spike(x, code)}
         if not apart:
             continue
-        below = {name: x for name, x in holding.items() if name not in apart and _is_below(x, code)}
+        alone = len(holding) >= LEAST_HOLDING and all(_is_only_negative(x, code) for x in holding.values())
+        below = {name: x for name, x in holding.items() if name not in apart and (alone or _is_below(x, code))}
         times = {name: int((x == code).sum()) for name, x in (apart | below).items()}
         total = sum(times.values())
         if total > 1 or abs(code) >= 99:
@@ -73,6 +75,12 @@ def _is_below(x: Array, code: float) -> bool:
     if code >= 0 or not _is_rare(x, int((x == code).sum())):
         return False
     return bool(others.min() >= 0 and np.median(others) >= LARGER * abs(code))
+
+
+def _is_only_negative(x: Array, code: float) -> bool:
+    """Whether a code is the one negative number of a column, where others are more often seen."""
+    others = x[~np.isnan(x) & (x != code)]
+    return code < 0 and len(others) > 0 and bool(others.min() >= 0) and _is_rare(x, int((x == code).sum()))
 
 
 def _is_spike(x: Array, code: float) -> bool:

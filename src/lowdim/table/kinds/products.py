@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, evenly_spread
-from lowdim.table.kinds.functions import DIGITS, FINE, LEAST_VALUES, ROUNDING
+from lowdim.table.kinds.functions import DIGITS, FINE, ROUNDING
 from lowdim.table.kinds.sums import EXACT_SHARE, MOST_SEARCHED, TOO_LARGE, rounding_unit
 
 PROBED_ROWS = 16  # by which triples are chosen before all rows are looked at
+LEAST_FACTORS = 8  # different values of a factor: a rate may have few
 LEAST_PRODUCT_ROWS = 24  # rows with all three from which an identity is believed
 FELT = 10.0  # times the rounding that a factor's own spread must be, in logarithms: else it changes nothing
 RATE = re.compile(r"%|perc|pct|(^|[^a-z])(per|rate|ratio|average|avg|mean|density|share|proportion)([^a-z]|$)", re.I)
@@ -65,7 +66,7 @@ def find_products(X: Array, names: Sequence[str]) -> list[Product]:
 
 def _varies(x: Array) -> bool:
     v = x[~np.isnan(x)]
-    return len(v) >= LEAST_PRODUCT_ROWS and len(np.unique(v)) >= LEAST_VALUES and bool((v >= 0).all())
+    return len(v) >= LEAST_PRODUCT_ROWS and len(np.unique(v)) >= LEAST_FACTORS and bool((v >= 0).all())
 
 
 def _triples(X: Array, likely: NDArray[np.intp], units: Array) -> Iterator[tuple[int, int, int]]:

@@ -31,7 +31,7 @@ KEY_SHARE = 0.8  # share of different values from which a key names rows; below 
 
 ID_WORDS = {"id", "ids", "uid", "uuid", "guid", "identifier", "rownames", "rowname", "ssn", "isbn", "ean", "upc", "sku"}
 ID_WORDS |= {"barcode", "serial", "imei", "vin", "iban", "rowid", "unnamed", "sid", "hhid", "gid", "oid"}
-ID_WORDS |= {"seqn", "seqno", "caseid", "seq"}
+ID_WORDS |= {"seqn", "seqno", "caseid", "seq", "ref", "refno"}
 NUMBER_WORDS = {"no", "nr", "num", "number", "index", "idx", "row", "obs", "observation", "sample", "case", "record"}
 NUMBER_WORDS |= {"subject", "patient", "participant", "respondent", "key", "account", "ticket", "invoice", "phone"}
 OWNERS: tuple[str, ...] = (
@@ -70,28 +70,22 @@ CODE_WORDS |= {
 COUNT_WORDS = {"count", "counts", "number", "num", "nb", "qty", "quantity", "times"}
 RANK_WORDS = {"rank", "ranking", "rang", "position", "place"}
 TIME_WORDS = {"time", "timestamp", "date", "datetime", "epoch", "unixtime", "t"}
+WEIGHT_WORDS, LEAST_WEIGHTS = {"weight", "weights", "wt", "wgt", "pweight", "gewicht", "poids", "peso"}, 30
 CLOCK_WORDS = {"time", "hhmm", "clock"}
 LATEST_YEAR, YEAR_SHARE = 2200, 0.99  # a year or two may be mistyped
 FIRST_YEAR, LAST_YEAR, LEAST_YEARS = 1900, 2030, 10  # of years that are not called so, and how many different ones
 MONTH_ROUNDING = 0.08  # of a month: 2000.08 is February
 CLOCK_VALUES = 20  # different times of day from which minutes below 60 are no accident
 YEAR_WORD = re.compile(r"year(?!s|ly)\w*|yr|jahr|annee|anno")
-PARTS = {  # name -> values that such a part of a date has
-    "month": (1, 12),
-    "mon": (1, 12),
-    "mo": (1, 12),
-    "day": (0, 366),
-    "weekday": (0, 7),
-    "dow": (0, 7),
-    "wday": (0, 7),
-    "yday": (0, 366),
-    "hour": (0, 24),
-    "minute": (0, 59),
-    "second": (0, 59),
-    "week": (0, 53),
-    "quarter": (1, 4),
-    "qtr": (1, 4),
-}
+PARTS = {"month": (1, 12), "day": (0, 366), "weekday": (0, 7), "yday": (0, 366), "hour": (0, 24), "minute": (0, 59)}
+PARTS |= {"second": (0, 59), "week": (0, 53), "quarter": (1, 4)}  # name -> values that such a part of a date has
+PART_WORDS = {part: part for part in PARTS} | {"mon": "month", "mo": "month", "dow": "weekday", "wday": "weekday"}
+PART_WORDS |= {"qtr": "quarter", "trimestre": "quarter", "quartal": "quarter", "kwartaal": "quarter"}
+PART_WORDS |= dict.fromkeys(("monat", "mois", "mes", "mese", "maand", "mês", "månad", "miesiąc"), "month")
+PART_WORDS |= dict.fromkeys(("tag", "jour", "día", "dia", "giorno", "dag"), "day")
+PART_WORDS |= dict.fromkeys(("wochentag", "stunde", "heure", "hora", "uur", "ora"), "hour") | {"wochentag": "weekday"}
+PART_WORDS |= dict.fromkeys(("woche", "semaine", "semana", "settimana"), "week")
+DATE_PARTS = (*PARTS, "year", "time", "time stamp", "time of day")
 
 
 class Kind(NamedTuple):
@@ -129,6 +123,7 @@ def kind_of(name: str, x: Array) -> Kind:
         _key(words, v, whole),
         _area(words, v, whole),
         _rank(words, v, whole),
+        _weight(words, v, whole),
         _few(words, v, whole),
     ):
         if found.word:
@@ -150,8 +145,10 @@ def _date_part(words: list[str], v: Array, whole: bool) -> Kind:
         if whole and low >= 0 and high <= 99 and len(np.unique(v)) > 4 and words[-1] != "old":
             return Kind("year", "a year of two digits")
     for word in words:
-        if word in PARTS and whole and low >= PARTS[word][0] and high <= PARTS[word][1] and "per" not in words:
-            return Kind(word, f"a {word} is a part of a date")
+        part = PART_WORDS.get(word, "")
+        can_be = part and whole and "per" not in words and PARTS[part][0] <= low and high <= PARTS[part][1]
+        if can_be and (len(words) == 1 or _spreads(v)):
+            return Kind(part, f"a {part} is a part of a date")
     if words and words[-1] in TIME_WORDS and whole and low > 1e8 and high < 2.2e9:
         return Kind("time stamp", "seconds since 1970")
     if set(words) & CLOCK_WORDS and is_clock(v):
@@ -161,6 +158,13 @@ def _date_part(words: list[str], v: Array, whole: bool) -> Kind:
     if whole and _like_years(v):
         return Kind("year", f"whole numbers from {low:.0f} to {high:.0f}, as years are")
     return Kind()
+
+
+def _spreads(v: Array) -> bool:
+    """Whether the middle of the values is near the middle of their range, as of hours and months; of cigarettes a day
+    most people smoke none."""
+    low, middle, high = float(v.min()), float(np.median(v)), float(v.max())
+    return 0.2 * (high - low) <= middle - low <= 0.8 * (high - low)
 
 
 def _like_years(v: Array) -> bool:
@@ -282,6 +286,14 @@ def _area(words: list[str], v: Array, whole: bool) -> Kind:
 def _rank(words: list[str], v: Array, whole: bool) -> Kind:
     if whole and words and words[-1] in RANK_WORDS and v.min() >= 1 and len(np.unique(v)) > MOST_LEVELS:
         return Kind("rank", "a rank orders rows by what was measured")
+    return Kind()
+
+
+def _weight(words: list[str], v: Array, whole: bool) -> Kind:
+    """The weight of an answer in a survey: called so, and 1 on average."""
+    called = bool(set(words) & WEIGHT_WORDS) and not whole and len(v) >= LEAST_WEIGHTS
+    if called and v.min() >= 0 and abs(v.mean() - 1) < 0.02 and len(np.unique(v)) > MOST_LEVELS:
+        return Kind("weight", "it is called a weight and is 1 on average")
     return Kind()
 
 

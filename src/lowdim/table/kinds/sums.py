@@ -24,7 +24,8 @@ MOST_SEARCHED = 150  # columns up to which parts are looked for among all
 SUM_ROWS = 400  # rows on which an identity is tried before it is checked on all
 EXACT_SHARE = 0.99  # of the rows in which it must hold
 COARSE = 0.1  # rounding of a total, in units of its spread, from which chance could make an identity
-NEEDED_SHARE = 0.05  # of the rows in which a part must matter
+NEEDED_SHARE = 0.001  # of the rows in which a part must matter
+LEAST_NEEDED = 3  # rows in which it must
 RIDGE = 1e-9  # of the correlations
 TOO_LARGE = 1e100  # numbers whose squares could not be stored
 DECIMALS = 9  # that are looked for in a column
@@ -149,8 +150,10 @@ class _Rounded:
         close = np.abs(self.X[rows, j] - terms.sum(axis=1)) <= slack
         if close.mean() < EXACT_SHARE:
             return False
-        matter = (np.abs(terms) > 2 * slack).mean(axis=0)
-        return bool((matter >= NEEDED_SHARE).all())
+        matter = np.abs(terms) > 2 * slack
+        needed = np.maximum(LEAST_NEEDED, NEEDED_SHARE * len(rows))
+        told = (matter & close[:, None]).sum(axis=0)  # a rare part must be right where it is not zero
+        return bool((told >= needed).all() and (told >= EXACT_SHARE * matter.sum(axis=0)).all())
 
     def identity(self, j: int, parts: Sequence[int]) -> Identity | None:
         """The identity of a column and likely parts, some of which may have no share: a sum or a weighted mean."""

@@ -26,7 +26,14 @@ MANY_STEPS = 5  # of a scale from which no two kinds of codes have it by chance
 LEAST_FAMILY = 3  # columns named alike but for a number
 FEW_LEVELS = ("yes/no", "code")
 DOUBTFUL = ("rank", "place", "numbering", "group counter", "day", "month", "year", "area")  # these might be measured
-LATITUDE, LONGITUDE = {"lat", "latitude"}, {"lon", "long", "lng", "longitude"}
+MAP = "coordinates say where a row is"
+COORDINATES: tuple[tuple[set[str], set[str], float, str], ...] = (  # names of both, and from where on, if not degrees
+    ({"lat", "latitude"}, {"lon", "long", "lng", "longitude"}, 0.0, "latitude and longitude say where a row is"),
+    ({"northing", "utmn", "utm_n", "utmy", "utm_y", "nord"}, {"easting", "utme", "utm_e", "utmx", "utm_x"}, 1.0, MAP),
+    ({"ycoo", "ycoord", "y_coord", "coordy", "coord_y"}, {"xcoo", "xcoord", "x_coord", "coordx", "coord_x"}, 1e-9, MAP),
+    ({"y"}, {"x"}, 1000.0, MAP),  # metres of a grid: numbers near 1 may be anything
+)
+LEAST_COUNTED = 20  # columns of counts from which a rare one is no code
 LEAST_SAME_ROWS = 12  # rows from which two columns that go together say the same
 MOST_SAME_LEVELS = 50
 
@@ -40,8 +47,18 @@ class Found(NamedTuple):
     doubtful: dict[str, Kind]  # those that are measurements only because little else is
 
 
-def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
-    """What each column of numbers is, decided beside the others; those that are `fixed` are measurements, as asked."""
+def kinds_of(columns: dict[str, Array], fixed: Collection[str] = (), *, named: bool = True) -> Found:
+    """What each column of numbers is, decided beside the others; those that are `fixed` are measurements, as asked.
+    Where columns are not `named` by the file, names that are alike mean nothing."""
+    if not named:
+        own = {re.sub(r"\d", lambda digit: "abcdefghij"[int(digit[0])], name): name for name in columns}
+        other = kinds_of({alias: columns[name] for alias, name in own.items()}, [a for a in own if own[a] in fixed])
+        return Found(
+            {own[alias]: kind for alias, kind in other.kinds.items()},
+            {own[alias]: levels for alias, levels in other.items.items()},
+            tuple(own[alias] for alias in other.counts),
+            {own[alias]: kind for alias, kind in other.doubtful.items()},
+        )
     columns = {name: x for name, x in columns.items() if not np.isnan(x).all()}
     kinds = {name: kind_of(name, x) for name, x in columns.items()}
     for found in (group_keys(columns), date_families(columns), part_families(columns)):
@@ -49,11 +66,13 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = ()) -> Found:
     ranges = {name: (float(np.nanmin(x)), float(np.nanmax(x))) for name, x in columns.items()}
     _places(kinds, ranges)
     kinds.update(dict.fromkeys(_ranks(kinds, ranges), Kind()))
+    counted = _counted(kinds, columns)
+    kinds.update(dict.fromkeys(counted, Kind("count", "it counts, as the others do")))
     kinds.update(_like_relatives(kinds, columns, ranges))
     kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in ("", "count")})
     open_ones = [name for name, kind in kinds.items() if kind.word in FEW_LEVELS]
     measured = [name for name, kind in kinds.items() if kind.word in ("", "count")]
-    short = [name for name in measured if name not in fixed and _is_short(columns[name])]
+    short = [name for name in measured if name not in fixed and not counted and _is_short(columns[name])]
     scale = _one_scale(open_ones + short, ranges)
     if len(scale) >= LEAST_ITEMS:  # a skew item is like a count, but is one of its scale
         open_ones += [name for name in scale if name not in open_ones]
@@ -202,13 +221,30 @@ def _stem(name: str) -> str:
 
 
 def _places(kinds: dict[str, Kind], ranges: dict[str, tuple[float, float]]) -> None:
-    """Latitude and longitude, where both are there."""
-    found = [
-        [n for n, (low, high) in ranges.items() if set(name_words(n)) & words and -most <= low and high <= most]
-        for words, most in ((LATITUDE, 90.0), (LONGITUDE, 360.0))
-    ]
-    for name in found[0] + found[1] if all(found) else ():
-        kinds[name] = Kind("place", "latitude and longitude say where a row is")
+    """Coordinates, where both are there: degrees, or metres from the corner of a map."""
+    for first, second, far, reason in COORDINATES:
+        pair = [
+            [
+                name
+                for name, (low, high) in ranges.items()
+                if (set(name_words(name)) & words or name.lower() in words)
+                and (-most <= low and high <= most if not far else low >= far)
+            ]
+            for words, most in ((first, 90.0), (second, 360.0))
+        ]
+        for name in pair[0] + pair[1] if all(pair) else ():
+            kinds[name] = Kind("place", reason)
+
+
+def _counted(kinds: dict[str, Kind], columns: dict[str, Array]) -> list[str]:
+    """The columns of a table of counts, such as species in plots, that by themselves look like codes: rare ones."""
+    whole = {name: x[~np.isnan(x)] for name, x in columns.items() if kinds[name].word in (*MEASURED, *FEW_LEVELS)}
+    if len(whole) < LEAST_COUNTED or not all(is_whole(v) and v.min() >= 0 for v in whole.values()):
+        return []
+    from_zero = sum(v.min() == 0 for v in whole.values()) >= 0.8 * len(whole)
+    empty = np.median([(v == 0).mean() for v in whole.values()]) >= 0.3
+    several = sum(len(np.unique(v)) > MANY_STEPS for v in whole.values()) >= 0.25 * len(whole)
+    return [name for name in whole if kinds[name].word in FEW_LEVELS] if from_zero and empty and several else []
 
 
 # the same fact twice ------------------------------------------------------------------------------------
