@@ -107,7 +107,6 @@ NOT_VERBS = {
     "get_feature_names_out",
     "get_metadata_routing",
     "get_params",
-    "inflation_of",
     "save",
     "set_output",
     "set_params",

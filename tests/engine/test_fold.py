@@ -45,7 +45,7 @@ def test_tree_is_its_definition():
 @given(n=st.integers(1, 90), k=st.integers(0, 4), tile=st.integers(1, 9), engine=st.sampled_from(["serial", "threads"]))
 def test_any_power_of_two_is_the_same_tree(n, k, tile, engine):
     source = as_source(np.zeros((n, 1)), tile=tile, block_tiles=2**k)
-    got = fold(lambda block: Tree(f"[{block.start}+{block.rows}]"), source, Run(engine=engine))
+    got = fold(lambda block: Tree(f"[{block.start}+{len(block.x)}]"), source, Run(engine=engine))
     leaves = [Tree(f"[{i}+{min(tile, n - i)}]") for i in range(0, n, tile)]
     assert got == recursive(leaves)
 

@@ -221,4 +221,4 @@ def test_smaller_blocks_are_the_same_rows(file):
     source = lowdim.stream(file, columns=["x2", "x1"])
     small = source.single_tile_blocks()
     assert small.block_tiles == 1 and small.n == source.n
-    np.testing.assert_array_equal(small.block(0).x, source.block(0).part(0, small.tile).x)
+    np.testing.assert_array_equal(small.block(0).x, source.block(0).x[: small.tile])

@@ -43,7 +43,7 @@ def test_names_are_kept(kind, tmp_path):
 
 def test_gaps_hold_zero_and_complete_blocks_have_no_mask():
     for block in blocks(as_source(GAPPY, tile=8)):
-        rows = HOLES[block.start : block.start + block.rows]
+        rows = HOLES[block.start : block.start + len(block.x)]
         assert (block.mask is None) == (not rows.any())
         if block.mask is not None:
             np.testing.assert_array_equal(block.mask, ~rows)

@@ -15,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial, reduce
+from itertools import chain, count
 from os import PathLike
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
@@ -161,12 +162,12 @@ def fold(f: Callable[[Block], S], source: Source, run: Run) -> S:
     with one_blas_thread():
         if isinstance(run.checkpoint, Memory):
             return run.checkpoint.fold(f, source, engine)
-        return tree(engine.map(partial(node, f, source.tile), source))
+        return tree(engine.map(partial(over_tiles, tree, f, source.tile), source))
 
 
-def node(f: Callable[[Block], S], tile: int, blocks: Iterable[Block]) -> S:
-    """The statistics of a run of blocks."""
-    return tree(f(part) for block in blocks for part in block.tiles(tile))
+def over_tiles(join: Callable[[Iterable[Any]], T], f: Callable[[Block], Any], tile: int, blocks: Iterable[Block]) -> T:
+    """What f makes of every tile of a run of blocks, joined: by `tree` into one node, or listed."""
+    return join(f(part) for block in blocks for part in block.tiles(tile))
 
 
 def walk(f: Callable[[Block], T], source: Source, run: Run) -> Iterator[tuple[int, T]]:
@@ -175,12 +176,8 @@ def walk(f: Callable[[Block], T], source: Source, run: Run) -> Iterator[tuple[in
     Tiles again, not blocks: BLAS may round a row differently in a taller matrix.
     """
     with one_blas_thread():
-        for parts in executor(run, source).map(partial(_rows, f, source.tile), source):
-            yield from parts
-
-
-def _rows(f: Callable[[Block], T], tile: int, blocks: Iterable[Block]) -> list[tuple[int, T]]:
-    return [(part.start, f(part)) for block in blocks for part in block.tiles(tile)]
+        parts = executor(run, source).map(partial(over_tiles, list, f, source.tile), source)
+        yield from zip(count(0, source.tile), chain.from_iterable(parts))
 
 
 def grown(stack: tuple[tuple[int, S], ...], leaf: S) -> tuple[tuple[int, S], ...]:

@@ -197,7 +197,7 @@ class Triangle(NamedTuple):
 
 def triangle(block: Block) -> Triangle:
     """QR of a complete block; the column of ones does the centring without squaring anything."""
-    x = np.column_stack([np.ones(block.rows), block.x])
+    x = np.column_stack([np.ones(len(block.x)), block.x])
     if block.weight is not None:
         x *= np.sqrt(block.weight)[:, None]
     return Triangle(upper(x))

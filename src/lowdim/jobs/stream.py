@@ -163,7 +163,7 @@ def affordable(source: Source, run: Run, q: int = ASSUMED_DIMS) -> Source:
 
 def _pick(rows: NDArray[np.intp], block: Block) -> Array:
     """Those of these rows that lie in this block, NaN at gaps."""
-    first, last = np.searchsorted(rows, [block.start, block.start + block.rows])
+    first, last = np.searchsorted(rows, [block.start, block.start + len(block.x)])
     at = rows[first:last] - block.start
     return block.x[at] if block.mask is None else np.where(block.mask[at], block.x[at], np.nan)
 
@@ -476,7 +476,7 @@ P_AT, D2_AT = -8, -7  # of the columns that are written
 
 
 def _placed_block(map: TableMap, law: RowLaw, present: NDArray[np.intp], block: Block) -> _PlacedPiece:
-    X = np.full((block.rows, len(map.names)), np.nan)
+    X = np.full((len(block.x), len(map.names)), np.nan)
     X[:, present] = block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
     where, rows = map.positions(X), judge_block(map, law, one_block(X))
     p = row_p_values(rows.p_D2, rows.cell_p, rows.seen)

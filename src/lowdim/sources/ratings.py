@@ -297,7 +297,7 @@ def _twice(t: Triples, u: Index, i: Index, new: Mask, rows: Index) -> Exception:
 def stored_cells(block: Block) -> sp.csr_array:
     """The seen cells of a block of rows."""
     rows, cols = np.nonzero(block.seen)
-    ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=block.rows)))
+    ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=len(block.x))))
     return sp.csr_array((block.x[rows, cols], cols.astype(np.int32), ptr), shape=block.x.shape)
 
 

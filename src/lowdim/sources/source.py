@@ -35,10 +35,6 @@ class Block(NamedTuple):
     start: int = 0
 
     @property
-    def rows(self) -> int:
-        return int(self.x.shape[0])
-
-    @property
     def seen(self) -> Mask:
         """The mask as an array, also of a complete block."""
         return np.ones(self.x.shape, dtype=bool) if self.mask is None else self.mask
@@ -46,7 +42,7 @@ class Block(NamedTuple):
     @property
     def times(self) -> Array:
         """The weights as an array: how many times each row counts."""
-        return np.ones(self.rows) if self.weight is None else self.weight
+        return np.ones(self.x.shape[0]) if self.weight is None else self.weight
 
     @property
     def with_nan(self) -> Array:
@@ -63,17 +59,14 @@ class Block(NamedTuple):
             mask = None
         return Block(self.x[rows], mask, None if self.weight is None else self.weight[rows], self.start)
 
-    def part(self, begin: int, end: int) -> Block:
-        """Rows begin to end of this block."""
-        return self.take(slice(begin, end))._replace(start=self.start + begin)
-
     def tiles(self, tile: int) -> Iterator[Block]:
         """The block cut into tiles, the leaves of every fold."""
-        if self.rows <= tile:
+        n = self.x.shape[0]
+        if n <= tile:
             yield self
             return
-        for begin in range(0, self.rows, tile):
-            yield self.part(begin, begin + tile)
+        for begin in range(0, n, tile):
+            yield self.take(slice(begin, begin + tile))._replace(start=self.start + begin)
 
 
 @cache

@@ -139,10 +139,10 @@ def gather(source: Source) -> tuple[Array, Mask | None]:
     x, mask, complete = np.empty((source.n, source.d)), np.ones((source.n, source.d), dtype=bool), True
     for i in range(source.n_blocks):
         block = source.block(i)
-        x[block.start : block.start + block.rows] = block.x
+        x[block.start : block.start + len(block.x)] = block.x
         if block.mask is not None:
             complete = False
-            mask[block.start : block.start + block.rows] = block.mask
+            mask[block.start : block.start + len(block.x)] = block.mask
     return x, None if complete else mask
 
 

@@ -381,7 +381,7 @@ class Odd(NamedTuple):
 
 
 def odd(block: Any) -> Odd:
-    return Odd(float(block.rows))
+    return Odd(float(len(block.x)))
 
 
 def shifted(by: float, block: Any) -> Sum:

@@ -225,6 +225,6 @@ def test_pieces_without_gaps_beside_pieces_with_some():
     params = MODEL.fit(Y).params_
     block = as_source(Y).block(0)
     whole = MODEL._stats(params, block)
-    rows = [MODEL._stats(params, block.part(i, i + 1)._replace(mask=block.mask[i : i + 1])) for i in range(300)]
+    rows = [MODEL._stats(params, block.take(slice(i, i + 1))._replace(mask=block.mask[i : i + 1])) for i in range(300)]
     for field in ("log_density", "cells", "G", "RX"):
         assert getattr(whole, field) == pytest.approx(sum(getattr(one, field) for one in rows), rel=1e-9, abs=1e-12)

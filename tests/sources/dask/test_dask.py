@@ -132,7 +132,7 @@ def test_reading_computes_only_the_chunks_it_needs():
     assert set(seen) == {9, 10, 11}
     seen.clear()
     block = source.sample(256)
-    assert len(set(seen)) == 16 and block.rows == 160
+    assert len(set(seen)) == 16 and len(block.x) == 160
     again = as_source(made).sample(256)
     assert np.array_equal(block.x, again.x)
     seen.clear()
@@ -337,7 +337,7 @@ def warner(blocks):
     from lowdim.text.messages import warn
 
     for block in blocks:
-        warn("LD121", count=block.rows, n=10)
+        warn("LD121", count=len(block.x), n=10)
 
 
 def divider(blocks):

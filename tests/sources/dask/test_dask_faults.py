@@ -146,7 +146,7 @@ class Foreign:
         return opened, (self.home,)
 
     def __call__(self, blocks):
-        return sum(block.rows for block in blocks)
+        return sum(len(block.x) for block in blocks)
 
 
 def opened(home):

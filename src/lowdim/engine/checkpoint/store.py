@@ -34,7 +34,7 @@ from lowdim.engine.checkpoint.identity import (
     table_hash,
 )
 from lowdim.engine.checkpoint.replay import CallRecorder
-from lowdim.engine.fold import Executor, Memory, S, grown, node, tree
+from lowdim.engine.fold import Executor, Memory, S, grown, over_tiles, tree
 from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed, View
@@ -244,7 +244,7 @@ class Checkpoint(Memory):
         clock = monotonic()
         part = {"key": key, "unit": span * source.block_tiles}
         try:
-            for leaf in engine.map(partial(node, f, source.tile), source, begun[0] * span):
+            for leaf in engine.map(partial(over_tiles, tree, f, source.tile), source, begun[0] * span):
                 whole = (whole[0] + 1, grown(whole[1], leaf))  # both at once: Ctrl-C finds them in step
                 if monotonic() - clock >= SAVE_TREE_SECONDS:
                     self._keep_part(part, *whole)

@@ -275,7 +275,7 @@ def judge_block(map: TableMap, law: RowLaw, block: Block, kept: Mask | None = No
         beside = map.beliefs(Block(block.x[own], block.seen[own]), law, kept[own])
         blamed = CellBeliefs(*(with_rows(part, own, new) for part, new in zip(told, beside, strict=True)))
     worst = np.argmax(blame(blamed, law), axis=1)
-    at = np.arange(block.rows), worst
+    at = np.arange(len(block.x)), worst
     return RowDistances(
         told.D2,
         told.T2,
@@ -297,7 +297,7 @@ def judge_block(map: TableMap, law: RowLaw, block: Block, kept: Mask | None = No
 def _judge_whole_block(map: TableMap, law: RowLaw, kept: Mask | None, block: Block) -> RowDistances:
     """The same, with the p of each row when its least likely cell is hidden; of rows that nobody asks about, their
     own."""
-    rows = judge_block(map, law, block, None if kept is None else kept[block.start : block.start + block.rows])
+    rows = judge_block(map, law, block, None if kept is None else kept[block.start : block.start + len(block.x)])
     p = row_p_values(rows.p_D2, rows.cell_p, rows.seen).copy()
     look = np.flatnonzero(p < LOOKED_AGAIN)
     if len(look):

@@ -53,30 +53,17 @@ ERROR_EDGES = np.exp(
 )
 
 
-class Inflation(NamedTuple):
-    """A factor for the standard deviations of cells; variances never exceed those of an unknown row by it."""
+def variance_factor(factor: float, cells: Cells, unknown_row: Cells) -> Array:
+    """What the variance of each cell is multiplied by where standard deviations are `factor` times as wide.
 
-    factor: float
-    unknown_row: Cells  # 1 x d, the cells of a row of which nothing is known
-
-    def variance_factor(self, cells: Cells) -> Array:
-        """What the variance of each cell is multiplied by."""
-        total, unknown = cells.var + cells.noise, self.unknown_row.var + self.unknown_row.noise
-        known = total < unknown * (1.0 - 1e-9)  # an unknown row is what it is
-        if self.factor <= 1.0:
-            return np.where(known, self.factor**2, 1.0)
-        wider = np.minimum(self.factor**2 * total, unknown) / np.where(total > 0, total, 1.0)
-        return np.where(known, np.maximum(wider, 1.0), 1.0)
-
-    def inflate(self, cells: Cells) -> Cells:
-        """The cells with their variances multiplied."""
-        by = self.variance_factor(cells)
-        return Cells(cells.mean, by * cells.var, by * cells.noise)
-
-    def inflate_draw(self, draw: Array, cells: Cells) -> Array:
-        """Drawn cells moved away from the mean as the inflated variances ask."""
-        by = self.variance_factor(cells)
-        return np.where(by == 1.0, draw, cells.mean + np.sqrt(by) * (draw - cells.mean))
+    It never exceeds by it that of a row of which nothing is known (its cells, 1 x d).
+    """
+    total, unknown = cells.var + cells.noise, unknown_row.var + unknown_row.noise
+    known = total < unknown * (1.0 - 1e-9)  # an unknown row is what it is
+    if factor <= 1.0:
+        return np.where(known, factor**2, 1.0)
+    wider = np.minimum(factor**2 * total, unknown) / np.where(total > 0, total, 1.0)
+    return np.where(known, np.maximum(wider, 1.0), 1.0)
 
 
 # which cells are held out ------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array
-from lowdim.models.base.calibration import HeldOutCells, Inflation, count_errors
+from lowdim.models.base.calibration import HeldOutCells, count_errors, variance_factor
 from lowdim.models.base.estimator import Estimator, Out, in_kind
 from lowdim.models.base.options import seed_of
 from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_units, product
@@ -84,15 +84,13 @@ class LatentModel(Estimator, Generic[P, R]):
         raise NotImplementedError
 
     # calibration: a model may be too sure of its cells -------------------------------------------------
-    def inflation_of(self, params: P) -> Inflation | None:
-        """By how much cells are wider than the model believes, as held-out cells showed; None: by nothing."""
-        factor = getattr(params, "inflation", 1.0)  # a field of models that are calibrated
-        return None if factor == 1.0 else Inflation(factor, self._decode(params, self._prior(params, 1)))
-
     def _cells_at(self, params: P, rows: R) -> Cells:
-        """The cells of rows at such positions, as wide as held-out cells ask."""
-        inflation, cells = self.inflation_of(params), self._decode(params, rows)
-        return cells if inflation is None else inflation.inflate(cells)
+        """The cells of rows at such positions, as wide as held-out cells ask (`inflation`, where a model has it)."""
+        cells, factor = self._decode(params, rows), getattr(params, "inflation", 1.0)
+        if factor == 1.0:
+            return cells
+        by = variance_factor(factor, cells, self._decode(params, self._prior(params, 1)))
+        return Cells(cells.mean, by * cells.var, by * cells.noise)
 
     def _cells_given(self, params: P, block: Block) -> Cells:
         """The prediction of every cell of rows in the frame, given those that are seen."""
@@ -100,8 +98,12 @@ class LatentModel(Estimator, Generic[P, R]):
 
     def _cells_drawn(self, params: P, rows: R, rng: list[np.random.Generator]) -> Array:
         """Drawn cells, as far from their mean as held-out cells ask."""
-        inflation, draw = self.inflation_of(params), self._draw(params, rows, rng)
-        return draw if inflation is None else inflation.inflate_draw(draw, self._decode(params, rows))
+        draw, factor = self._draw(params, rows, rng), getattr(params, "inflation", 1.0)
+        if factor == 1.0:
+            return draw
+        cells = self._decode(params, rows)
+        by = variance_factor(factor, cells, self._decode(params, self._prior(params, 1)))
+        return np.where(by == 1.0, draw, cells.mean + np.sqrt(by) * (draw - cells.mean))
 
     def _drawn_given(self, params: P, block: Block, rng: list[np.random.Generator]) -> Array:
         """The cells of rows in the frame drawn jointly, given those that are seen."""
@@ -263,7 +265,7 @@ class LatentModel(Estimator, Generic[P, R]):
         def fill(b: Block) -> Array:
             if b.mask is None:
                 return b.x
-            rngs = [np.random.default_rng([seed, number, b.start + i]) for i in range(b.rows)]
+            rngs = [np.random.default_rng([seed, number, b.start + i]) for i in range(len(b.x))]
             drawn = self._drawn_given(params, self.frame_.inward(b), rngs)
             return np.where(b.mask, b.x, self.frame_.outward(drawn))
 

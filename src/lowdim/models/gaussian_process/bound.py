@@ -165,14 +165,14 @@ def packed_gradient(kernel: str, p: VariationalParams, bound: CollapsedBound, ro
 def _shares(gaps: bool, block: Block) -> Array:
     """Which groups of columns are seen, n x groups: one group where no cell is missing."""
     if block.mask is None:
-        return np.ones((block.rows, block.x.shape[1] if gaps else 1))
+        return np.ones((len(block.x), block.x.shape[1] if gaps else 1))
     return block.mask.astype(np.float64)
 
 
 def _tile_sums(kernel: str, p: VariationalParams, gaps: bool, cache: PairCache | None, block: Block) -> PsiSums:
     """The sums of a tile."""
     pairs: list[Array] | None = None if cache is None else []
-    rows = p.rows(block.start, block.start + block.rows)
+    rows = p.rows(block.start, block.start + len(block.x))
     sums = psi_sums(kernel, rows, block.x, _shares(gaps, block), pairs)
     if cache is not None and pairs is not None:
         cache[block.start] = pairs
@@ -184,5 +184,5 @@ def _tile_gradients(
 ) -> PsiGradients:
     """The gradients of a tile: in its places, and its share of those in what rows share."""
     pairs = None if cache is None else cache.pop(block.start, None)  # another machine kept its own
-    rows = p.rows(block.start, block.start + block.rows)
+    rows = p.rows(block.start, block.start + len(block.x))
     return psi_gradients(kernel, rows, block.x, _shares(gaps, block), down, pairs)

@@ -172,7 +172,7 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior]):
         if self.is_sure:
             return super()._posterior(params, block)
         latent = vb.rows(block.x, block.mask, params.beliefs)
-        packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
+        packed = np.broadcast_to(latent.cov.T, (len(block.x), latent.cov.shape[0]))
         return Posterior(latent.mean, packed, vb.row_bounds(block.mask, params.beliefs, latent))
 
     # fitting ---------------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
 
     def _stats(self, params: DualPPCAParams, block: Block) -> DualSums:
         """E-step over columns; each column's mean is updated at once, inside its own row here."""
-        rows = slice(block.start, block.start + block.rows)
+        rows = slice(block.start, block.start + len(block.x))
         s2 = np.full(len(params.X), params.psi[0])
         x, seen = block.x - params.mu[rows, None], block.mask
         x = x if seen is None else x * seen
@@ -269,7 +269,7 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
         mean = times_packed(cov, np.ascontiguousarray((x @ params.W / s2).T)).T
         cov *= float(params.excess[0])  # positions were fitted to the residuals that s2 is the mean square of
         cov[:, empty] = params.spread[i, j][:, None]
-        return Posterior(mean, cov.T, np.zeros(block.rows))
+        return Posterior(mean, cov.T, np.zeros(len(block.x)))
 
     def _axes(self, params: DualPPCAParams) -> Array:
         return params.T * float(self.frame_.report[0])
@@ -305,7 +305,7 @@ def _primal_place(start: LinearGaussianParams, block: Block) -> Array:
 
 def _loadings(params: DualPPCAParams, block: Block) -> tuple[Array, Array, Array]:
     """Mean and packed covariance of each column's loadings, and how many of its cells are seen."""
-    rows, n = slice(block.start, block.start + block.rows), len(params.X)
+    rows, n = slice(block.start, block.start + len(block.x)), len(params.X)
     seen = np.ones_like(block.x, dtype=bool) if block.mask is None else block.mask
     x = (block.x - params.mu[rows, None]) * seen
     latent = posterior(x, seen, params.X, np.zeros(n), np.full(n, float(params.psi[0])))

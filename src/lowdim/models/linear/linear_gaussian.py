@@ -218,7 +218,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
     # rows ------------------------------------------------------------------------------------------
     def _posterior(self, params: P, block: Block) -> R:
         latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
-        packed = np.broadcast_to(latent.cov.T, (block.rows, latent.cov.shape[0]))
+        packed = np.broadcast_to(latent.cov.T, (len(block.x), latent.cov.shape[0]))
         rows: Any = Posterior(latent.mean, packed, latent.log_density)
         return rows
 

@@ -295,7 +295,7 @@ class PCA(LinearGaussian[PCAParams, Posterior]):
         size = np.sqrt(np.maximum(params.variance - params.psi[0], 0.0))
         latent = posterior(block.x, block.mask, params.W * size, params.mu, params.psi)
         i, j = lower(params.W.shape[1])
-        packed = np.broadcast_to(latent.cov.T * (size[i] * size[j]), (block.rows, len(i)))
+        packed = np.broadcast_to(latent.cov.T * (size[i] * size[j]), (len(block.x), len(i)))
         return Posterior(self._places(params, block), packed, latent.log_density)
 
     def _prior(self, params: PCAParams, n: int) -> Posterior:

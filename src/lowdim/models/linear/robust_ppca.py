@@ -270,7 +270,7 @@ def _distances(params: RobustPPCAParams, block: Block) -> tuple[Latent, Array, A
     """The Gaussian posterior of each row, its squared distance D2 = r' C_oo^-1 r, and how many cells it shows."""
     latent = posterior(block.x, block.mask, params.W, params.mu, params.psi)
     D2 = (latent.residual * latent.residual) @ (1.0 / params.psi) + (latent.mean * latent.mean).sum(axis=1)
-    seen = np.full(block.rows, len(params.mu)) if block.mask is None else block.mask.sum(axis=1)
+    seen = np.full(len(block.x), len(params.mu)) if block.mask is None else block.mask.sum(axis=1)
     return latent, D2, seen.astype(np.float64)
 
 

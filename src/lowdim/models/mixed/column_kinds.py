@@ -196,7 +196,7 @@ def sites_of(columns: MixedColumns, block: Block) -> tuple[Sites, Index]:
     strange = np.flatnonzero((block.seen & ~known).any(axis=0))
     x, seen, log_unit = _gaussian_sites(columns, block.x, code, known)
     single = columns.single
-    y, c = np.zeros((block.rows, len(single))), np.zeros((block.rows, len(single)))
+    y, c = np.zeros((len(block.x), len(single))), np.zeros((len(block.x), len(single)))
     for s, (j, t) in enumerate(single):
         if columns.kinds[j] == "count":
             c[:, s], y[:, s] = known[:, j], np.where(known[:, j], block.x[:, j], 0.0)

@@ -81,7 +81,7 @@ def local_numbers(model: Any, X: Any, run: Run | None) -> Array:
         mask: Mask | None = None if inward.mask is None or inward.mask.all() else inward.mask
         parts = model._parts().rows(p.components, inward._replace(mask=mask))
         shares, _ = responsibilities(p.log_weights, parts, mask)
-        ones = np.ones((block.rows, 1))
+        ones = np.ones((len(block.x), 1))
         return np.hstack([r[:, None] * np.hstack([z.mean, ones]) for r, z in zip(shares, parts, strict=True)])
 
     return model._each(numbers, X, run=run)

@@ -332,11 +332,11 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
     def _posterior(self, params: KMeansParams, block: Block) -> Posterior:
         """Which cluster: 0 or 1, or the clusters' shares for a row without any cell; nothing is in doubt."""
         K = len(params.mu)
-        mean = np.zeros((block.rows, K))
-        mean[np.arange(block.rows), _labels(params, block)] = 1.0
+        mean = np.zeros((len(block.x), K))
+        mean[np.arange(len(block.x)), _labels(params, block)] = 1.0
         if block.mask is not None:
             mean[~block.mask.any(axis=1)] = params.shares
-        return Posterior(mean, np.broadcast_to(0.0, (block.rows, K * (K + 1) // 2)), np.zeros(block.rows))
+        return Posterior(mean, np.broadcast_to(0.0, (len(block.x), K * (K + 1) // 2)), np.zeros(len(block.x)))
 
     def _latent(self, block: Block) -> Posterior:
         return self._posterior(self.params_, self.frame_.inward(block))

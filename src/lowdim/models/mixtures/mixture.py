@@ -143,14 +143,14 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         """The E-step: each part's statistics, its share of a row being the row's weight; `labels` may name the part."""
         parts, total = self._parts(), None
         numbers, _ = parts.numbers(block.x.shape[1], block.mask is not None)
-        at_once = max(256, PIECE_NUMBERS // (len(params.components) * numbers)) if labels is None else block.rows
+        at_once = max(256, PIECE_NUMBERS // (len(params.components) * numbers)) if labels is None else len(block.x)
         for piece in block.tiles(at_once):
             # how likely each row is under each part, and by that its share in each
             rows = parts.rows(params.components, piece)
             if labels is None:
                 shares, log_density = responsibilities(params.log_weights, rows, piece.mask)
             else:
-                shares, log_density = np.eye(len(rows))[:, labels], np.zeros(piece.rows)
+                shares, log_density = np.eye(len(rows))[:, labels], np.zeros(len(piece.x))
             value = float(piece.times @ log_density)
             # and what each part makes of the rows, counted by these shares
             shares = shares if piece.weight is None else shares * piece.weight

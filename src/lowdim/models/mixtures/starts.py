@@ -146,7 +146,7 @@ class WhiteRows(NamedTuple):
 
 def white_rows(block: Block, mean: Array, unit: Array) -> WhiteRows:
     """The rows of a sample made white: groups that differ across the main direction then count as much as along it."""
-    about = within_sums(mean[None], unit, block, np.zeros(block.rows, dtype=np.int64)).covariance()
+    about = within_sums(mean[None], unit, block, np.zeros(len(block.x), dtype=np.int64)).covariance()
     assert about.C is not None
     values, U = np.linalg.eigh(about.C / np.outer(unit, unit))
     root = np.sqrt(np.maximum(values, LEAST_WHITE * values[-1]))

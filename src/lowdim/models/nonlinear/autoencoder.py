@@ -310,11 +310,11 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
         off = off if mask is None else off * mask  # a gap enters as the column's mean
         code = output(params.encoder, off / _divisor(params.spread), params.activation)
         i, j = lower(q)
-        packed = np.zeros((block.rows, len(i)))
+        packed = np.zeros((len(block.x), len(i)))
         if code.shape[1] == q:
-            return Posterior(code, packed, np.zeros(block.rows))
+            return Posterior(code, packed, np.zeros(len(block.x)))
         packed[:, i == j] = np.exp(np.clip(code[:, q:], -LOG_RANGE, LOG_RANGE))
-        return _with_bounds(params, block.x, mask, Posterior(code[:, :q], packed, np.zeros(block.rows)))
+        return _with_bounds(params, block.x, mask, Posterior(code[:, :q], packed, np.zeros(len(block.x))))
 
     def _decode(self, params: AutoencoderParams, posterior: Posterior) -> Cells:
         mean = _decode_places(params, posterior.mean)

@@ -286,7 +286,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         size, seed = int(self.batch_size or 1), seed_of(self.random_state)
         count = (number - 1) * (-(-source.n // size))
         for start, tile in walk(_same_block, source, run):
-            order = np.random.default_rng([seed, DENSITY_NETWORK_EPOCH, number, start]).permutation(tile.rows)
+            order = np.random.default_rng([seed, DENSITY_NETWORK_EPOCH, number, start]).permutation(len(tile.x))
             for rows in (order[i : i + size] for i in range(0, len(order), size)):
                 batch = tile.take(rows)
                 count += 1
@@ -339,7 +339,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         check_is_fitted(self)
         p, frame = self.params_, self.frame_
         if not len(p.cube):
-            return self._each(lambda b: np.zeros(b.rows), X, run=run)
+            return self._each(lambda b: np.zeros(len(b.x)), X, run=run)
         return self._each(lambda b: self._posterior(p, frame.inward(b)).error, X, run=run)
 
     def _count_weights(self, params: DensityNetworkParams) -> int:

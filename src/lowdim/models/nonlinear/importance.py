@@ -197,7 +197,7 @@ def log_density_and_grad(at: DensityNetworkParams, params: DensityNetworkParams,
     """The sum of log densities by draws made at `at`, and its gradient by layers, output weights and log psi."""
     draws, seen = row_draws(at, block)
     f = weigh_draws(surface_of(params), block.x, seen, draws)
-    w = np.ones(block.rows) if block.weight is None else block.weight
+    w = np.ones(len(block.x)) if block.weight is None else block.weight
     share = f.share * w[:, None]
     dY = (f.R * (share / params.psi)[:, :, None]).reshape(share.size, -1)
     Z = draws.z.reshape(len(dY), -1)

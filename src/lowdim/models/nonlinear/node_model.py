@@ -280,7 +280,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
             alone += float(w @ (likelihood < 1.0 / ALONE_SHARE))  # the nearest node has 1 / likelihood
             # R_nk = E_nk / sum_k E_nk, a row counted by its weight: never formed, its sums R'X and G are one product.
             scale = (w / likelihood)[:, None]
-            seen = np.ones((piece.rows, 1)) if block.mask is None else piece.seen  # some pieces are complete
+            seen = np.ones((len(piece.x), 1)) if block.mask is None else piece.seen  # some pieces are complete
             sums += E.T @ np.hstack([piece.x * scale, seen * scale])
         w = block.times
         n = float(w.sum())
@@ -623,7 +623,7 @@ def _label_sums(
     total = np.zeros((len(params.grid), count))
     for piece in block.tiles(TILE_OF_NODES):
         share = model._posterior(params, frame.inward(piece)).share
-        total += share.T @ (codes[piece.start : piece.start + piece.rows, None] == np.arange(count))
+        total += share.T @ (codes[piece.start : piece.start + len(piece.x), None] == np.arange(count))
     return total
 
 

@@ -229,10 +229,11 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         rows = _cell_rows(params, block)
         theta, bound = _row_posteriors(params, rows)
         q = theta.shape[1] // 2
-        u = np.random.default_rng([seed, NONLINEAR_FA_FRESH, block.start]).standard_normal((block.rows, FRESH_DRAWS, q))
+        n, rng = len(block.x), np.random.default_rng([seed, NONLINEAR_FA_FRESH, block.start])
+        u = rng.standard_normal((n, FRESH_DRAWS, q))
         share = np.full(FRESH_DRAWS, 1.0 / FRESH_DRAWS)
         fresh = np.concatenate(
-            [bounds_by_points(params.net, params.psi, rows.part(p), theta[p], u[p], share) for p in pieces(block.rows)]
+            [bounds_by_points(params.net, params.psi, rows.part(p), theta[p], u[p], share) for p in pieces(n)]
         )
         w = block.times
         units = rows.counts * np.log(params.size)

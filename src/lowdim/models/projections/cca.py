@@ -268,7 +268,7 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         whole = whitening(params.covariance)
         B = whole.P @ (whole.P.T @ params.W)  # E[z | x] = B'(x - mu), and what is open of x adds B' Cov B
         complete = (np.eye(q) - params.W.T @ B)[lower(q)]
-        rows = standard(block.rows, q)
+        rows = standard(len(block.x), q)
         for at, given in given_in_pieces(deviations(params.mu, block), block.mask, whole):
             rows.mean[at] = given.deviations @ B
             rows.packed[at] = complete + given.open_products(B, lower(q))

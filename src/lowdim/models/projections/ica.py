@@ -205,7 +205,7 @@ class ICA(LatentModel[ICAParams, Posterior]):
             raise error("LD163", where, job="ICA", why="a gap leaves the sources of its row open", fix=WHOLE_ROWS)
         q = len(params.U)
         mean = (block.x - params.mu) @ params.U.T
-        return Posterior(mean, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
+        return Posterior(mean, np.zeros((len(block.x), q * (q + 1) // 2)), np.zeros(len(block.x)))
 
     def _decode(self, params: ICAParams, posterior: Posterior) -> Cells:
         cells = posterior.mean @ params.W.T + params.mu

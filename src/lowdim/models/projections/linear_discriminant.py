@@ -260,7 +260,7 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
         pull = whole.P @ (whole.P.T @ params.means.T)  # A mu_c of a complete row
         squares = (params.means.T * pull).sum(axis=0)
         every = np.arange(len(params.means))
-        scores = np.empty((block.rows, len(every)))
+        scores = np.empty((len(block.x), len(every)))
         for at, given in given_in_pieces(deviations(params.mu, block), block.mask, whole):
             scores[at] = given.deviations @ pull - 0.5 * (squares - given.open_products(pull, (every, every)))
         return scores + np.log(np.maximum(params.prior, np.finfo(float).tiny))
@@ -275,7 +275,7 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
             off = (places - centre) * block.mask
             for at, given in given_in_pieces(off, block.mask, whitening(params.C)):
                 places[at] = centre[at] + given.deviations
-        return Posterior(places @ params.W, np.zeros((block.rows, q * (q + 1) // 2)), np.zeros(block.rows))
+        return Posterior(places @ params.W, np.zeros((len(block.x), q * (q + 1) // 2)), np.zeros(len(block.x)))
 
     def _decode(self, params: LinearDiscriminantParams, posterior: Posterior) -> Cells:
         raise NotImplementedError("a discriminant does not decode")

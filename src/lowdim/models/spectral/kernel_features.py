@@ -198,7 +198,7 @@ class FeatureSource(View):
     def block_of(self, rows: slice | Index, start: int = 0) -> Block:
         block = self.source.block_of(rows, start)
         whole = block.mask is None
-        x = chunked(self.f, block.x, self.d) if whole else np.full((block.rows, self.d), np.nan)
+        x = chunked(self.f, block.x, self.d) if whole else np.full((len(block.x), self.d), np.nan)
         return Block(x, None, block.weight, start)
 
 

@@ -149,5 +149,5 @@ def _weight(source: Source) -> Array:
         if block.mask is not None:
             row = block.start + int(np.argmin(block.mask[:, 0])) + 1
             raise error("LD230", f"row {row}, column '{source.columns[0]}'", problem="a gap", n=source.n)
-        weights[block.start : block.start + block.rows] = block.x[:, 0]
+        weights[block.start : block.start + len(block.x)] = block.x[:, 0]
     return weights
