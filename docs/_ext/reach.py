@@ -43,7 +43,7 @@ NOT_TYPED = {
     "as_source": "a command opens its file by itself",
     "best_of": "starts are an option of the model: `--set n_init=20`",
     "best_of_checkpoint": "a command goes on from its own `--checkpoint`",
-    "procrustes": "it lays one array on another; `lowdim runs` compares two runs",
+    "procrustes": "it lays one array on another",
     "robust_map": "it asks for distances and gives places and suspects as arrays",
     "total_least_squares": "it takes two arrays and gives the coefficients of a line or a plane",
     "whiten": "it gives rows without correlation as an array; models standardise by themselves",

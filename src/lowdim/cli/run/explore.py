@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -92,7 +93,7 @@ def kept_run(file: str, options: dict[str, Any], settings: Settings, folder: str
         run = load_run(folder)
         run.check_analysis()
         run.check_table()
-        alike = is_same(run.path, file) and run.options == plain(kept_options(options))
+        alike = Path(run.path).resolve() == Path(file).resolve() and run.options == plain(kept_options(options))
         asked = settings._replace(scale=run.settings.scale)  # which is an option of reading
         return run if run.has_model and alike and run.settings == asked else None
     except LowdimError:
@@ -115,10 +116,3 @@ def tell(text: str) -> None:
     """What becomes of files, on stderr: stdout holds the address."""
     if not message_log().quiet:
         complain(text)
-
-
-def is_same(first: str, second: str) -> bool:
-    """Whether two paths lead to one file."""
-    from pathlib import Path
-
-    return Path(first).resolve() == Path(second).resolve()

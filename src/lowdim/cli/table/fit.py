@@ -29,7 +29,6 @@ from lowdim.cli.progress import Stages
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Settings
     from lowdim.registry import ModelEntry
-    from lowdim.table.table import Table
 
 
 @command(
@@ -98,6 +97,7 @@ def fit_one(
 ) -> None:
     """Fit one model by its name and save it as a run folder."""
     from lowdim.engine.fit import INTERRUPTED
+    from lowdim.jobs.mixed_model import parse_likelihoods
     from lowdim.jobs.one_model import fit_method, read_for, save_fitted
     from lowdim.jobs.run_folder import check_free
     from lowdim.registry import FITTED, find_method
@@ -108,7 +108,10 @@ def fit_one(
     out = out or f"{stem(file)}.{method.name}.run"
     check_free(out, file, method.name)
     options = {**options, **read_for(method)}
-    table = _open_for(method, file, options, given)
+    # columns whose likelihood is declared are not taken in logarithms
+    declared = parse_likelihoods(given.own.get("likelihoods", {})) if method.kinds else {}
+    labelled = method.asks == "classes"
+    table = open_table(file, options, declared, takes_labels=method.kinds or labelled)
     with Stages(message_log().quiet) as stages:
         stages.now = method.name
         fitted = fit_method(
@@ -117,7 +120,7 @@ def fit_one(
             dims=settings.dims,
             clusters=given.clusters,
             views=given.views,
-            label=_class_column(options) if method.asks == "classes" else None,
+            label=next(iter(options.get("label") or ()), None) if labelled else None,  # the first that --label names
             random_state=settings.seed,
             options=given.own,
         )
@@ -128,14 +131,6 @@ def fit_one(
     if not fitted.model.certificate_.converged:
         complain("The fit did not converge; the results are saved and marked so.")
         raise Done(130 if fitted.model.certificate_.reason == INTERRUPTED else 5)
-
-
-def _open_for(method: ModelEntry, file: str, options: dict[str, Any], given: ModelOptions) -> Table:
-    """The table as this method takes it: columns whose likelihood is declared are not taken in logarithms."""
-    from lowdim.jobs.mixed_model import parse_likelihoods
-
-    declared = parse_likelihoods(given.own.get("likelihoods", {})) if method.kinds else {}
-    return open_table(file, options, declared, takes_labels=method.kinds or method.asks == "classes")
 
 
 def _say_how_options_are_given(options: Mapping[str, Any]) -> None:
@@ -157,12 +152,6 @@ def _refuse_options_of_the_main_job(options: dict[str, Any]) -> None:
             "--stream fits the main job's model; in Python every model takes a file: "
             "lowdim.PPCA(5).fit('cells.parquet')"
         )
-
-
-def _class_column(options: dict[str, Any]) -> str | None:
-    """The column of classes: the first that --label names."""
-    labels = options.get("label") or ()
-    return str(labels[0]) if labels else None
 
 
 def _check_sizes(method: ModelEntry, dims: int | str, given: ModelOptions) -> None:
