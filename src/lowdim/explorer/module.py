@@ -44,10 +44,6 @@ REPORT_CORE = (  # what hide-a-cell needs, offline: there the page works the car
 )
 TIES = re.compile(r"^import [^;]*;\n|^export (?!default)", re.MULTILINE)
 REMARKS = re.compile(r"/\*\*[\s\S]*?\*/ ?|^\s*//.*\n|(?<=[;,{]) // .*$|^\s*\n|^ +", re.MULTILINE)
-OPEN_LINES = re.compile(r"(?<=[,;({])\n|\n(?=[.?:)}])")  # that a script goes on after
-LOOSE = re.compile(
-    r" (=>|===|!==|&&|\|\||\?\?|<=|>=|[-+*/]=) |(?<!\w)((?:const|let) \w+) = "
-)  # operators that no sentence has
 
 
 def web_file(name: str) -> str:
@@ -63,7 +59,4 @@ def joined(names: tuple[str, ...] = MODULE, *, remarks: bool = True) -> str:
     True
     """
     text = "\n".join(TIES.sub("", web_file(name)) for name in names)
-    if remarks:
-        return text
-    close = OPEN_LINES.sub("", re.sub(r"\n\s*\n", "\n", REMARKS.sub("", text)))
-    return LOOSE.sub(lambda found: found[1] or f"{found[2]}=", close)
+    return text if remarks else re.sub(r"\n\s*\n", "\n", REMARKS.sub("", text))

@@ -34,7 +34,7 @@ def test_biplot_of_wine_has_legible_names():
 
     _, names, X = wine()
     model = ld.PPCA(2, standardize=True).fit(X)
-    plot = same_twice(lambda: biplot(model, model.transform(X), names, top=13))
+    plot = same_twice(lambda: biplot(model, model.transform(X), names))
     # an annotation's own extent counts its leader line too, which may cross another name
     named = [t for t in plot.figure.axes[0].texts if t.get_text() in set(names)]
     apart([SimpleNamespace(get_text=t.get_text, get_window_extent=partial(Text.get_window_extent, t)) for t in named])

@@ -1,7 +1,6 @@
 """Control charts: limits step with the gaps, time orders the rows."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -17,24 +16,22 @@ def laws(n: int, seed: int = 0):
 
 def test_limits_step_with_the_gaps() -> None:
     T2, a, Q, b = laws(80)
-    plot = same_twice(lambda: control(T2, a, Q, b, level=0.95))
-    want = np.where(b > 0, stats.chi2.ppf(0.95, np.maximum(b, 1)), np.nan)
+    plot = same_twice(lambda: control(T2, a, Q, b))
+    want = np.where(b > 0, stats.chi2.ppf(0.99, np.maximum(b, 1)), np.nan)
     assert plot.data["Q_limit"] == pytest.approx(want, nan_ok=True)
-    assert plot.data["T2_beyond"].tolist() == (stats.chi2.ppf(0.95, 3) < T2).tolist()
+    assert plot.data["T2_beyond"].tolist() == (stats.chi2.ppf(0.99, 3) < T2).tolist()
     assert plot.data["Q_beyond"].sum() == ((want < Q) & (b > 0)).sum()
     assert "As cells are missing, the limit of Q takes 5 values." in plot.sentence
     assert f"Q is not defined for {(b == 0).sum()} rows" in plot.sentence
 
 
-def test_control_follows_time_and_splits_history_from_new() -> None:
+def test_control_splits_history_from_new() -> None:
     T2, a, Q, b = laws(30)
-    when = pd.Series(np.datetime64("2024-01-01") + np.r_[19:-1:-1, 29:19:-1], name="$day <1>")
-    T2[23] = 60.0  # of the new rows, which are the last ten and the latest
-    plot = same_twice(lambda: control(T2, a, Q, b, order=when, new=10))
-    assert plot.data["row"][0] == "20" and plot.data["new"].tolist() == [False] * 20 + [True] * 10
-    assert plot.data["T2"][26] == 60.0 and plot.data["T2_beyond"][26]
-    assert any("row, in the order of $day <1>" in text for text in texts(plot))
-    assert " of 10 new rows beyond 99% limits" in plot.title and "2024-01-01" in texts(plot)
+    T2[23] = 60.0  # of the new rows, which are the last ten
+    plot = same_twice(lambda: control(T2, a, Q, b, new=10))
+    assert plot.data["new"].tolist() == [False] * 20 + [True] * 10
+    assert plot.data["T2"][23] == 60.0 and plot.data["T2_beyond"][23]
+    assert " of 10 new rows beyond 99% limits" in plot.title
     assert {"← history", "new rows →"} <= set(texts(plot))
 
 

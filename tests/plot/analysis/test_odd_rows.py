@@ -19,11 +19,11 @@ def laws(n: int, seed: int = 0):
 def test_zones_and_what_chance_puts_there() -> None:
     p, r = np.random.default_rng(0).random((2, 500))
     p[:3], r[2:5] = 1e-30, 0.0
-    plot = same_twice(lambda: t2_q(p, r, level=0.95, odd=r == 0.0))
-    a, b = p < 0.05, r < 0.05
+    plot = same_twice(lambda: t2_q(p, r, odd=r == 0.0))
+    a, b = p < 0.01, r < 0.01
     assert plot.data["rows"].tolist() == [(~a & ~b).sum(), (a & ~b).sum(), (~a & b).sum(), (a & b).sum()]
-    assert plot.data["chance"] == pytest.approx([451.25, 23.75, 23.75, 1.25])
-    assert plot.title == f"{(a | b).sum()} rows of 500 beyond p = 0.05; about 49 expected by chance"
+    assert plot.data["chance"] == pytest.approx([490.05, 4.95, 4.95, 0.05])
+    assert plot.title == f"{(a | b).sum()} rows of 500 beyond p = 0.01; about 10 expected by chance"
     assert plot.data["T2_rarity"][0] == pytest.approx(30.0) and plot.data["Q_rarity"].max() == 300.0
 
 

@@ -19,6 +19,15 @@ export function outwardOf(column, y) {
   return Math.abs(own) < 1e-9 * column.offset ? 0 : own;
 }
 
+/** What the rest of a row says of a number, and how far off it may be: of a logarithm 90%, as no ± is true of it.
+ * @param {Column} column @param {Cell} cell */
+function saysWords(column, cell) {
+  const end = (/** @type {number} */ y) =>
+    figures(Math.min(Math.max(outwardOf(column, y), column.least ?? -Infinity), column.most ?? Infinity), 2);
+  const around = column.offset === null ? `± ${figures(cell.sd, 2)}` : `(${end(cell.says[0])} to ${end(cell.says[2])})`;
+  return `${expectation(cell)} ${around}`;
+}
+
 /** And back; NaN where there is no such number. @param {Column} column @param {number} x */
 export const inwardOf = (column, x) => (column.offset === null ? x : Math.log(x + column.offset));
 
@@ -69,7 +78,7 @@ export function rowPanel(columns, changed) {
       ["", ""],
       ["value", "n"],
       ...(worded ? [["its chance", "n"]] : []),
-      [worded ? "the rest says" : "the rest says ± one sd", "n"],
+      [worded || columns.some(c => c.offset !== null) ? "the rest says" : "the rest says ± one sd", "n"],
       ["surprise", "n"],
       [worded ? "bar: chance (mark: number; band: 90%)" : "mark: value; band: 90%", "wide"],
     ];
@@ -188,7 +197,7 @@ export function rowPanel(columns, changed) {
       l.chance.textContent = typeof cell.chance === "number" ? percent(cell.chance) : "";
       l.says.textContent =
         cell.likeliest === undefined
-          ? `${expectation(cell)} ± ${figures(cell.sd, 2)}`
+          ? saysWords(columns[j], cell)
           : `${brief(cell.likeliest, 12)} (${percent(cell.most ?? 0)})`;
       const far = cell.surprise !== null && Math.abs(cell.surprise) > 3;
       l.size.textContent = cell.surprise === null ? "" : `${signed(cell.surprise)} sd${far ? " !" : ""}`;

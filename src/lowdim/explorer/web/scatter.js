@@ -42,6 +42,7 @@ export class Scatter {
     this.element.append(this.points, this.over);
     this.n = 0;
     this.view = {x: 0, y: 0, w: 1, h: 1};
+    this.wanted = this.view; // what is to be seen; the view is so much more that a unit is as long across as up
     this.whole = {...this.view};
     this.names = ["", ""];
     this.size = 6;
@@ -80,7 +81,7 @@ export class Scatter {
       this.longest = 0;
       this.whole = bounds(p.x, p.y);
       this.grid = null; // made when a point is first looked for
-      if (!keep) this.view = {...this.whole};
+      if (!keep) this.look({...this.whole});
     }
     if (this.gl && this.gpu) this.upload(moved);
     this.draw(moved); // of very many points some at once, all of them a moment later
@@ -138,6 +139,19 @@ export class Scatter {
     };
   }
 
+  /** @param {{x: number, y: number, w: number, h: number}} view */
+  look(view) {
+    this.view = this.wanted = view;
+  }
+
+  /** As much more of the map as makes a unit as long across as up: distances and circles are true. */
+  even() {
+    const {width, height} = this.inner(),
+      {x, y, w, h} = this.wanted,
+      unit = Math.max(w / width, h / height);
+    this.view = {x: x - (unit * width - w) / 2, y: y - (unit * height - h) / 2, w: unit * width, h: unit * height};
+  }
+
   /** Ask for a frame. @param {boolean} [moving] */
   draw(moving = false) {
     cancelAnimationFrame(this.asked);
@@ -145,6 +159,7 @@ export class Scatter {
       const begun = performance.now();
       if (!this.element.isConnected || !this.px) return;
       const step = moving && this.longest > LONG && this.n > MOVING ? Math.ceil(this.n / MOVING) : 1;
+      this.even();
       this.raster ? this.raster.draw(this, step) : this.drawPoints(step);
       this.drawOver();
       this.gl?.finish();
@@ -395,11 +410,11 @@ export class Scatter {
         return;
       }
       if (this.told.dragged?.(...this.from(left, top), false)) return;
-      this.view = {
+      this.look({
         ...this.drag.view,
         x: this.drag.view.x - ((left - this.drag.left) / width) * this.view.w,
         y: this.drag.view.y + ((top - this.drag.top) / height) * this.view.h,
-      };
+      });
       this.draw(true);
     });
     const up = (/** @type {any} */ event) => {
@@ -428,12 +443,12 @@ export class Scatter {
     const {width, height} = this.inner(),
       [x, y] = this.from(left ?? MARGIN.left + width / 2, top ?? MARGIN.top + height / 2),
       v = this.view;
-    this.view = {x: x + (v.x - x) * factor, y: y + (v.y - y) * factor, w: v.w * factor, h: v.h * factor};
+    this.look({x: x + (v.x - x) * factor, y: y + (v.y - y) * factor, w: v.w * factor, h: v.h * factor});
     this.draw(true);
   }
 
   fit() {
-    this.view = {...(this.home ?? this.whole)};
+    this.look({...(this.home ?? this.whole)});
     this.draw();
   }
 

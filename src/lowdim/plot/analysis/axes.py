@@ -31,22 +31,20 @@ TOP_COLUMNS = 5  # on a card
     needs="analysis",
     report=InReport("axes", hide_rows=("show_rows",)),
 )
-def axis_cards(analysis: Analysis, *, top: int = TOP_COLUMNS, show_rows: bool = True) -> Plot:
+def axis_cards(analysis: Analysis, *, show_rows: bool = True) -> Plot:
     """One card an axis: its strongest columns with intervals, the rows at both ends, labels tied to it.
 
     Of more than six axes the first six are drawn.
 
     Parameters
     ----------
-    top : int, default 5
-        Columns on a card.
     show_rows : bool, default True
         Whether the rows at both ends are named.
     """
     draw.need_axes(analysis.dims, 1, "axis_cards")
     cards, row_names = analysis.axes, analysis.row_names if show_rows else ()
     shown = cards[:CARDS]
-    strongest = [sorted(card.loadings, key=lambda x: -abs(x.value))[:top] for card in cards]
+    strongest = [sorted(card.loadings, key=lambda x: -abs(x.value))[:TOP_COLUMNS] for card in cards]
     n_across = 1 if len(shown) == 1 else 2
     n_down = max(-(-len(shown) // n_across), 1)
     most_columns = max(len(part) for part in strongest)
@@ -121,22 +119,18 @@ def _card_words(cards: Sequence[AxisCard], strongest: list[list[Loading]], shown
 
 
 @plot("loadings", "Columns by axes, shaded by loading.", needs="analysis", report=InReport("axes"))
-def loadings(analysis: Analysis, *, most: int = MOST_NAMED_COLUMNS) -> Plot:
+def loadings(analysis: Analysis) -> Plot:
     """Columns by axes, shaded by loading; columns are ordered by the axis they load on most.
 
     A dot's area grows with the width of the loading's interval: a large dot is a doubtful loading, a hollow one is
-    wider than twice the loading, so that it would reach across zero.
-
-    Parameters
-    ----------
-    most : int, default 24
-        Columns drawn; those with the largest loadings where there are more.
+    wider than twice the loading, so that it would reach across zero. Of more than 24 columns those with the largest
+    loadings are drawn.
     """
     draw.need_axes(analysis.dims, 1, "loadings")
     cards, names, L = analysis.axes, analysis.table.in_ones().names, np.asarray(analysis.loadings, dtype=np.float64)
     widths = np.array([[x.high - x.low for x in card.loadings] for card in cards]).T
     half = widths / 2
-    rows = by_axis(L, most)
+    rows = by_axis(L)
     title, sentence = _loading_words(L, names, half, len(rows))
     figure = draw.blank(6.4, max(4.0, 1.3 + 0.2 * len(rows)))
     ax = figure.subplots()

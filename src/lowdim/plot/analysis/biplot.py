@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import MOST_POINTS, as_map, spread_out
+from lowdim.plot.marks import MOST_POINTS, as_map
 from lowdim.plot.registry import AXES, InReport, PlotOption, plot
 from lowdim.text.messages import error
 
@@ -45,8 +45,6 @@ def biplot(
     *,
     axes: tuple[int, int] = (0, 1),
     scaling: str = "covariance",
-    top: int = TOP_ARROWS,
-    sample: int | None = None,
 ) -> Plot:
     """Rows as points and columns as arrows on two axes; point . arrow approximates the (centred) cell.
 
@@ -58,17 +56,12 @@ def biplot(
     ----------
     scaling : {"covariance", "form", "symmetric"}
         Whether angles of arrows, distances of rows, or neither are true.
-    top : int, default 8
-        Arrows drawn, the longest first.
-    sample : int, optional
-        Draw so many rows, spread over the table; all where it is left out.
     """
     draw.need_axes(analysis.dims, 2, "biplot")
     if scaling not in SCALING_POWERS:
         raise error("LD210", option="scaling", value=scaling, allowed=", ".join(map(repr, SCALING_POWERS)))
-    names, n, keep = analysis.table.in_ones().names, len(analysis.posterior.mean), list(axes)
-    rows = np.arange(n) if sample is None else spread_out(n, sample)
-    scores = analysis.posterior.mean[rows][:, keep]
+    names, keep = analysis.table.in_ones().names, list(axes)
+    scores = analysis.posterior.mean[:, keep]
     C = np.asarray(analysis.model.components_ if analysis.mixed is None else np.asarray(analysis.loadings).T)[keep]
     length = np.linalg.norm(C, axis=1)
     length = np.where(length > 0, length, 1.0)
@@ -76,7 +69,7 @@ def biplot(
     power = SCALING_POWERS[scaling]
     points = scores / _size(scores) * variance ** (power / 2)
     arrows = C.T * (variance ** ((1 - power) / 2) / length)
-    chosen = np.argsort(-(arrows**2).sum(axis=1), kind="stable")[:top]
+    chosen = np.argsort(-(arrows**2).sum(axis=1), kind="stable")[:TOP_ARROWS]
     figure = draw.blank(6.4, 4.6)
     ax = figure.subplots()
     factor = _draw_biplot(ax, points, arrows, chosen)
@@ -87,10 +80,14 @@ def biplot(
     words = f"arrows drawn × {draw.number(factor)}"
     ax.text(1.0, 1.0, words, transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
     draw.headline(figure, title)
-    data: dict[str, Any] = {"point": points} if len(rows) == n else {}
-    data |= {"column": names, "arrow": arrows, "drawn": np.isin(np.arange(len(arrows)), chosen), "factor": factor}
-    some = f" {len(rows):,} of {n:,} rows are drawn." if len(rows) < n else ""
-    return Plot("biplot", figure, title=title, sentence=sentence + some, data=data)
+    data: dict[str, Any] = {
+        "point": points,
+        "column": names,
+        "arrow": arrows,
+        "drawn": np.isin(np.arange(len(arrows)), chosen),
+        "factor": factor,
+    }
+    return Plot("biplot", figure, title=title, sentence=sentence, data=data)
 
 
 def _size(scores: Array) -> Array:

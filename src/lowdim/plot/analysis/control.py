@@ -17,9 +17,7 @@ from lowdim.plot.marks import (
     MOST_VECTOR_POINTS,
     about,
     legend_above,
-    name_ticks,
     plain_log,
-    spread_out,
     whole_ticks,
 )
 from lowdim.plot.registry import InReport, plot
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from lowdim.judge.rows.reference_law import RowLaw
 
 MOST_NAMED_BEYOND = 8  # rows named on a chart
+LEVEL = 0.99  # of the limits
 
 
 class LimitedDistance(NamedTuple):
@@ -41,14 +40,14 @@ class LimitedDistance(NamedTuple):
     beyond: NDArray[np.bool_]
 
 
-def with_limits(laws: list[Law], rows: NDArray[np.intp], level: float, reference: RowLaw) -> LimitedDistance:
-    """The distances in this order, with limits by the law of ordinary rows for each row's own degrees of freedom.
+def with_limits(laws: list[Law], reference: RowLaw) -> LimitedDistance:
+    """The distances, with limits by the law of ordinary rows for each row's own degrees of freedom.
 
     A row without degrees of freedom has no value and no limit.
     """
-    dof = np.concatenate([law.dof for law in laws])[rows].astype(float)
-    limit = np.where(dof > 0, reference.limit(dof, level), np.nan)
-    value = np.where(dof > 0, np.concatenate([law.value for law in laws])[rows], np.nan)
+    dof = np.concatenate([law.dof for law in laws]).astype(float)
+    limit = np.where(dof > 0, reference.limit(dof, LEVEL), np.nan)
+    value = np.where(dof > 0, np.concatenate([law.value for law in laws]), np.nan)
     return LimitedDistance(value, limit, np.nan_to_num(value) > np.nan_to_num(limit, nan=np.inf))
 
 
@@ -58,7 +57,7 @@ def with_limits(laws: list[Law], rows: NDArray[np.intp], level: float, reference
     needs="analysis",
     report=InReport("odd", "rows", "rows.csv", says_something=lambda analysis: analysis.table.time is not None),
 )
-def control(analysis: Analysis, *, placed: PlacedRows | None = None, order: Any = None, level: float = 0.99) -> Plot:
+def control(analysis: Analysis, *, placed: PlacedRows | None = None) -> Plot:
     """T2 and Q over time or row order, each row beside the limit of its own degrees of freedom.
 
     The limit is that of the law of ordinary rows: chi-square, or what the bulk of the table says. A row with gaps has
@@ -68,30 +67,22 @@ def control(analysis: Analysis, *, placed: PlacedRows | None = None, order: Any 
     ----------
     placed : PlacedRows, optional
         New rows, as `analysis.apply` gave them: they are drawn after the history and marked.
-    order : array of shape (n_rows,), optional
-        Times of all rows, as numbers or datetime64, called by its name if it has one; the order of the table where it
-        is left out.
-    level : float, default 0.99
-        Of the limits.
     """
     parts: list[Analysis | PlacedRows] = [analysis] if placed is None else [analysis, placed]
     judged = [part.odd for part in parts if part.odd is not None]
     reference = judged[-1].judged.law
     n = sum(len(part.row_names) for part in parts)
-    rows = np.arange(n) if order is None else np.argsort(np.asarray(order), kind="stable")
-    every_name = [name for part in parts for name in part.row_names]
-    names, is_new = [every_name[r] for r in rows], rows >= len(analysis.row_names)
-    within = with_limits([odd.T2 for odd in judged], rows, level, reference)
-    off = with_limits([odd.Q for odd in judged], rows, level, reference)
+    names, is_new = [name for part in parts for name in part.row_names], np.arange(n) >= len(analysis.row_names)
+    within, off = (with_limits(laws, reference) for laws in ([o.T2 for o in judged], [o.Q for o in judged]))
     figure, axes = draw.canvas(6.4, 4.6, rows=2, sharex=True)
     for ax, distance, label in zip(axes, (within, off), ("within the map (T²)", "off the map (Q)"), strict=True):
         _trail(ax, distance, names, is_new)
         ax.set_ylabel(label + (", log scale" if ax.get_yscale() == "log" else ""), fontsize=9)
-    called = str(getattr(order, "name", None) or "time")
-    _when(axes[1], None if order is None else np.asarray(order)[rows], n, called)
+    axes[1].set_xlabel("row, in the order of the table")
+    whole_ticks(axes[1].xaxis)
     _split(axes, is_new)
-    legend_above(axes[0], *_keys(f"{100 * level:.3g}%", n), ncols=3)
-    title, sentence = _control_words(within, off, is_new, level, n)
+    legend_above(axes[0], *_keys(f"{100 * LEVEL:.3g}%", n), ncols=3)
+    title, sentence = _control_words(within, off, is_new, n)
     draw.headline(figure, title)
     data = {
         "row": names,
@@ -167,21 +158,6 @@ def _keys(share: str, n: int) -> tuple[list[Any], list[str]]:
     return marks, [value, f"{share} limit for its seen cells", "beyond it"]
 
 
-def _when(ax: Any, times: NDArray[Any] | None, n: int, name: str) -> None:
-    """Row numbers, or the times of a few rows, below the chart."""
-    if times is None:
-        ax.set_xlabel("row, in the order of the table")
-        whole_ticks(ax.xaxis)
-        return
-    at = spread_out(n, 5)
-    if np.issubdtype(times.dtype, np.number):
-        words = [draw.number(float(t)) for t in times[at]]
-    else:
-        words = [draw.short(str(t).replace("T00:00:00", "").split(".")[0], 16) for t in times[at]]
-    name_ticks(ax.xaxis, at + 1.0, words)
-    ax.set_xlabel(f"row, in the order of {draw.short(name)}")
-
-
 def _split(axes: Any, is_new: NDArray[np.bool_]) -> None:
     """A line where history ends and new rows begin, if they do so once."""
     if not is_new.any() or is_new.all() or (np.diff(is_new.astype(int)) != 0).sum() != 1 or not is_new[-1]:
@@ -202,11 +178,9 @@ def _split(axes: Any, is_new: NDArray[np.bool_]) -> None:
         )
 
 
-def _control_words(
-    within: LimitedDistance, off: LimitedDistance, is_new: NDArray[np.bool_], level: float, n: int
-) -> tuple[str, str]:
+def _control_words(within: LimitedDistance, off: LimitedDistance, is_new: NDArray[np.bool_], n: int) -> tuple[str, str]:
     either = within.beyond | off.beyond
-    share = f"{100 * level:.3g}%"
+    share = f"{100 * LEVEL:.3g}%"
     title = f"{draw.count(int(either.sum()), 'row')} of {n:,} beyond {share} limits"
     if is_new.any():
         title = (
@@ -214,7 +188,7 @@ def _control_words(
             f"({int(either[~is_new].sum())} of {int((~is_new).sum()):,} in history)"
         )
     two = np.isfinite(off.limit)
-    chance = (1.0 - level) * (n + two.sum()) - (1.0 - level) ** 2 * two.sum()
+    chance = (1.0 - LEVEL) * (n + two.sum()) - (1.0 - LEVEL) ** 2 * two.sum()
     steps = len(np.unique(off.limit[two]))
     remarks = f" As cells are missing, the limit of Q takes {steps} values." if steps > 1 else ""
     remarks += "" if two.all() else f" Q is not defined for {draw.count(int((~two).sum()), 'row')}."

@@ -28,7 +28,7 @@ BESIDE = PlotOption("beside", "flag", "Maximum likelihood beside Bayesian PCA, a
 
 
 @plot("hinton", "Loadings as squares whose area is their size.", needs="model", options=(BESIDE,))
-def hinton(subject: ModelOnTable, *, beside: bool = False, most: int = MOST_SQUARE_ROWS) -> Plot:
+def hinton(subject: ModelOnTable, *, beside: bool = False) -> Plot:
     """The loadings of a linear model as squares whose area is exactly proportional to size: white is positive.
 
     An axis that was switched off stays empty.
@@ -43,8 +43,6 @@ def hinton(subject: ModelOnTable, *, beside: bool = False, most: int = MOST_SQUA
     beside : bool, default False
         Draws probabilistic PCA by maximum likelihood beside Bayesian PCA instead, on one scale: as many axes are
         offered to both, all that the table allows unless the model is a Bayesian one.
-    most : int, default 24
-        Columns drawn; those with the largest entries where there are more.
     """
     names = subject.table.names
     if beside:
@@ -59,7 +57,7 @@ def hinton(subject: ModelOnTable, *, beside: bool = False, most: int = MOST_SQUA
     matrices, labels = list(both.values()), list(both)
     largest = max(float(np.abs(M).max(initial=0.0)) for M in matrices) or 1.0
     strength = np.max([np.abs(M).max(axis=1, initial=0.0) for M in matrices], axis=0)
-    rows = np.sort(np.argsort(-strength, kind="stable")[:most])
+    rows = np.sort(np.argsort(-strength, kind="stable")[:MOST_SQUARE_ROWS])
     figure = draw.blank(6.4, float(np.clip(1.3 + 0.26 * len(rows), 3.0, 9.0)))
     widths = [max(M.shape[1], 1) for M in matrices]
     panels = figure.subplots(1, len(matrices), sharey=True, squeeze=False, width_ratios=widths)

@@ -15,7 +15,6 @@ from lowdim.maths.rotate import procrustes
 from lowdim.plot import base as draw
 from lowdim.plot.access import unit_of
 from lowdim.plot.base import Plot
-from lowdim.plot.colour import Groups, groups
 from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, as_map, legend_above, plain_log, spread_out
 from lowdim.plot.registry import plot
 from lowdim.text.messages import error
@@ -132,8 +131,8 @@ def _pairs(ax: Axes, pairs: Shepard) -> None:
 
 
 @plot("neighbors", "Nearest rows that the map keeps.", needs="analysis")
-def neighbors(analysis: Analysis, Z: Any = None, *, beside: Mapping[str, Any] | None = None, k: int = NEAR) -> Plot:
-    """The share of each row's k nearest rows that are so on the map, for every k.
+def neighbors(analysis: Analysis, Z: Any = None) -> Plot:
+    """The share of each row's k nearest rows that are so on the map, for every k; the title speaks of ten.
 
     PCA and a random projection with as many axes are drawn beside it, and chance, k / (n - 1). The random projection's
     curve is the mean of five, its band reaches from the lowest to the highest.
@@ -145,21 +144,13 @@ def neighbors(analysis: Analysis, Z: Any = None, *, beside: Mapping[str, Any] | 
     ----------
     Z : array of shape (n_rows, q), optional
         Another map of the same rows; that of the analysis where it is left out.
-    beside : mapping of str to array, optional
-        Further maps by name.
-    k : int, default 10
-        The number of nearest rows that the title speaks of.
     """
     X, Y, *_ = compared(analysis, "neighbors", Z)
     table_order, n = order(distances(X)), len(X)
-    maps = {"this map": Y}
-    for name, place in (beside or {}).items():
-        maps[name] = compared(analysis, "neighbors", place).Z
+    k = min(NEAR, n - 2)
     floor = floors(X, Y.shape[1], table_order)
-    curves = {
-        **{name: kept(table_order, order(distances(place))) for name, place in maps.items()},
-        **{name: typical(random_curves) for name, random_curves in floor.items()},
-    }
+    curves = {"this map": kept(table_order, order(distances(Y)))}
+    curves |= {name: typical(random_curves) for name, random_curves in floor.items()}
     size = np.arange(1, n - 1)
     chance = size / (n - 1)
     figure, ax = draw.canvas(6.4, 4.2)
@@ -205,10 +196,10 @@ def _draw_kept(ax: Axes, curves: Mapping[str, Any], random: Sequence[Array], k: 
 
 
 @plot("trust", "The map, each row in the colour of its doubt.", needs="analysis")
-def trust(analysis: Analysis, Z: Any = None, *, k: int = NEAR) -> Plot:
+def trust(analysis: Analysis, Z: Any = None) -> Plot:
     """The map, rows in the colour of their doubt, 1 less trustworthiness: dark ones are among rows that are not theirs.
 
-    A row's share is 1 where its k nearest on the map are its k nearest in the table, 0 where they are the farthest;
+    A row's share is 1 where its ten nearest on the map are its ten nearest in the table, 0 where they are the farthest;
     the mean over rows is the map's trustworthiness. The rows least to be trusted are named.
 
     Reference: J. Venna and S. Kaski, Neighborhood preservation in nonlinear projection methods, ICANN, 2001.
@@ -217,12 +208,10 @@ def trust(analysis: Analysis, Z: Any = None, *, k: int = NEAR) -> Plot:
     ----------
     Z : array of shape (n_rows, q), optional
         Another map of the same rows; that of the analysis where it is left out.
-    k : int, default 10
-        The number of nearest rows.
     """
     rows = compared(analysis, "trust", Z)
     X, Y, names, _ = rows
-    near = min(k, len(X) - 2)
+    near = min(NEAR, len(X) - 2)
     table_order, map_order = order(distances(X)), order(distances(Y))
     row_trust, whole = shares_true(table_order, map_order, near), shares_true(map_order, table_order, near)
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
@@ -265,7 +254,7 @@ def _plain_axes(ax: Axes, q: int) -> None:
 
 
 @plot("versus", "The map and another one of the same rows, laid on it.", needs="analysis")
-def versus(analysis: Analysis, other: Any = None, *, names: tuple[str, str] | None = None, color: Any = None) -> Plot:
+def versus(analysis: Analysis, other: Any = None) -> Plot:
     """The map and another one of the same rows, shifted, turned and scaled onto it, a line for each row's move.
 
     The turn is the best one (Procrustes, with reflection) over all axes; a map with fewer axes is padded with zeros.
@@ -277,15 +266,10 @@ def versus(analysis: Analysis, other: Any = None, *, names: tuple[str, str] | No
     ----------
     other : array of shape (n_rows, q), optional
         The other map; Isomap of up to 1,000 rows of the filled table where it is left out.
-    names : tuple of two str, optional
-        What the two maps are called.
-    color : array of shape (n_rows,), optional
-        Kinds or numbers, one a row.
     """
     A, words = scaled_scores(analysis, "versus"), list(analysis.row_names)
     rows = spread_out(len(A), MOST_COMPARED_ROWS)  # that are drawn
-    shades = None if color is None else np.asarray(color)[rows]
-    called = names or ("this map", "the other" if other is not None else "Isomap")
+    called = ("this map", "the other" if other is not None else "Isomap")
     if other is None:
         from lowdim.models.spectral.isomap import Isomap
 
@@ -300,7 +284,7 @@ def versus(analysis: Analysis, other: Any = None, *, names: tuple[str, str] | No
     size = float(np.sqrt(((A - A.mean(axis=0)) ** 2).sum(axis=1).mean())) or 1.0
     figure = draw.blank(6.4, 5.0)
     ax = figure.subplots()
-    _moves(ax, A[rows, :2], fit.aligned[rows, :2], called, shades)
+    _moves(ax, A[rows, :2], fit.aligned[rows, :2], called)
     _plain_axes(ax, q)
     typical = draw.percent(float(np.median(moved)) / size)
     common = draw.percent(max(1.0 - fit.error, 0.0))
@@ -318,7 +302,7 @@ def versus(analysis: Analysis, other: Any = None, *, names: tuple[str, str] | No
     return Plot("versus", figure, title=title, sentence=sentence, data=data)
 
 
-def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> None:
+def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str]) -> None:
     """Both places of every row and the line between."""
     from matplotlib.collections import LineCollection
 
@@ -333,35 +317,9 @@ def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str], color: Any) -> 
             rasterized=many,
         )
     )
-    kinds = groups(color, len(A))
-    shade: Any = [kinds.look(k)[0] for k in kinds.kind] if kinds.names else None
     look: dict[str, Any] = {"s": 7 if many else 20, "rasterized": many}
-    ax.scatter(A[:, 0], A[:, 1], marker="o", facecolors=shade or draw.COLOURS[0], linewidths=0, zorder=3, **look)
-    ax.scatter(
-        B[:, 0],
-        B[:, 1],
-        marker="s",
-        facecolors=draw.PAPER,
-        edgecolors=shade or draw.COLOURS[3],
-        linewidths=0.8,
-        zorder=2,
-        **look,
-    )
-    _move_legend(ax, names, kinds, draw.INK if shade else "")
-
-
-def _move_legend(ax: Axes, names: tuple[str, str], kinds: Groups, ink: str) -> None:
-    """What the two shapes are, and the kinds of rows."""
-    from matplotlib.lines import Line2D
-
-    marks = [
-        Line2D([], [], marker="o", ls="", color=ink or draw.COLOURS[0], label=draw.short(names[0]), ms=5),
-        Line2D(
-            [], [], marker="s", ls="", mfc=draw.PAPER, color=ink or draw.COLOURS[3], label=draw.short(names[1]), ms=5
-        ),
-    ]
-    marks += [
-        Line2D([], [], marker="o", ls="", color=kinds.look(k)[0], label=draw.short(name), ms=5)
-        for k, name in enumerate(kinds.names)
-    ]
-    legend_above(ax, handles=marks, ncols=min(len(marks), 6), columnspacing=0.9, handletextpad=0.2)
+    (x, y), (u, v) = A.T, B.T
+    ax.scatter(x, y, marker="o", facecolors=draw.COLOURS[0], linewidths=0, zorder=3, label=names[0], **look)
+    hollow: dict[str, Any] = {"facecolors": draw.PAPER, "edgecolors": draw.COLOURS[3], "linewidths": 0.8}
+    ax.scatter(u, v, marker="s", zorder=2, label=names[1], **hollow, **look)
+    legend_above(ax, ncols=2)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
     from lowdim.judge.rows.row_card import RowCard, RowCell
 
+CUT_P = 0.01  # of the two limits
 MOST_NAMED_ODD = 8  # rows named on a plot
 FARTHEST_RARITY = 16.0  # -log10 p beyond which only "farther" is said
 MOST_WHY_CELLS = 15  # cells of one row that are drawn
@@ -38,21 +39,19 @@ MOST_WHY_ROWS, MOST_WHY_COLUMNS = 24, 30  # rows and columns of the heatmap
     needs="analysis",
     report=InReport("odd", "rows", "rows.csv"),
 )
-def t2_q(analysis: Analysis, *, level: float = 0.99, show_rows: bool = True) -> Plot:
+def t2_q(analysis: Analysis, *, show_rows: bool = True) -> Plot:
     """Every row in the plane of its two p-values, with how many chance alone puts into each zone.
 
-    T2 and Q are independent, so p = 1 - level cuts off shares a, a and a^2 of ordinary rows. Rows that the false
+    T2 and Q are independent, so p = a, 1%, cuts off shares a, a and a^2 of ordinary rows. Rows that the false
     discovery rate picks are marked.
 
     Parameters
     ----------
-    level : float, default 0.99
-        Of the two limits.
     show_rows : bool, default True
         Whether rows are drawn one by one; else counts of at least five.
     """
     rows, names = analysis.odd, [str(name) for name in analysis.row_names]
-    a = 1.0 - level
+    a = CUT_P
     x, y = (np.minimum(rarity(law.p), FARTHEST_RARITY) for law in (rows.T2, rows.Q))
     n, cut = len(x), float(-np.log10(a))
     zone = (x > cut).astype(int) + 2 * (y > cut).astype(int)

@@ -50,16 +50,11 @@ class Strip(NamedTuple):
     needs="table",
     report=InReport("table", "rows"),
 )
-def columns(table: Table, *, most: int = MOST_STRIPS) -> Plot:
+def columns(table: Table) -> Plot:
     """Each column as a strip: histogram, range, share of gaps, far values.
 
     A far value lies more than three interquartile ranges beyond a quartile (Tukey 1977, "far out"); the histogram spans
-    the others. The numbers are those of all columns, also of those that are not drawn.
-
-    Parameters
-    ----------
-    most : int, default 16
-        Columns drawn; those with most gaps and far values where there are more.
+    the others. Of more than 16 columns those with most gaps and far values are drawn; the numbers are those of all.
 
     Examples
     --------
@@ -75,7 +70,7 @@ def columns(table: Table, *, most: int = MOST_STRIPS) -> Plot:
     gap = np.array([1.0 - s.seen / max(n, 1) for s in strips])
     far = np.array([s.below + s.above for s in strips])
     constant = np.array([s.seen > 0 and s.low == s.high and not s.below + s.above for s in strips])
-    shown = worst(gap + constant + far / max(n, 1), most)
+    shown = worst(gap + constant + far / max(n, 1), MOST_STRIPS)
     title, sentence = _column_words(names, gap, far, constant, len(shown))
     figure = draw.blank(6.4, max(4.0, 0.75 + 0.27 * len(shown)))
     left, right = figure.subplots(1, 2, width_ratios=[4, 1], sharey=True)
@@ -373,18 +368,13 @@ def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str], order: st
     needs="table",
     report=InReport("gaps", "rows", says_something=lambda analysis: int((analysis.gaps.by_column > 0).sum()) > 2),
 )
-def gap_pairs(table: Table, *, most: int = MOST_PAIRED_COLUMNS) -> Plot:
+def gap_pairs(table: Table) -> Plot:
     """Which gaps come together: the correlation of every two columns' gaps, and what chance would give.
 
     With n rows, a and b gaps, the number of rows with both is hypergeometric if gaps fall independently; a pair is
     named where more of them meet than chance gives, false discoveries held at 5% (Benjamini and Hochberg 1995). The
     sentence also says whether rows with a gap differ in the other columns, which gaps left completely at random do not
     (Little 1988). That they are not at random in a way that depends on the missing number itself, no table can show.
-
-    Parameters
-    ----------
-    most : int, default 20
-        Columns drawn; those whose gaps go most with others' where there are more.
 
     Examples
     --------
@@ -408,7 +398,7 @@ def gap_pairs(table: Table, *, most: int = MOST_PAIRED_COLUMNS) -> Plot:
     title, sentence = _pair_words([names[int(k)] for k in with_gaps], both, G.sum(axis=0), len(G), (i, j, is_named), p)
     figure = draw.blank(6.4, 4.0 if len(with_gaps) <= 10 else 5.6)
     ax = figure.subplots()
-    shown = worst((phi - 2 * np.eye(len(with_gaps))).max(axis=1, initial=-2.0), most)
+    shown = worst((phi - 2 * np.eye(len(with_gaps))).max(axis=1, initial=-2.0), MOST_PAIRED_COLUMNS)
     _draw_pairs(
         ax, phi[np.ix_(shown, shown)], both[np.ix_(shown, shown)], [draw.short(names[k], 18) for k in with_gaps[shown]]
     )
