@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array, Mask
 from lowdim.text.format import count
 
-GROUP_SHARE, GROUP_ROWS = 0.05, 5  # of the rows, and rows: so many far ones that lie together are a group
+# Which share of the rows is what, for all that judges rows:
+FEW_SHARE = 0.015  # single rows: a law of the others, set by its quantiles, does not mind them
+GROUP_SHARE, GROUP_ROWS = 0.05, 5  # far rows that lie together are a group, no outliers; fewer are told one by one
+COUNTED_SHARE = 0.15  # far rows, before a model tells which, are set aside while dimensions are counted: more of them
+# may be what the dimensions are about
+AXIS_SHARE = 0.22  # rows make an axis of the map, a fifth and what chance adds: more are what the map is of
+PART_SHARE = 0.25  # far rows that lie together are apart from the bulk: more are a part of it as the others are
+FAR_SHARE = 0.35  # scattered rows are far: of more, no half of the rows is left that could say what is ordinary
 
 
 class Partition(NamedTuple):
@@ -68,6 +75,11 @@ class Partition(NamedTuple):
         return f"{' and '.join(held)} {'is' if one else 'are'} held out of the fit." if held else ""
 
 
+def is_group(size: int, n: int) -> bool:
+    """Whether so many far rows together, of n, are a group."""
+    return size >= max(GROUP_ROWS, GROUP_SHARE * n)
+
+
 NO_ROWS = np.zeros(0, dtype=np.intp)
 ALL_BULK = Partition("plain", np.zeros((0, 2), dtype=np.intp), NO_ROWS, (), np.zeros(0))
 
@@ -76,7 +88,6 @@ def far_partition(
     choice: str, wrong_cells: Mask, far: Mask, together: list[NDArray[np.intp]], weights: Array
 ) -> Partition:
     """Far rows parted into groups, which are large, and single ones; `together` are those that lie together."""
-    least = max(GROUP_ROWS, GROUP_SHARE * len(far))
-    groups = tuple(np.sort(rows) for rows in together if len(rows) >= least)
+    groups = tuple(np.sort(rows) for rows in together if is_group(len(rows), len(far)))
     single = np.setdiff1d(np.flatnonzero(far), np.concatenate([NO_ROWS, *groups]))
     return Partition(choice, np.argwhere(wrong_cells & ~far[:, None]), single, groups, weights)

@@ -23,7 +23,14 @@ from numpy.typing import NDArray
 
 from lowdim.judge.cells import given_others
 from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
-from lowdim.judge.partition import ALL_BULK, GROUP_ROWS, GROUP_SHARE, Partition, far_partition
+from lowdim.judge.partition import (
+    ALL_BULK,
+    FAR_SHARE,
+    PART_SHARE,
+    Partition,
+    far_partition,
+    is_group,
+)
 from lowdim.judge.row_order import row_order
 from lowdim.judge.rows.outlyingness import (
     MAD_TO_SD,
@@ -49,8 +56,6 @@ CUT = 3.5  # deviations, of the bulk of the table, beyond which a cell or a row 
 HELD_SHARE = 0.3  # of a row's seen cells that may be held out, the worst first; a row with more wrong cells is far
 COLUMN_SHARE = 0.2  # of a column's cells: where more contradict their rows, the column is like that
 MOST_LOST = 0.5  # of a column's cells, to rows and cells held out together
-FAR_SHARE = 0.35  # of the rows: more are no far rows but another part of the table
-PART_SHARE = 0.25  # of the rows, where they lie together: more are a part of the table as the others are
 ROUNDS = 3  # of fit and screening; a fourth changed nothing in 200 x 10 (benchmarks/robust.md)
 WIDE_CELL = 6.0  # robust units beyond which a cell is left out of the first fit
 FOLDS = 5
@@ -353,8 +358,7 @@ class _RobustTable(NamedTuple):
             screen = judged.screened()
             loss = judged.losses_of_all(screen)
             together = similar_groups(judged.z, judged.seen, np.flatnonzero(screen.far))
-            least = max(GROUP_ROWS, GROUP_SHARE * len(judged.x))
-            name = _chosen(loss, bool(together) and len(together[0]) >= least)
+            name = _chosen(loss, bool(together) and is_group(len(together[0]), len(judged.x)))
             if name == "screened" and judged.x.shape != self.x.shape:
                 screen = self.screened()
         errors = {name: float(values.mean()) for name, values in loss.items()}

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.judge.dimensions.text import in_words
 from lowdim.judge.fills.calibration import width_word
-from lowdim.judge.partition import GROUP_SHARE
+from lowdim.judge.partition import is_group
 from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
 from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.text.format import count
@@ -97,7 +97,7 @@ def _together(odd: Any) -> str:
     size, n = len(odd.groups[0]), len(odd.odd)
     text = f", {'all' if size == len(odd.rows) else size} of them together"
     rather = f" ({100 * size / n:.0f}% of the rows: rather a bend of the table or a group than single errors)"
-    return text + rather * (size >= GROUP_SHARE * n)
+    return text + rather * is_group(size, n)
 
 
 def held_sentence(analysis: Any) -> str:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from lowdim.judge.rows.axis_groups import MOST_APART, rows_apart
+from lowdim.judge.partition import AXIS_SHARE
+from lowdim.judge.rows.axis_groups import rows_apart
 
 LAWS = {
     "normal": lambda r, n: r.standard_normal((n, 3)),
@@ -62,7 +63,7 @@ def test_a_few_strays_in_the_gap_hide_no_group():
 
 def test_more_than_a_fifth_are_not_few():
     scores = np.random.default_rng(2).standard_normal((200, 2))
-    scores[: round((MOST_APART + 0.1) * 200), 0] += 10.0
+    scores[: round((AXIS_SHARE + 0.1) * 200), 0] += 10.0
     assert rows_apart(scores) == ()
 
 

@@ -24,6 +24,7 @@ from lowdim.judge.dimensions.parallel import ParallelAnalysis, parallel_analysis
 from lowdim.judge.dimensions.row_folds import FoldErrors, PairedDifference, RowFolds, usual_folds
 from lowdim.judge.dimensions.text import jury_card, jury_lines, jury_text, sentence
 from lowdim.judge.dimensions.utility import Utility, utility
+from lowdim.judge.partition import COUNTED_SHARE
 from lowdim.judge.read_table import numbers_of
 from lowdim.judge.rows.outlyingness import far_rows, outlyingness, robust_units
 from lowdim.maths.factor import degrees_of_freedom
@@ -38,7 +39,6 @@ MOST_DIMENSIONS = 20  # dimensions tried unless asked for more: a person cannot 
 MOST_FOLDS = 20
 EXACT_SHARE = 1e-6  # a fit that leaves a smaller share of the variance than this is exact, not evidence
 CLIFF = 1e-4  # of an eigenvalue, below which the next must fall: the spectrum of smooth curves fades, and is judged
-MOST_FAR_ROWS = 0.15  # share of far rows that is set aside; more of them are a group, and groups are structure
 ROWS_TO_SCREEN = 3  # rows a column, from which far rows can be told from near ones
 
 
@@ -288,7 +288,7 @@ def _screened(t: JuryTable, seed: int, notes: tuple[str, ...]) -> tuple[JuryTabl
     rng = np.random.default_rng([seed, FAR_ROWS])
     centre, spread = robust_units(t.x, t.mask)
     far = far_rows(outlyingness(scores, t.mask, rng)) & far_rows(outlyingness((t.x - centre) / spread, t.mask, rng))
-    if not 0 < int(far.sum()) <= MOST_FAR_ROWS * t.n:
+    if not 0 < int(far.sum()) <= COUNTED_SHARE * t.n:
         return t._replace(scores=scores), notes
     near = t.rows_of(~far)
     note = f"{count(int(far.sum()), 'row')} far from the bulk set aside while counting dimensions"

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import chdtri
 
+from lowdim.judge.partition import GROUP_SHARE
 from lowdim.judge.row_order import row_order
 from lowdim.maths.kmeans import Labels, nearest_centers, plus_plus
 from lowdim.maths.linalg import Array, Mask
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 2000  # rows that are looked at; the others go with their nearest
 MOST_PARTS = 6
 ROWS_PER_AXIS = 25  # with fewer a direction can be found that parts any rows
-LEAST_ROWS, LEAST_SHARE = 10, 0.05  # of a group
+LEAST_ROWS = 10  # of a group that the map shows
 SEEN_SHARE = 0.5  # of a row's cells: one with fewer lies near the middle whatever it is
 FAR = 50.0  # spreads between two centres, beyond which it is no matter how far
 VALLEY = 0.4  # density of the valley over that of the lower peak: two Gaussians 4 spreads apart have 0.27
@@ -153,7 +154,7 @@ def groups_of_places(z: Array, came: NDArray[np.intp] | None = None) -> Labels:
     z = _white(z[:, np.ptp(z, axis=0) > 0], one)
     if not z.shape[1]:
         return one
-    least = max(LEAST_ROWS, LEAST_SHARE * n)
+    least = max(LEAST_ROWS, GROUP_SHARE * n)
     parted = [_large(z, _parts(z, k), least) for k in range(2, MOST_PARTS + 1)]
     series = _are_series(z, parted, came)
     for parts in parted:

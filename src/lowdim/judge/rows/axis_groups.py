@@ -20,10 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtrc
 
+from lowdim.judge.partition import AXIS_SHARE, GROUP_ROWS
 from lowdim.maths.linalg import Array
 
-LEAST_APART = 5  # rows: fewer are called odd, one by one
-MOST_APART = 0.22  # of the rows, a fifth and what chance adds: more are a part of the table as the others are
 MADE_SHARE = 0.5  # of an axis' variation that must lie between them and the others
 WIDE_GAP = 0.5  # of the others' standard deviation
 GAP_LEVEL = 0.01  # how rarely a smooth tail may leave such a gap, over all cuts and lines
@@ -53,7 +52,7 @@ def rows_apart(scores: Array) -> tuple[ApartRows, ...]:
     >>> rows_apart(scores)[0].rows, rows_apart(scores)[0].axes
     ((7, 30, 31, 58, 90, 91), (2,))
     """
-    cuts = int(MOST_APART * len(scores)) - LEAST_APART + 1  # from one end
+    cuts = int(AXIS_SHARE * len(scores)) - GROUP_ROWS + 1  # from one end
     spread = scores.std(axis=0)
     used = np.flatnonzero(spread > 0.0)
     if cuts < 1 or not len(used):
@@ -89,7 +88,7 @@ def _beyond_a_gap(score: Array, cuts: int, looks: int) -> tuple[tuple[int, ...],
     """The rows of largest score beyond a gap that no tail leaves, and the share of the variation that they make."""
     order = np.argsort(-score, kind="stable")
     s, n = score[order] - score.mean(), len(score)
-    m = np.arange(LEAST_APART, LEAST_APART + cuts)
+    m = np.arange(GROUP_ROWS, GROUP_ROWS + cuts)
     beyond, squares = np.cumsum(s)[m - 1], np.cumsum(s**2)
     between = np.minimum(beyond**2 * n / (m * (n - m)) / squares[-1], 1.0)
     excess = np.maximum((beyond - m * s[m - 1]) / (m - 1), np.finfo(float).eps * np.ptp(s))

@@ -26,6 +26,7 @@ from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
 from lowdim.judge.cells import CellBeliefs, CellsGivenOthers, given_others
 from lowdim.judge.framed_gaussian import FramedGaussian
+from lowdim.judge.partition import FEW_SHARE
 from lowdim.judge.rows.outlyingness import own_tails
 from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.source import Block
@@ -47,7 +48,6 @@ BEYOND_FAR = 0.1  # of the rows, that are beyond the quantile of a centre beside
 TAIL_SHARE = 0.28  # of what was left out, that the law of the centre must predict for a tail: 0.30 to 0.88 in t3 and
 # lognormal tables, 0.00 to 0.28 where a hundredth to a tenth of the cells are wrong (measured)
 IMPOSSIBLE_SHARE = 0.02  # of some cells, as many as the heaviest tail would have: the others are wrong
-FEW_SHARE = 0.015  # of the rows, or of rows with such cells: the quantile that sets a tail is beyond them
 
 
 LEVEL_KNOTS = 200  # values of a column of levels whose places are kept; between them they lie on lines
