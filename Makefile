@@ -47,7 +47,8 @@ kernels: $(VENV)/test.stamp  ## the numerical tests as on other processors
 # What the versions of dependencies can change: every room that calls them, scikit-learn's contract, one model on every kind
 # of source, the commands that parse, stream and draw. All tests pass there (make lowest LOWEST_TESTS=tests); CI runs these.
 LOWEST_TESTS ?= $(addprefix tests/,text maths storage table sources engine models/base models/linear jobs plot report docs \
-	laws/test_laws.py::test_every_law_on cli/about cli/run cli/table/test_fit.py cli/test_entry.py cli/test_streaming.py)
+	$(addprefix laws/test_laws.py::test_every_,law_on source_of_one_table_has_the_same_blocks source_of_one_table_gives_the_same_bits) \
+	cli/about cli/run cli/table/test_fit.py cli/test_entry.py cli/test_streaming.py)
 lowest: $(LOWEST)/test.stamp  ## the tests with the lowest versions that pyproject.toml admits
 	OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest -n 2 -q -rfE $(LOWEST_TESTS) $(PYTEST_ARGS)
 

@@ -575,8 +575,8 @@ def test_every_source_of_one_table_has_the_same_blocks(kind, tmp_path):
     ],
 )
 def test_every_source_of_one_table_gives_the_same_bits(name, kind, tmp_path):
-    """Each way to read a table meets every dress of it, every model one; all pairs are in the drill."""
-    for gaps in ("", "-gaps"):
+    """Each way to read a table meets every dress of it, every model one with gaps; all pairs are in the drill."""
+    for gaps in ("", "-gaps") if name in READERS else ("-gaps",):
         if possible(name, kind + gaps):
             one, places = fitted_in_memory(name, bool(gaps))
             two = laws._fit(MODELS[name], SOURCES[kind + gaps](tmp_path))

@@ -205,8 +205,15 @@ KINDS: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("name", [*NUMBERS, *KINDS])
+def everybody():
+    """Every input meets every model; two of three that are to end as `ppca` does are in the drill."""
+    for k, (name, (_, spec)) in enumerate({**NUMBERS, **KINDS}.items()):
+        for model in MODELS:
+            alike = model in ("dual", "bpca") and expected(spec, model) == expected(spec, "ppca") and k % 3
+            yield pytest.param(name, model, id=f"{name}-{model}", marks=[pytest.mark.drill] if alike else [])
+
+
+@pytest.mark.parametrize(("name", "model"), list(everybody()))
 def test_outcome(name, model):
     X, spec = NUMBERS[name] if name in NUMBERS else KINDS[name]
     found = outcome(MODELS[model](), X)

@@ -70,37 +70,6 @@ def test_an_error_has_no_chain_and_no_control_characters(name: str) -> None:
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)
 
 
-def fixes(name: str) -> list[tuple[str, str]]:
-    """Every set of flags that any message on a bad table proposes, each with the code of the message."""
-    found = [(m.code, proposal.as_command()) for m in messages(name, flags_of(name)) for proposal in m.fix.proposals]
-    return list(dict.fromkeys(found))
-
-
-# That of liar.parquet takes 6 GB and seconds, and is pasted in tests/cli/test_bad_tables.py.
-@pytest.mark.parametrize("name", [name for name in GOLDEN if name != "liar.parquet"])
-def test_every_proposed_fix_works(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    width = (FOLDER / name).read_bytes().partition(b"\n")[0].count(b",") + 1
-    (tmp_path / "names.txt").write_text("\n".join(f"x{j}" for j in range(width)))
-    for code, fix in fixes(name):
-        works(name, code, fix)
-
-
-def works(name: str, code: str, fix: str) -> None:
-    """Given these flags, the message that proposes them is gone, and the flags are known."""
-    given = flags_of(name) if code != "LD103" else ""  # there the flag itself was wrong
-    before = {
-        m
-        for m in messages(name, flags_of(name))
-        if m.code == code and fix in {proposal.as_command() for proposal in m.fix.proposals}
-    }
-    after = messages(name, f"{given} {fix}")
-    assert before
-    if not (code == "LD008" and "--names" in fix):  # names do not make line 1 a header: the note stays
-        assert not {m.what for m in before} & {m.what for m in after}
-    assert not [m for m in after if m.severity == "error" and m.code in ("LD103", "LD106", "LD210", "LD001")]
-
-
 def test_a_fix_for_every_code_that_stops() -> None:
     """Errors about the cells (not about the file itself) all propose flags."""
     stopped = {m.code: m for name in GOLDEN for m in messages(name, flags_of(name)) if m.severity == "error"}

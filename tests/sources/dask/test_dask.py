@@ -248,7 +248,7 @@ def fitted(model, X, run):
 
 @pytest.mark.parametrize(("model", "gaps"), MODELS, ids=lambda v: str(v).partition("\n")[0])
 def test_a_cluster_gives_the_bits_of_one_thread(client, model, gaps):
-    X = table(320, gaps)
+    X = table(160, gaps)
     one = fitted(model, as_source(X, tile=32), SERIAL)
     for k in (1, 4):
         same(one, fitted(model, as_source(X, tile=32, block_tiles=k), Run(engine="dask")))
