@@ -1,4 +1,4 @@
-"""A person's table: read right, or refused with a code, a place and a fix that works."""
+"""A person's table: read right, or refused with a code, a place and a fix."""
 
 from __future__ import annotations
 
