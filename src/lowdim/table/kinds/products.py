@@ -50,7 +50,10 @@ def find_products(X: Array, names: Sequence[str]) -> list[Product]:
     if not 3 <= len(likely) <= MOST_SEARCHED:
         return []
     units = {j: rounding_unit(X[~np.isnan(X[:, j]), j]) for j in likely}
+    likely = [j for j in likely if _felt_in_itself(X[:, j], units[j])]
     found, parents = dict[int, Product](), dict[int, set[int]]()
+    if len(likely) < 3:
+        return []
     for triple in _triples(X, np.array(likely), np.array([units[j] for j in likely])):
         rates = [j for j in triple if RATE.search(names[j])]
         target = rates[0] if len(rates) == 1 else max(triple)
@@ -69,6 +72,13 @@ def _varies(x: Array) -> bool:
     return len(v) >= LEAST_PRODUCT_ROWS and len(np.unique(v)) >= LEAST_FACTORS and bool((v >= 0).all())
 
 
+def _felt_in_itself(x: Array, unit: float) -> bool:
+    """Whether a column varies more than its own rounding, by about as much as a factor must: few small whole numbers,
+    as counts and grades are, go together with anything to their rounding."""
+    v = x[x > 0]
+    return len(v) >= LEAST_PRODUCT_ROWS and bool(2.0 * np.log(v).std() > FELT * float(np.median(ROUNDING * unit / v)))
+
+
 def _triples(X: Array, likely: NDArray[np.intp], units: Array) -> Iterator[tuple[int, int, int]]:
     """Columns a, b, c for which a b / c may be the same in all rows, by a few rows that show all columns."""
     shown = np.flatnonzero((X[:, likely] > 0).all(axis=1))
@@ -78,12 +88,13 @@ def _triples(X: Array, likely: NDArray[np.intp], units: Array) -> Iterator[tuple
     V = X[np.ix_(rows, likely)]
     with np.errstate(divide="ignore", invalid="ignore"):
         L: Array = np.where(V > 0, np.log(V), np.nan)
-        slack = np.fmax.reduce(ROUNDING * units / V, axis=0) + DIGITS
+        slack: Array = ROUNDING * units / V + DIGITS
     for i in range(len(likely) - 1):
         ends = (L[:, i, None] + L[:, i + 1 :])[:, :, None] - L[:, None]  # rows x b x c
-        wide = np.fmax.reduce(ends, axis=0) - np.fmin.reduce(ends, axis=0)
+        off = (slack[:, i, None] + slack[:, i + 1 :])[:, :, None] + slack[:, None]
         enough = (~np.isnan(ends)).sum(axis=0) >= PROBED_ROWS // 2
-        near = (wide <= 2 * (slack[i] + slack[i + 1 :, None] + slack)) & enough
+        # one constant lies within the rounding of every row
+        near = (np.fmax.reduce(ends - off, axis=0) <= np.fmin.reduce(ends + off, axis=0)) & enough
         for k, j in np.argwhere(near):
             if j not in (i, i + 1 + k):
                 yield int(likely[i]), int(likely[i + 1 + k]), int(likely[j])
