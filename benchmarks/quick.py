@@ -8,9 +8,9 @@ import sys
 
 import numpy as np
 from clock import table, timed
+from lowdim.judge.maps.gaussian_map import GaussianMap
 
 import lowdim
-from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.rows.odd_rows import judge_rows
 
 TURNS = 5

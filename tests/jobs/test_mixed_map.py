@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
 
 from lowdim import analyse, load_run, read, subject
 from lowdim.jobs.run_folder import save_run
 from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.fills.calibration import shares_of_levels
 from lowdim.judge.mixed.given_others import cells_at
-from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
 from lowdim.judge.rows.reference_law import facts_of_law
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis

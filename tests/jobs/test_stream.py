@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from lowdim.judge.maps.gaussian_map import GaussianMap
 from scipy import stats
 
 import lowdim
@@ -16,7 +17,6 @@ from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.apply import place
 from lowdim.jobs.stream import P_BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
-from lowdim.judge.maps.gaussian_map import GaussianMap
 from lowdim.judge.read_table import read
 from lowdim.judge.rows.reference_law import false_discovery
 from lowdim.text.errors import BudgetError, TableWarning

@@ -29,7 +29,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from lowdim.explorer.cards import Cards, cards_of, columns_of
+from lowdim.explorer.cards import Cards, columns_of
 from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.table_model import TableModel
 from lowdim.judge.rows.row_card import ODD_LEVEL
@@ -107,12 +107,12 @@ class Endpoints:
     def _asked(self, name: str, text: str) -> dict[str, Any] | None:
         if name == "group":
             return self.cards.group(text)
-        return self.cards.row(text) if self.cards.rows_placed else None
+        return self.cards.row(text) if self.subject.rows_placed else None
 
     @cached_property
     def cards(self) -> Cards:
         """The rows, places, gaps and groups of the subject."""
-        return cards_of(self.subject)
+        return Cards(self.subject)
 
     # facts ----------------------------------------------------------------------------------------------
     @cached_property
@@ -129,7 +129,7 @@ class Endpoints:
             "q": self.q,
             "columns": columns_of(s.numbers),
             "cells": self.cards.columns,
-            "placed": self.cards.rows_placed,
+            "placed": self.subject.rows_placed,
             "decodes": s.decodes,
             "judged": s.law is not None,
             "oddRate": 1.0 - ODD_LEVEL,
@@ -273,7 +273,7 @@ class Endpoints:
 
     def _ellipses(self, which: str) -> Reply | None:
         found = _positions(which, (self.q, self.q, *(which.count(",") - 1) * (self.n,)))
-        if found is None or not self.cards.rows_placed or len(found) > 2 + MOST_ELLIPSES:
+        if found is None or not self.subject.rows_placed or len(found) > 2 + MOST_ELLIPSES:
             return None
         a, b, *rows = found
         return _binary(self.cards.ellipses(a, b, rows), "<f8")

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.result import Fills
     from lowdim.judge.gaps import GapReport
     from lowdim.judge.maps.groups import RowGroups
-    from lowdim.judge.maps.table_map import ResampledMap, TableMap
-    from lowdim.judge.mixed.mixed_map import MixedMap
+    from lowdim.judge.maps.latent_cells import ResampledMap
+    from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.rows.reference_law import RowLaw
     from lowdim.judge.rows.row_card import RowCard
@@ -218,7 +218,7 @@ class Analysis:
 
     def _is_mixed(self, q: int) -> bool:
         """Whether a map of q axes is that of a mixed model; one wrong answer bends it little, so all rows are bulk."""
-        from lowdim.judge.mixed.mixed_map import is_mixed
+        from lowdim.judge.mixed.fit_mixed import is_mixed
 
         return is_mixed(self.table, q, self._standardize)
 
@@ -267,7 +267,7 @@ class Analysis:
         if self._fit is not None:
             return self._fit(self.dims)
         if self._is_mixed(self.dims):
-            from lowdim.judge.mixed.mixed_map import fit_mixed_map
+            from lowdim.judge.mixed.fit_mixed import fit_mixed_map
 
             return fit_mixed_map(self.table, self.dims, self.settings.seed, self.settings.rotate)
         from lowdim.judge.robust import fit_bulk
@@ -283,15 +283,15 @@ class Analysis:
 
     @cached_property
     def map(self) -> TableMap:
-        """The model with the names of the table's numbers; asked alike whether it is Gaussian or of answers."""
-        from lowdim.judge.mixed.mixed_map import table_map
+        """What the model says of the table's cells."""
+        from lowdim.judge.maps.table_map import table_map
 
         return table_map(self.model, self.table.names, self.table.scales)
 
     @part
     def posterior(self) -> Posterior:
         """Where each row lies by its cells that are not wrong; far rows by all they have."""
-        return self.map.positions(self.table.X, self.partition)
+        return self.map.cells.posterior(self.table.X, self.partition)
 
     @part
     def odd(self) -> OddRows:
@@ -323,7 +323,8 @@ class Analysis:
     @cached_property
     def resampled(self) -> ResampledMap:
         """The map with its table's rows drawn again: what takes longest, and is too large to be stored."""
-        return self.map.resampled(self.table, self.partition, self._counts.refits, self.settings.seed)
+        t = self.table
+        return self.map.cells.resampled(t.X, t, self.partition, self._counts.refits, self.settings.seed)
 
     @part
     def axes(self) -> tuple[AxisCard, ...]:
@@ -348,7 +349,7 @@ class Analysis:
     @part
     def surprises(self) -> Array:
         """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""
-        return self.map.surprises(self.table.X)
+        return self.map.cells.surprises(self.table.X)
 
     @part
     def calibration(self) -> MapCalibration:
@@ -359,7 +360,7 @@ class Analysis:
             self.model,
             self._numbers,
             level=self.settings.level,
-            surprises=self.map.widths(self.table.X),
+            surprises=self.map.cells.widths(self.table.X),
             fill_dims=self.fills.n_components,
         )
 
@@ -406,11 +407,6 @@ class Analysis:
 
     # what follows from them -------------------------------------------------------------------------------
     @property
-    def mixed(self) -> MixedMap | None:
-        """The mixed model and the table's numbers that its columns are; None where the model is Gaussian."""
-        return self.map.mixed
-
-    @property
     def scores(self) -> Any:
         """Each row's position, n x q; a frame if a frame came in."""
         return frame_like(self.posterior.mean, tuple(f"axis{k + 1}" for k in range(self.dims)), self.table)
@@ -421,7 +417,7 @@ class Analysis:
 
         Of a mixed model the correlation of its latent response with the axis.
         """
-        values = self.map.loadings
+        values = self.map.cells.loadings
         if self.table.index is None:
             return values
         import pandas as pd
@@ -437,7 +433,7 @@ class Analysis:
     @property
     def noise_share(self) -> float:
         """The share of the variation that is column-by-column noise."""
-        return self.map.noise_share
+        return self.map.cells.noise_share
 
     @property
     def plot(self) -> Plots:
@@ -505,7 +501,7 @@ class Analysis:
         words = words.replace(" (", ", ").rstrip(")")  # it stands in brackets itself
         size = f"{n} x {d}" if self.of is None else f"{self.of:,} x {d}, of which {n:,} rows drawn"
         return (
-            f"{self.map.title} · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
+            f"{self.map.cells.title} · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
             f"{max(100 - noise, 0.0):.0f}% shared / {noise:.0f}% noise\n"
             f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}"
         )
@@ -678,7 +674,7 @@ def _stages(a: Analysis) -> Iterator[tuple[str, str]]:
 
     steps = f"{count(a.model.n_iter_, 'pass', 'passes')}, {a.model.certificate_.reason}"
     _ = a.posterior, a.odd
-    yield "fit", f"{a.map.told(t)}, {count(a.dims, 'dimension')}, {steps}"
+    yield "fit", f"{a.map.cells.fitted(t)}, {count(a.dims, 'dimension')}, {steps}"
 
     yield "fills", a.fills.progress
 

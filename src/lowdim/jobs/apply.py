@@ -9,22 +9,18 @@ import numpy as np
 
 from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.judge.fills.calibration import MapCalibration
-from lowdim.judge.maps.table_map import TableMap
-from lowdim.judge.mixed.mixed_cells import GapAnswers
-from lowdim.judge.mixed.mixed_map import table_map
+from lowdim.judge.maps.table_map import GapAnswers, TableMap, table_map
 from lowdim.judge.rows.odd_rows import OddRow, OddRows, judge_rows
 from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.verdicts import because
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
-from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.registry import METHODS, ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.storage.model_file import load
 from lowdim.table.column import in_ones, one_names, ones_of
-from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales, scales_beside
+from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales
 from lowdim.table.options import split_names
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like
@@ -33,6 +29,7 @@ from lowdim.text.messages import Message, error, message
 from lowdim.text.notebook import card
 
 if TYPE_CHECKING:
+    from lowdim.jobs.analysis import MapModel
     from lowdim.jobs.run_folder import SavedRun
 
 RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
@@ -162,7 +159,7 @@ def _sizes(larger: Array) -> str:
 
 
 def place(
-    model: LinearGaussian | MixedFactorAnalysis,
+    model: MapModel,
     names: tuple[str, ...],
     new: Any,
     *,
@@ -193,7 +190,7 @@ def place(
     map, X = table_map(model, names, scales), rows.X
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
     fills = map.fills(X, used)
-    law = law or map.plain_law  # never of the new rows themselves: they may be odd all together
+    law = law or map.cells.plain_law  # never of the new rows themselves: they may be odd all together
     plain = (message("LD223"),) if calibration is None and (np.isnan(X) & ~rows.strange).any() else ()
     told = X if scales is None else scales.outward(X)
     moved = rescaled(told, map.middles, _spreads(map, used, scales, len(names)), names)
@@ -204,7 +201,7 @@ def place(
     return PlacedRows(
         rows.row_names,
         X,
-        places_of(map.positions(X)),
+        places_of(map.cells.posterior(X)),
         rows,
         (*said_of(rows, aside), *moved, *plain),
         names,
@@ -228,20 +225,18 @@ def place_run(run: SavedRun, new: Any, *, odd_level: float = 0.95, **options: An
     method = None if run.method is None else METHODS[run.method]
     if method is not None and not method.kinds:
         return _place_numbers(run, method, read_rows(new, run.names, run.code_labels, **options))
-    model, names, labels, scales = load(run.model_file), run.names, run.code_labels, run.scales
-    if isinstance(model, MixedFactorAnalysis):  # its columns are the table's, or, where it was named, labels too
-        names = tuple(str(name) for name in model.feature_names_in_)
-        labels, scales = model.labels_, scales_beside(names, run.names, run.scales)
+    map = table_map(load(run.model_file), run.names, run.scales)  # a model that was named may have labels too
+    known = dict(zip(run.names, run.code_labels, strict=True))
     return place(
-        model,
-        names,
+        map.model,
+        map.names,
         new,
         odd_level=odd_level,
-        calibration=run.calibration_of(len(names)),
+        calibration=run.calibration_of(len(map.names)),
         law=run.law_of_new_rows,
-        scales=scales,
+        scales=map.scales,
         aside=run.aside,
-        labels=labels,
+        labels=tuple(c.labels or known.get(c.name, ()) for c in map.columns),
         **options,
     )
 

@@ -11,12 +11,11 @@ from lowdim.engine.fold import Run
 from lowdim.jobs.run_folder import facts_of_apply
 from lowdim.jobs.run_tables import gap_table
 from lowdim.judge.fills.calibration import map_calibration
-from lowdim.judge.mixed.mixed_map import MixedMap
+from lowdim.judge.maps.table_map import table_map
 from lowdim.judge.mixed_table import MixedTable, mixed_table, with_kinds
 from lowdim.judge.rows.reference_law import law_of_later_rows
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.table.kinds.scales import logs_of, scales_beside
 from lowdim.table.table import Table
 from lowdim.text.format import listing
 from lowdim.text.messages import error
@@ -70,11 +69,6 @@ def fit_mixed(
     return mixed, model
 
 
-def named_map(model: MixedFactorAnalysis, mixed: MixedTable, t: Table) -> MixedMap:
-    """The map of a table by a mixed model of these of its columns: labels set aside take part in it."""
-    return MixedMap(model, logs_of(scales_beside(mixed.names, t.names, t.scales)))
-
-
 def some_rows(X: Array) -> Array:
     """The rows from which it is found what is ordinary."""
     return X[evenly_spread(len(X), JUDGED_ROWS)]
@@ -82,10 +76,10 @@ def some_rows(X: Array) -> Array:
 
 def saved_mixed(model: Any, mixed: MixedTable, t: Table, level: float) -> tuple[str, dict[str, Any]]:
     """The gaps of a table as its mixed model fills them, as CSV; and what new rows need beside the model."""
-    map, X = named_map(model, mixed, t), mixed.source.values
-    calibration = map_calibration(model, None, level=level, surprises=map.widths(some_rows(X)))
+    map, X = table_map(model, t.names, t.scales), mixed.source.values
+    calibration = map_calibration(model, None, level=level, surprises=map.cells.widths(some_rows(X)))
     fills = gap_table(t.row_names, map.names, np.isnan(X), map.fills(X, calibration), map.gap_answers(X))
-    return fills, facts_of_apply(law_of_later_rows(map.own_law(some_rows(X))[0]), calibration)
+    return fills, facts_of_apply(law_of_later_rows(map.cells.own_law(some_rows(X))[0]), calibration)
 
 
 def spared_words(t: Table, mixed: MixedTable) -> str:

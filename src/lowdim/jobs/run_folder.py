@@ -152,12 +152,8 @@ class SavedRun:
     @cached_property
     def model(self) -> MapModel:
         """The model of the main job."""
-        from lowdim.models.linear.ppca import ProbabilisticPCA
-        from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-
         self.check_analysis()
-        model = load(self.model_file)
-        assert isinstance(model, ProbabilisticPCA | MixedFactorAnalysis)
+        model: MapModel = load(self.model_file)
         return model
 
     def check_analysis(self) -> None:
@@ -385,8 +381,8 @@ def describe(analysis: Analysis, options: dict[str, Any], command: str = "") -> 
             "objective": float(analysis.model.objective_),
             "converged": bool(analysis.model.converged_),
         }
-        if "likelihoods_" in vars(analysis.model):
-            facts["mixed"] = mixed_facts(analysis.model)
+        if analysis.map.has_answers:
+            facts["columns"] = [c._asdict() for c in analysis.map.columns]
     if analysis.has("odd") and analysis.has("fills"):
         facts["apply"] = facts_of_apply(analysis.law_of_new_rows, analysis.calibration)
     if analysis.finished:
@@ -398,13 +394,6 @@ def describe(analysis: Analysis, options: dict[str, Any], command: str = "") -> 
             "shares": list(analysis.shares),
         }
     return facts
-
-
-def mixed_facts(model: Any) -> list[dict[str, Any]]:
-    """The columns of a mixed map: names in the file, kinds, and what their cells are called."""
-    names = (str(name) for name in model.feature_names_in_)
-    columns = zip(names, model.likelihoods_, model.labels_, strict=True)
-    return [{"name": name, "kind": kind, "labels": [str(x) for x in labels]} for name, kind, labels in columns]
 
 
 def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: str) -> dict[str, Any]:

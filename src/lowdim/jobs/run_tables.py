@@ -16,7 +16,7 @@ from lowdim.text.csv_table import csv_table
 if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows
     from lowdim.judge.fills.result import Fills
-    from lowdim.judge.mixed.mixed_cells import GapAnswers
+    from lowdim.judge.maps.table_map import GapAnswers
     from lowdim.judge.partition import Partition
     from lowdim.judge.rows.odd_rows import OddRow, OddRows
 

@@ -425,11 +425,11 @@ def place_stream(
     lacks is a gap in every row. `law` is that of `place`: each row is placed and judged as `place` does it.
     """
     check_level(odd_level, "odd_level")
-    law, passed = law or map.plain_law, _PassedRows()
+    law, passed = law or map.cells.plain_law, _PassedRows()
     source, present = new_rows(file, map)
     if source.n == 0:
         raise error("LD160", n=0, least=1)
-    axes = [f"axis{k + 1}" for k in range(map.loadings.shape[1])]
+    axes = [f"axis{k + 1}" for k in range(map.cells.loadings.shape[1])]
     columns = (*axes, *(f"{axis}_sd" for axis in axes), *LAWS, "log_density")
     with stopped_as_a_whole(), as_sink(out, source.n, columns) as sink:
         for start, found in walk(partial(_placed_block, map, law, present), source.single_tile_blocks(), run or Run()):
@@ -478,7 +478,7 @@ P_AT, D2_AT = -8, -7  # of the columns that are written
 def _placed_block(map: TableMap, law: RowLaw, present: NDArray[np.intp], block: Block) -> _PlacedPiece:
     X = np.full((len(block.x), len(map.names)), np.nan)
     X[:, present] = block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
-    where, rows = map.positions(X), judge_block(map, law, one_block(X))
+    where, rows = map.cells.posterior(X), judge_block(map, law, one_block(X))
     p = row_p_values(rows.p_D2, rows.cell_p, rows.seen)
     table = np.column_stack([where.mean, where.std, law_numbers(rows.seen, p, *laws(rows, law)), where.log_density])
     few = np.lexsort((-table[:, D2_AT], table[:, P_AT]))[:LISTED_ROWS]

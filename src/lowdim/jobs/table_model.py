@@ -15,22 +15,18 @@ import numpy as np
 
 from lowdim.jobs.analysis import Analysis, Settings
 from lowdim.jobs.apply import place_rows
-from lowdim.jobs.mixed_model import measured_and_labels, named_map, some_rows
+from lowdim.jobs.mixed_model import measured_and_labels, some_rows
 from lowdim.jobs.one_model import FittedMethod
 from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.jobs.run_folder import SavedRun, load_run
-from lowdim.judge.maps.gaussian_map import GaussianMap
-from lowdim.judge.maps.table_map import TableMap
-from lowdim.judge.mixed.mixed_axes import mixed_axes, mixed_refits
-from lowdim.judge.mixed.mixed_map import MixedMap
+from lowdim.judge.maps.table_map import TableMap, table_map
+from lowdim.judge.partition import ALL_BULK
 from lowdim.judge.rows.group_contrast import GroupCard, set_apart
-from lowdim.judge.rows.place_card import MappedRows, PlaceCard, explain_place
+from lowdim.judge.rows.place_card import MappedRows, PlaceCard
 from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
 from lowdim.maths.linalg import Array
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.registry import METHODS, ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
@@ -75,33 +71,37 @@ class TableModel:
 
     @cached_property
     def map(self) -> TableMap | None:
-        """The map, which says what the rest of a row makes of each of its cells; None of a model that does not."""
+        """What the model says of the table's cells; None of a model that says nothing of them."""
         if self.analysis is not None:
             return self.analysis.map
-        if isinstance(self.model, MixedFactorAnalysis):
-            return named_map(self.model, measured_and_labels(self.table), self.table)
-        if isinstance(self.model, LinearGaussian):
-            return GaussianMap(self.model, self.table.names, self.table.scales, self.unit)
-        return None
+        if not (self.rows_placed or self.decodes):
+            return None
+        return table_map(self.model, self.table.names, self.table.scales, self.unit)
+
+    @property
+    def rows_placed(self) -> bool:
+        """Whether the model says where a row with hidden cells lies, and what those hold."""
+        return isinstance(self.model, LatentModel) and not any(map(self.entry.lack, ("uncertainty", "fills", "gaps")))
+
+    @property
+    def decodes(self) -> bool:
+        """Whether the model says which cells a place stands for, with a band."""
+        return isinstance(self.model, LatentModel) and not self.entry.lack("decoder")
 
     @cached_property
     def X(self) -> Array:
         """The rows in the map's columns: those that make the table's axes, or of a mixed model that was named all it
         took."""
-        labelled = self.analysis is None and self.entry.kinds
-        return measured_and_labels(self.table).source.values if labelled else self.table.X
-
-    @property
-    def worded(self) -> bool:
-        """Whether cells may be words."""
-        return self.map is not None and bool(self.map.answers)
+        if self.map is None or self.map.names == self.table.names:
+            return self.table.X
+        return measured_and_labels(self.table).source.values
 
     @property
     def source(self) -> ArraySource:
         """The rows as the model takes them."""
-        if self.map is not None and self.worded:
-            return self.map.source(self.X)
-        return ArraySource(self.table.X / self.unit, columns=self.table.names)
+        if self.map is None:
+            return ArraySource(self.table.X / self.unit, columns=self.table.names)
+        return self.map.cells.source(self.X)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -130,28 +130,26 @@ class TableModel:
         """The law of the rows' distances; None where the model has none."""
         if self.analysis is not None:
             return self.analysis.odd.judged.law
-        if self.map is None:
-            return None
-        return self.map.own_law(some_rows(self.X))[0] if self.worded else self.map.plain_law
+        return None if self.map is None else self.map.cells.law(some_rows(self.X))
 
     def explain(self, row: int, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None) -> RowCard:
         """One row (its position from 0) with cells hidden or edited: every cell beside what the rest says of it."""
-        law, names = self.law, self.table.row_names
-        if law is None or self.map is None:
+        if self.map is None or not self.rows_placed:
             raise error("LD325", title=self.entry.title)
-        card = explain_row(self.map, self.X, row, law=law, row_names=names, hidden=hidden, edited=edited)
+        names = self.table.row_names
+        card = explain_row(self.map, self.X, row, law=self.law, row_names=names, hidden=hidden, edited=edited)
         return card if self.analysis is None else card._replace(fills=self._fills(row))
 
     @property
     def axes(self) -> tuple[AxisCard, ...]:
-        """A card for every axis; labels that made the axes are in their loadings, and no news beside them."""
+        """A card for every axis."""
         if self.analysis is not None:
             return self.analysis.axes
-        if not isinstance(self.map, MixedMap):
+        if self.map is None or not self.map.cells.has_axes:
             raise error("LD319", path="(from Python)" if self.run is None else self.run.folder, method=self.entry.name)
-        refits = mixed_refits(self.map, self.X, self.table.weight, RESAMPLINGS, self.settings.seed)
-        others = {name: own for name, own in self.table.labels.items() if name not in self.map.names}
-        return mixed_axes(self.map, self.places.z, others, refits, self.settings.level)
+        t, seed = self.table, self.settings.seed
+        refits = self.map.cells.resampled(self.X, t, ALL_BULK, RESAMPLINGS, seed, every_row=True)
+        return refits.axes(self.settings.level, self.places.z)
 
     def _fills(self, row: int) -> tuple[RowFill, ...]:
         """The gaps of a row as the analysis fills them."""
@@ -159,11 +157,6 @@ class TableModel:
         f, names = self.analysis.fills, self.table.names
         at = np.flatnonzero(f.number_gaps[row]).tolist()  # labels are told by the cells
         return tuple(RowFill(names[j], *(float(part[row, j]) for part in (f.filled, f.lower, f.upper))) for j in at)
-
-    @property
-    def decodes(self) -> bool:
-        """Whether the model says which cells a place stands for, with a band."""
-        return isinstance(self.model, LatentModel) and not self.entry.lack("decoder")
 
     @cached_property
     def rows(self) -> MappedRows:
@@ -179,15 +172,13 @@ class TableModel:
 
     def at(self, place: Sequence[float]) -> PlaceCard:
         """The row that lives at a place of the map (one number an axis): its cells with bands, and the nearest rows."""
-        if not self.decodes:
+        if self.map is None or not self.decodes:
             raise error("LD328", title=self.entry.title)
         z = np.asarray(place, dtype=np.float64)
         q = self.places.z.shape[1]
         if z.shape != (q,) or not np.isfinite(z).all():
             raise error("LD210", option="place", value=place, allowed=f"{count(q, 'number')}, one for each axis")
-        if self.map is not None:
-            return self.map.at(z, self.map_rows)
-        return explain_place(self.model, z, self.rows, self.table.names, self.table.scales, self.unit)
+        return self.map.at(z, self.map_rows)
 
     def set_apart(self, rows: Sequence[int]) -> GroupCard:
         """What sets some rows (positions from 0) apart from all others."""
@@ -222,7 +213,7 @@ def subject(found: Analysis | FittedMethod | SavedRun | TableModel | str | PathL
         return found
     if isinstance(found, Analysis):
         run = None if found.store is None else found.store.run
-        return TableModel(found.table, found.model, METHODS[found.map.method], np.ones(found.table.d), found, run)
+        return TableModel(found.table, found.model, METHODS[found.map.cells.method], np.ones(found.table.d), found, run)
     if isinstance(found, FittedMethod):
         check_map(found.method, found.table, "(from Python)")
         return TableModel(found.table, found.model, found.method, found.unit, settings=found.settings)

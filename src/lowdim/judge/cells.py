@@ -37,6 +37,7 @@ class CellBeliefs(NamedTuple):
     sd: Array
     surprise: Array  # how far the value is from that, in standard deviations, or as a normal score of its p
     p: Array  # of values no likelier than the one seen, by the law of the column; 1 at gaps
+    share: Array  # probability of the value seen, where a column has levels; else 1
     likeliest: Array  # code of the most likely level, and its probability; 0 of numbers
     likeliest_share: Array
     D2: Array  # the whole distance of the row, its parts within and off the map, and the degrees of freedom within

@@ -19,6 +19,7 @@ from lowdim.text.messages import LowdimError, error
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
+    from lowdim.judge.maps.table_map import TableMap
 
 
 class Plots:
@@ -89,6 +90,13 @@ class ModelOnTable(NamedTuple):
     unit: Array
     rows: NDArray[np.intp]
     filled: Array | None = None  # the table with its gaps filled, where the model was fitted to that
+
+    @property
+    def map(self) -> TableMap:
+        """What the model says of cells, on the scale that it takes."""
+        from lowdim.judge.maps.table_map import table_map  # with all models: too long for who draws a stored run
+
+        return table_map(self.model, self.table.names, unit=self.unit)
 
     @property
     def X(self) -> Array:

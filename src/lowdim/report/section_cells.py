@@ -124,7 +124,7 @@ def odd(analysis: Analysis, rows: bool) -> Section:
         "T2 is the distance within the map, Q the distance off it, D2 both together; limits follow each "
         "row's own gaps, so they step where cells are missing. A row is picked by p: that of D2 or of its least likely "
         "cell, whichever is rarer. A cell's surprise is its distance from what the rest of its row says, in standard "
-        "deviations." + ("" if analysis.mixed is None else OF_ANSWERS),
+        "deviations." + (OF_ANSWERS if analysis.map.has_answers else ""),
         "An odd row is unusual, not wrong. A row that bent the model itself looks less odd than it is. Q is "
         "not defined for rows with no more seen cells than dimensions.",
         command_of(analysis, "odd"),

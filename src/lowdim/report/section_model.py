@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 
 FILMSTRIP = "The filmstrip shows what the model expects of each column along axis 1."
 REBUILT_ANSWERS = " Of an answer the probability of a yes is rebuilt and shown, of levels their mean."
-MIXED_LOADINGS = (
-    "Most columns hold answers, so each column has its own likelihood (mixed factor analysis): a loading is the "
-    "correlation of a column's leaning, its latent response, with the axis, and shares of variation are of these "
-    "leanings. "
-)
 MOST_TOOLTIPS = 1000  # rows of a map that say their name and place; of more only the odd ones do
 MOST_BIPLOT_POINTS = 800  # of a long table
 TURNED = "The axes were turned by {}, so that each column loads on few of them; together they say what they said."
@@ -99,7 +94,7 @@ def axes(analysis: Analysis, rows: bool) -> Section:
         "axes",
         "What drives each axis",
         f"{words} {TURNED.format(s.rotate)}" if (s := analysis.settings).rotate and len(cards) > 1 else words,
-        ("" if analysis.mixed is None else MIXED_LOADINGS)
+        analysis.map.cells.loading_note
         + "A loading says how a column moves along an axis; its bar is the interval it would keep for other "
         "rows of the same kind (bootstrap). In the biplot arrows that point the same way are columns that rise "
         "together.",
@@ -132,9 +127,9 @@ def ends_of(analysis: Analysis) -> Grid:
 
 def lost(analysis: Analysis, rows: bool) -> Section:
     """What the axes leave out of each column."""
-    mixed, ones = analysis.mixed, analysis.table.in_ones()
+    ones = analysis.table.in_ones()
     X, names = ones.X, ones.names
-    rebuilt = np.asarray(analysis.model.reconstruct(X)) if mixed is None else mixed.rebuilt(analysis.table.X)
+    rebuilt = analysis.map.rebuilt(analysis.table.X)
     spread = np.nanvar(X, axis=0)
     residual = np.nanmean((X - rebuilt) ** 2, axis=0)
     share = 1 - residual / np.where(spread > 0, spread, 1.0)
@@ -159,7 +154,7 @@ def lost(analysis: Analysis, rows: bool) -> Section:
         "What is lost",
         sentence,
         "A row is rebuilt from its first axes, one, two, five and so on; what is left over is noise to the "
-        "model. " + FILMSTRIP + ("" if mixed is None else REBUILT_ANSWERS),
+        "model. " + FILMSTRIP + (REBUILT_ANSWERS if analysis.map.has_answers else ""),
         "Rebuilding a row uses that row's own cells, so it looks better than predicting a hidden cell.",
         command_of(analysis, "plot reconstruct" if rows else "plot traverse"),
         code_of(analysis, f"analysis.plot.{'reconstruct' if rows else 'traverse'}(0).save('rebuilt.svg')"),

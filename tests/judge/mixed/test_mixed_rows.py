@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
 from scipy.special import expit
 
 from lowdim import read
@@ -14,7 +15,6 @@ from lowdim.judge.mixed.mixed_cells import (
     in_lines,
     tail_scores,
 )
-from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
 from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.rows.row_card import explain_row
 from lowdim.text.messages import LowdimError

@@ -1,8 +1,8 @@
 """Rows judged by a fitted linear-Gaussian model, with the names that its table gives the columns."""
 
 import numpy as np
-
 from lowdim.judge.maps.gaussian_map import GaussianMap
+
 from lowdim.judge.rows import odd_rows, row_card
 from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, law_of_later_rows
 from lowdim.sources.views import gather

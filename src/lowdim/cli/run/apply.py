@@ -59,10 +59,10 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 def place_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) -> PlacedStream:
     """Place every row of a file on the map of a run, a block at a time."""
     from lowdim.jobs.stream import place_stream
-    from lowdim.judge.mixed.mixed_map import table_map
+    from lowdim.judge.maps.table_map import table_map
 
-    check_streamed(opened, options)
     map = table_map(opened.model, opened.names, opened.scales)
+    check_streamed(opened, options, map.has_answers)
     with Stages(message_log().quiet) as stages:
         stages.now = "rows"
         rows = place_stream(map, new, out, law=opened.law_of_new_rows, run=run_of(options))
@@ -70,11 +70,11 @@ def place_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) ->
     return rows
 
 
-def check_streamed(opened: SavedRun, options: dict[str, Any]) -> None:
-    """Refuse what cannot be done to rows that are read a block at a time."""
+def check_streamed(opened: SavedRun, options: dict[str, Any], answers: bool) -> None:
+    """Refuse what cannot be done to rows that are read a block at a time: a map of `answers`, or of labels."""
     from lowdim.text.messages import error
 
-    if opened.facts.get("mixed") or any(opened.code_labels):
+    if answers or any(opened.code_labels):
         raise click.UsageError(f"--stream places numbers, and the map of {opened.folder} has labels: leave it out")
     for name in opened.options:
         if not (honoured(name) or OPTIONS[name].of_file):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,18 +84,18 @@ def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) 
     from lowdim.table.options import split_names
 
     position, found = positions(run.table, [row], "--row")[0], subject(run)
-    names, worded = found.columns, found.worded
-    hidden, edited = split_names(hide), dict(edit_of(names, text, worded) for text in edits)
+    names, labelled = found.columns, {c.name for c in found.map.columns if c.labels} if found.map else set()
+    hidden, edited = split_names(hide), dict(edit_of(names, text, labelled) for text in edits)
     unknown = [name for name in hidden if name not in names]
     if unknown:
         raise click.BadParameter(f"there is no column '{unknown[0][:40]}'", param_hint="--hide")
     return found.explain(position, hidden=hidden, edited=edited)
 
 
-def edit_of(names: tuple[str, ...], text: str, worded: bool = False) -> tuple[str, Any]:
+def edit_of(names: tuple[str, ...], text: str, labelled: Collection[str] = ()) -> tuple[str, Any]:
     """A column and its new value from COLUMN=VALUE; the column's name may hold the sign too, a value may be a word."""
     name, sign, value = text.rpartition("=")
-    if worded and sign and name in names:
+    if sign and name in labelled:
         return name, value
     try:
         number = float(value)

@@ -112,7 +112,7 @@ def _groups_of_bulk(found: TableMap, X: Array, places: Array, outside: Mask, see
     if q == 0 or len(full) < 2 * LEAST_ROWS:
         return one
     rows = full[row_order(X[full], ~np.isnan(X[full]), seed)[:MOST_ROWS]]
-    z = found.blurred(X[rows], np.random.default_rng(seed))
+    z = found.cells.blurred(X[rows], np.random.default_rng(seed))
     label = groups_of_places(z, rows)
     if not label.any():
         return one

@@ -1,183 +1,269 @@
-"""Single cells of a mixed map: one row in full, the fills of new rows, every cell's surprise."""
+"""What a mixed model says of the cells of a table: numbers, and labels as codes, each by its own likelihood."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
-from lowdim.judge.maps.table_map import NumberFills
-from lowdim.judge.mixed.given_others import cells_at
-from lowdim.judge.rows.place_card import MappedRows, PlaceAnswer, PlaceCard, PlaceCell, place_card
-from lowdim.maths.linalg import Array
-from lowdim.models.base.calibration import normal_half_width
-from lowdim.models.base.results import Cells
-from lowdim.table.kinds.scales import ColumnScales
-from lowdim.text.format import figures
-
-if TYPE_CHECKING:
-    from lowdim.judge.mixed.mixed_map import MixedMap
+from lowdim.judge.axes import AxisCard, axis_cards, matched, tied_axes
+from lowdim.judge.cells import CellBeliefs
+from lowdim.judge.maps.latent_cells import ExpectedCells, LatentCells
+from lowdim.judge.maps.map_columns import MapColumn, line_names, lines_of
+from lowdim.judge.mixed.fit_mixed import rows_fitted
+from lowdim.judge.mixed.given_others import GivenOthers, UsualRows, cells_at, given_others, usual_posterior, usual_rows
+from lowdim.judge.mixed.mixed_rows import law_of_rows, mixed_cell_p, mixed_distances
+from lowdim.judge.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls
+from lowdim.judge.partition import ALL_BULK, Partition
+from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, LEAST_ROWS_OF_LAW, RowLaw
+from lowdim.judge.stability import RemovedRow, Stability, angle, axis_angles, clouds_of, stability_of
+from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.maths.seeds import BOOTSTRAP
+from lowdim.models.base.results import Posterior
+from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+from lowdim.sources.labelled_frames import CodedColumn, CodedSource
+from lowdim.sources.source import Block
+from lowdim.table.table import Table
 
 LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
+MIXED_CLOUD_ROWS = 300  # rows whose clouds are kept
+CLOUD_REFITS = 40  # resamplings in which they are placed
+TRIED_ROWS = 5  # rows without which the map is looked at
 
 
-def tail_scores(map: MixedMap, X: Array) -> Array:
-    """How wide an interval must be to hold each cell, in standard deviations; 0 at gaps alone."""
-    told = map.given_others(X)
-    score = np.maximum(-ndtri(np.minimum(told.tail, 0.5)), LEAST_SCORE)
-    return np.where(told.seen, score, 0.0)
+@dataclass(frozen=True, eq=False)
+class MixedCells(LatentCells):
+    """A mixed model, which knows its columns."""
+
+    model: MixedFactorAnalysis
+    columns: tuple[MapColumn, ...] = field(init=False)
+
+    title = "Mixed factor analysis"
+    method = "mixed"
+    has_axes = True
+    loading_note = (
+        "Most columns hold answers, so each column has its own likelihood (mixed factor analysis): a loading is the "
+        "correlation of a column's leaning, its latent response, with the axis, and shares of variation are of these "
+        "leanings. "
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", columns_of(self.model))
+
+    def fitted(self, table: Table) -> str:
+        """What was fitted, with the rows it saw where these are not all."""
+        few = rows_fitted(table)
+        return "mixed factor analysis" + (f" of {few:,} rows spread over the table" if few < table.n else "")
+
+    def source(self, X: Array) -> CodedSource:
+        """Rows as the model takes them, with their labels."""
+        coded = [CodedColumn(codes, own) for codes, own in zip(X.T, self.model.labels_, strict=True)]
+        return CodedSource(coded, tuple(c.name for c in self.columns))
+
+    def posterior(self, X: Array, partition: Partition = ALL_BULK) -> Posterior:
+        """Where each row lies, and how surely; one wrong answer bends it little, so that nothing is held out."""
+        return self.model.posterior(self.source(X))
+
+    def blurred(self, X: Array, rng: np.random.Generator) -> Array:
+        """A draw of each row's place: few answers leave it open, and say nothing of groups."""
+        posterior = self.posterior(X)
+        root = np.linalg.cholesky(posterior.cov)
+        drawn: Array = np.einsum("nij,nj->ni", root, rng.standard_normal(posterior.mean.shape))
+        return posterior.mean + drawn
+
+    def at(self, Z: Array) -> ExpectedCells:
+        """What lives at some places."""
+        cells, shares = cells_at(self.model, Z)
+        return ExpectedCells(cells.mean, np.sqrt(cells.var + cells.noise), self._by_position(shares))
+
+    def in_rows(self, X: Array) -> ExpectedCells:
+        """Every cell of some rows, seen or not, as the seen ones say."""
+        source = self.source(X)
+        cells, shares = self.model.expected_cells(source), self._by_position(self.model.probabilities(source))
+        sd = np.sqrt(cells.var + cells.noise)
+        return ExpectedCells(cells.mean, sd, shares, np.where(np.isnan(X), self.model.impute(source), cells.mean))
+
+    def _by_position(self, shares: dict[str, Array]) -> dict[int, Array]:
+        return {k: shares[c.name] for k, c in enumerate(self.columns) if c.name in shares}
+
+    # rows beside themselves -----------------------------------------------------------------------------
+    @cached_property
+    def _usual(self) -> UsualRows:
+        return usual_rows(self.model)
+
+    def given_others(self, X: Array) -> GivenOthers:
+        """Every cell beside what the others of its row say."""
+        return given_others(self.model, self.source(X), self._usual)
+
+    @cached_property
+    def levelled(self) -> Mask:
+        """Which columns have levels."""
+        return np.array([bool(c.levels) for c in self.columns])
+
+    def beliefs(self, rows: Block, law: RowLaw | None, kept: Mask | None = None) -> CellBeliefs:
+        """Every cell given the others of its row, and how far each row is as a whole; nothing is held out, so that all
+        that are seen are kept."""
+        law, X = law or GAUSSIAN_LAW, np.where(rows.seen, rows.x, np.nan)
+        told = self.given_others(X)
+        far = mixed_distances(told, law)
+        p = law.p_value(far.D2, far.seen)
+        if self.levelled.all():  # not below the probability of these very answers, whatever a smooth law says
+            p = np.maximum(p, np.exp(self.model.score_samples(self.source(X))))
+        return CellBeliefs(
+            seen=told.seen,
+            mean=told.mean,
+            sd=told.sd,
+            surprise=told.surprise,
+            p=mixed_cell_p(told, law),
+            share=told.share,
+            likeliest=told.likeliest,
+            likeliest_share=told.likeliest_share,
+            D2=far.D2,
+            T2=far.T2,
+            Q=far.Q,
+            rank=far.rank,
+            p_D2=p,
+        )
+
+    @property
+    def plain_law(self) -> RowLaw:
+        """That of rows from the model."""
+        return GAUSSIAN_LAW
+
+    def law(self, X: Array) -> RowLaw:
+        """That of the bulk of the rows."""
+        return self.own_law(X)[0]
+
+    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None) -> tuple[RowLaw, Mask | None]:
+        """The law of the bulk of a table's own rows; few have the model's."""
+        if len(X) < LEAST_ROWS_OF_LAW:
+            return GAUSSIAN_LAW, None
+        return law_of_rows(self.given_others(X), self.levelled), None
+
+    def surprises(self, X: Array) -> Array:
+        """How far each cell is from what the others of its row say, as a normal score; 0 at gaps."""
+        return self.given_others(X).surprise
+
+    def widths(self, X: Array) -> Array:
+        """How wide an interval must be to hold each cell, in standard deviations; 0 at gaps alone."""
+        told = self.given_others(X)
+        score = np.maximum(-ndtri(np.minimum(told.tail, 0.5)), LEAST_SCORE)
+        return np.where(told.seen, score, 0.0)
+
+    def usual(self, seen: Mask) -> Posterior:
+        """How surely rows that show these cells are usually placed: what they say depends on the row."""
+        return usual_posterior(self.model, self._usual, seen)
+
+    @property
+    def means(self) -> Array:
+        """The means of real columns; NaN where a column has levels or counts."""
+        known = dict(zip(self.model.component_names_, self.model.intercepts_, strict=True))
+        return np.array([known.get(c.name, np.nan) if c.kind == "real" else np.nan for c in self.columns])
+
+    # axes: the correlations of latent responses, whose noise has variance 1, with them ---------------------
+    @cached_property
+    def fitted_lines(self) -> list[int]:
+        """The lines that the model has leanings of: not those of labels that no row of its fit has."""
+        found, ones = list[int](), lines_of(self.columns)
+        for k, column in enumerate(self.columns):
+            own = [line for line, (j, _) in enumerate(ones) if j == k]
+            if len(own) > 1:
+                codes = sorted(int(level) for level in column.levels)
+                own = [own[code] for code in (codes[1:] if column.kind == "marker" and len(codes) == 2 else codes)]
+            found += own
+        return found
+
+    def correlations(self, lean: Array) -> Array:
+        """Leanings (... x fitted lines x q) as correlations of every line; of a label that no row has, nothing leans."""
+        out = np.zeros((*lean.shape[:-2], len(lines_of(self.columns)), lean.shape[-1]))
+        out[..., self.fitted_lines, :] = lean / np.sqrt(1.0 + (lean**2).sum(axis=-1, keepdims=True))
+        return out
+
+    @property
+    def loadings(self) -> Array:
+        """The correlation of each line's latent response with each axis."""
+        return self.correlations(leanings(self.model))
+
+    @property
+    def variances(self) -> Array:
+        """Sums of squares of the loadings."""
+        return np.asarray((self.loadings**2).sum(axis=0))
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Each axis' share of the variation of the latent responses, a column of several labels counted once."""
+        squares = self.loadings**2
+        column = np.array([k for k, _ in lines_of(self.columns)])
+        each = [squares[column == k].mean(axis=0) for k in range(len(self.columns))]
+        return tuple(np.mean(each, axis=0).tolist())
+
+    @property
+    def noise_share(self) -> float:
+        """The share of the latent responses' variation that no axis has."""
+        return 1.0 - sum(self.shares)
+
+    def resampled(
+        self, X: Array, table: Table, partition: Partition, bootstraps: int, seed: int, every_row: bool = False
+    ) -> ResampledMixed:
+        """The model with its rows drawn again to first order; of a long table those of the main job's fit, or every
+        one."""
+        at = evenly_spread(len(X), len(X) if every_row else rows_fitted(table))
+        source = self.source(X[at])
+        source.weight = None if table.weight is None else table.weight[at]
+        pulls = row_pulls(self.model, source)
+        pulls = pulls._replace(at=at[pulls.at])
+        moved = tuple(pulls.resampled(np.random.default_rng([seed, BOOTSTRAP, b])) for b in range(bootstraps))
+        return ResampledMixed(self, X, table, np.array([there.leanings for there in moved]), moved, pulls)
 
 
-# fills ------------------------------------------------------------------------------------------------------
-class GapAnswers(NamedTuple):
-    """The gaps of columns of words and of levels: where they are, their fills, and how likely these are."""
-
-    row: list[int]  # from 0
-    column: list[int]
-    fill: list[str | float]  # a label as it is called
-    probability: list[float]
-
-
-def gap_answers(map: MixedMap, X: Array) -> GapAnswers:
-    """The most likely answer of every gap that has answers, of ordinal columns the median."""
-    shares, out = map.model.probabilities(map.source(X)), GapAnswers([], [], [], [])
-    for k, name in enumerate(map.names):
-        rows = np.flatnonzero(np.isnan(X[:, k]))
-        if name not in shares or not len(rows):
-            continue
-        levels, share, labels = _numbers_of_levels(map, k), shares[name][rows], map.labels[k]
-        best = _levels_that_hold(levels, share, 0.0, map.model.likelihoods_[k])[0]
-        for i, value, own in zip(rows.tolist(), best.tolist(), share, strict=True):
-            out.row.append(i)
-            out.column.append(k)
-            out.fill.append(str(labels[int(value)]) if labels else value)
-            out.probability.append(float(own[levels == value][0]))
-    return out
+def columns_of(model: MixedFactorAnalysis) -> tuple[MapColumn, ...]:
+    """The columns of a mixed model, their levels as numbers."""
+    made = zip(model.feature_names_in_, model.likelihoods_, model.labels_, model.levels_, strict=True)
+    return tuple(
+        MapColumn(str(name), kind, tuple(map(str, own)), tuple(float(own.index(v) if own else v) for v in levels))
+        for name, kind, own, levels in made
+    )
 
 
-def has_levels(map: MixedMap) -> Array:
-    """1 for each column that has levels or labels, 0 for others."""
-    return np.array([float(len(levels) > 0) for levels in map.model.levels_])
+class ResampledMixed(NamedTuple):
+    """A mixed model with the rows X of a table drawn again: no fit is made again (`row_pulls.py`)."""
 
+    cells: MixedCells
+    X: Array
+    table: Table
+    W: Array  # B x fitted lines x q, leanings
+    moved: tuple[MovedParams, ...]
+    pulls: RowPulls
 
-def fill_numbers(map: MixedMap, X: Array, half: Array) -> NumberFills:
-    """The gaps of rows by a mixed map: of levels the likeliest (ordinal ones: the median), with the levels that hold.
+    def axes(self, level: float, scores: Array) -> tuple[AxisCard, ...]:
+        """A card for every axis; labels that make them are in their loadings, and no news beside them."""
+        cells, lean = self.cells, leanings(self.cells.model)
+        rotated = cells.model.rotation is not None  # axes are told apart by the rotation
+        groups = () if lean.shape[1] < 2 or rotated else tied_axes(lean, self.W)
+        drawn = np.array([matched(lean, W, groups) for W in self.W]) if lean.shape[1] else self.W
+        low, high = np.quantile(cells.correlations(drawn), [(1 - level) / 2, (1 + level) / 2], axis=0)
+        others = {name: own for name, own in self.table.labels.items() if name not in {c.name for c in cells.columns}}
+        bands, names = (cells.loadings, low, high), line_names(cells.columns)
+        return axis_cards(bands, names, cells.shares, groups, scores, others, level, len(self.W))
 
-    `half` is half the width of an interval for each column, in standard deviations of a normal one; an interval of
-    levels leaves out as much on each side. Of several labels, which have no order, it is the likeliest alone.
-    """
-    source = map.source(X)
-    cells, shares = map.model.expected_cells(source), map.model.probabilities(source)
-    whole = told_columns(map, cells, shares, half)
-    real = has_levels(map) == 0.0
-    whole.filled[:, real] = np.asarray(map.model.impute(source))[:, real]
-    seen = ~np.isnan(X)
-    filled, low, high = (np.where(seen, X, part) for part in (whole.filled, whole.lower, whole.upper))
-    return _as_told(map, NumberFills(filled, np.where(seen, 0.0, whole.sd), low, high))
+    def stability(self) -> Stability:
+        """How far the map moves when its rows are resampled, and when one of them is removed."""
+        source, lean = self.cells.source(self.X), leanings(self.cells.model)
+        k = min(2, lean.shape[1])
+        rows = evenly_spread(len(self.X), MIXED_CLOUD_ROWS, ends=True)
+        here, there = moved_positions(self.cells.model, source, rows, self.moved[:CLOUD_REFITS])
+        clouds = clouds_of(here[:, :k], [places[:, :k] for places in there], rows)
+        return stability_of(lean, self.W, clouds, self._removed(lean, k), len(self.pulls.at))
 
-
-def _as_told(map: MixedMap, fills: NumberFills) -> NumberFills:
-    """Logarithms as what they are the logarithms of."""
-    if map.scales is None:
-        return fills
-    filled, low, high = (map.scales.outward(part) for part in (fills.filled, fills.lower, fills.upper))
-    return NumberFills(filled, map.scales.spread(fills.filled, fills.sd), low, high)
-
-
-def told_columns(map: MixedMap, cells: Cells, shares: Mapping[str, Array], half: Array) -> NumberFills:
-    """What cells are expected to be and the probabilities of levels, in the map's columns, with intervals."""
-    out = NumberFills(*(np.zeros(cells.mean.shape) for _ in range(4)))
-    spread = np.sqrt(cells.var + cells.noise)
-    for k, name in enumerate(map.names):
-        kind = map.model.likelihoods_[k]
-        if name not in shares:
-            low, high = (cells.mean[:, k] + side * half[k] * spread[:, k] for side in (-1.0, 1.0))
-            low = np.maximum(low, 0.0) if kind in ("count", "positive") else low
-            parts = cells.mean[:, k], spread[:, k], low, high
-        elif len(map.labels[k]) > 2:
-            best = _numbers_of_levels(map, k)[shares[name].argmax(axis=1)]
-            parts = best, np.zeros(len(best)), best, best
-        else:
-            parts = _levels_that_hold(_numbers_of_levels(map, k), shares[name], half[k], kind)
-        for part, new in zip(out, parts, strict=True):
-            part[:, k] = new
-    return out if map.scales is None else _reached(out, map.scales)
-
-
-def in_lines(map: MixedMap, columns: NumberFills, shares: Mapping[str, Array], half: Array) -> NumberFills:
-    """What is told of columns as the map's lines have it: of several labels whether each is the likeliest, and which
-    may be."""
-    out = NumberFills(*(part[:, [k for k, _ in map.ones]] for part in columns))
-    for line, (k, code) in enumerate(map.ones):
-        if code is None or len(map.labels[k]) <= 2:
-            continue
-        p = map.share(shares[map.names[k]], k, code)
-        tail = float(ndtr(-half[k]))
-        out.filled[:, line] = columns.filled[:, k] == code
-        out.sd[:, line] = np.sqrt(p * (1.0 - p))
-        out.lower[:, line] = p > 1.0 - tail
-        out.upper[:, line] = p >= tail
-    return out
-
-
-def _reached(fills: NumberFills, scales: ColumnScales) -> NumberFills:
-    """Intervals of logarithms that end where their columns do: log(x + a) goes on below x = 0, counts do not."""
-    low, high = (np.where(scales.log, scales.reached(part), part) for part in (fills.lower, fills.upper))
-    return fills._replace(lower=low, upper=high)
-
-
-def explain_mixed_place(map: MixedMap, place: Array, rows: MappedRows) -> PlaceCard:
-    """What lives at a place of a mixed map: the likeliest answers with those that hold 90 %, and the rows about it.
-
-    `rows` are looked up by the map's lines.
-    """
-    cells, shares = cells_at(map.model, place[None])
-    half = np.full(len(map.names), normal_half_width(0.9))
-    told = in_lines(map, _as_told(map, told_columns(map, cells, shares, half)), shares, half)
-    mean = map.line_means(cells.mean, shares)[0]
-    off = (mean - rows.middle) / rows.spread
-    numbers = np.column_stack([*(part[0] for part in (told.filled, told.lower, told.upper)), off, told.sd[0]]).tolist()
-    each = tuple(PlaceCell(n, *line) for n, line in zip(map.line_names, numbers, strict=True))
-    return place_card(place, each, mean, rows)._replace(answers=_place_answers(map, each, shares, rows.X))
-
-
-def _place_answers(
-    map: MixedMap, cells: Sequence[PlaceCell], shares: Mapping[str, Array], lines: Array
-) -> tuple[PlaceAnswer, ...]:
-    """Every column of the map once: answers by their words with their probabilities, numbers with a band."""
-    found = []
-    for k, (name, answers) in enumerate(zip(map.names, map.answers, strict=True)):
-        own = [line for line, (column, _) in enumerate(map.ones) if column == k]
-        cell, kind = max((cells[line] for line in own), key=lambda c: abs(c.off)), map.model.likelihoods_[k]
-        word, chance, usual = "", None, None
-        if name in shares:
-            share, levels = shares[name][0], _numbers_of_levels(map, k)
-            best = float(levels[share.argmax()])
-            word, chance = answers.word(best), float(share.max())
-            seen = lines[~np.isnan(lines[:, own[0]])][:, own]
-            usual = float((seen[:, int(best)] if len(own) > 1 else seen[:, 0] == best).mean())
-        low, high = (cell.low, cell.high) if kind != "count" else (np.floor(cell.low), np.ceil(cell.high))
-        most = 12 if kind in ("ordinal", "count") else 3
-        band = None if map.labels[k] else (figures(float(low), most), figures(float(high), most))
-        found.append(PlaceAnswer(name, word, chance, usual, band, cell))
-    return tuple(found)
-
-
-def _numbers_of_levels(map: MixedMap, k: int) -> Array:
-    """The values of a column of levels as the table has them, in the order of their probabilities."""
-    labels = map.labels[k]
-    return np.array([labels.index(v) if labels else v for v in map.model.levels_[k]], dtype=np.float64)
-
-
-def _levels_that_hold(levels: Array, share: Array, half: float, kind: str) -> tuple[Array, Array, Array, Array]:
-    order = np.argsort(levels)
-    levels, upto = levels[order], np.cumsum(share[:, order], axis=1)
-    upto[:, -1] = 1.0
-    mean = share[:, order] @ levels
-    sd = np.sqrt(np.maximum(share[:, order] @ levels**2 - mean**2, 0.0))
-    tail = float(ndtr(-half))
-    low, middle, high = (levels[(upto < q - 1e-12).sum(axis=1)] for q in (tail, 0.5, 1.0 - tail))
-    best = middle if kind == "ordinal" else levels[share[:, order].argmax(axis=1)]
-    return best, sd, low, high
+    def _removed(self, lean: Array, k: int) -> tuple[RemovedRow, ...]:
+        """The map without each of the rows that turn it most."""
+        removed = []
+        for i in np.argsort(-self.pulls.turns.max(axis=1), kind="stable")[:TRIED_ROWS] if k else ():
+            W = matched(lean, self.pulls.without(int(i)).leanings, ())
+            turns, row = axis_angles(W, lean), int(self.pulls.at[i])
+            axis, plane = int(np.argmax(turns)), angle(W[:, :k], lean[:, :k])
+            removed.append(RemovedRow(row, self.table.row_names[row], axis + 1, float(turns[axis]), plane))
+        return tuple(sorted(removed, key=lambda r: -r.angle))

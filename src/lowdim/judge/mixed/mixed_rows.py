@@ -17,17 +17,16 @@ belongs; real columns and counts have a t law of their own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from lowdim.judge.cells import CellBeliefs, informed_shift
+from lowdim.judge.cells import informed_shift
 from lowdim.judge.mixed.given_others import GivenOthers
 from lowdim.judge.rows.reference_law import (
     GAUSSIAN_DOF,
-    GAUSSIAN_LAW,
     LEAST_ROWS_OF_LAW,
     UPPER_ROWS,
     UPPER_SHARE,
@@ -37,9 +36,6 @@ from lowdim.judge.rows.reference_law import (
     t_law,
 )
 from lowdim.maths.linalg import Array, Mask
-
-if TYPE_CHECKING:
-    from lowdim.judge.mixed.mixed_map import MixedMap
 
 LEAST_SPREAD, MOST_SPREAD = 0.1, 30.0  # of a row's standardised surprise
 
@@ -92,35 +88,6 @@ def mixed_cell_p(told: GivenOthers, law: RowLaw) -> Array:
     return np.where(power > 0.0, told.p ** np.where(power > 0.0, power, 1.0), student)
 
 
-def mixed_beliefs(map: MixedMap, X: Array, law: RowLaw) -> CellBeliefs:
-    """Every cell of a mixed map's rows given the others, and how far each row is as a whole."""
-    told = map.given_others(X)
-    far = mixed_distances(told, law)
-    # by the law, and where all columns are answers not below the probability of these very answers, whatever a smooth
-    # law of distances says
-    p = law.p_value(far.D2, far.seen)
-    p = np.maximum(p, np.exp(map.model.score_samples(map.source(X)))) if levelled(map).all() else p
-    return CellBeliefs(
-        seen=told.seen,
-        mean=told.mean,
-        sd=told.sd,
-        surprise=told.surprise,
-        p=mixed_cell_p(told, law),
-        likeliest=told.likeliest,
-        likeliest_share=told.likeliest_share,
-        D2=far.D2,
-        T2=far.T2,
-        Q=far.Q,
-        rank=far.rank,
-        p_D2=p,
-    )
-
-
-def law_of_map(map: MixedMap, X: Array) -> RowLaw:
-    """What is ordinary of the rows of a mixed map, by themselves; few have the model's law."""
-    return law_of_rows(map.given_others(X), levelled(map)) if len(X) >= LEAST_ROWS_OF_LAW else GAUSSIAN_LAW
-
-
 def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
     """What the bulk of the rows says is ordinary: its surprise has this middle, and so wide a spread that as many rows
     as should lie beyond an upper quantile of their law.
@@ -137,8 +104,3 @@ def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
         beyond = float((law.p_value(far.D2, far.seen) < share).mean())
         low, high = (0.5 * (low + high), high) if beyond > share else (low, 0.5 * (low + high))
     return law._replace(cells=mixed_cell_laws(told, levelled))
-
-
-def levelled(map: MixedMap) -> Mask:
-    """Which columns have levels."""
-    return np.array([len(levels) > 0 for levels in map.model.levels_], dtype=bool)

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from lowdim.engine.fold import Run, walk
 from lowdim.judge.cells import CellBeliefs, given_others
 from lowdim.judge.framed_gaussian import framed_gaussian
-from lowdim.judge.rows.answers import CellAnswers
+from lowdim.judge.maps.map_columns import MapColumn
 from lowdim.judge.rows.outlyingness import robust_units, similar_groups
 from lowdim.judge.rows.reference_law import (
     GAUSSIAN_LAW,
@@ -118,11 +118,10 @@ class JudgedRows(NamedTuple):
     """The least likely cell of every row, and the names to speak of it."""
 
     rows: RowDistances
-    columns: tuple[str, ...]
+    columns: tuple[MapColumn, ...]
     row_names: Any
     scales: ColumnScales | None = None  # on which the columns were analysed
     law: RowLaw = GAUSSIAN_LAW  # of the whole distance
-    answers: tuple[CellAnswers, ...] = ()  # what the cells of each column are called; none where all are numbers
     grouped: Mask = np.zeros(0, dtype=bool)  # rows of groups apart from the bulk, which are not odd; empty = none
 
 
@@ -235,14 +234,14 @@ def judge_rows(
     Rows are picked by Benjamini and Hochberg's rule at rate 1 - odd_level. All distances know the row's gaps. The
     reason names the cell that disagrees most with the rest of its row, and what hiding it does. Cells `held` out of
     the fit (n x d) and `far` rows (n) have no part in saying what is ordinary; those of them that are `grouped` (n) are
-    not asked about. Rows that are not those of the fit are judged by a `law` of the fit, such as `map.plain_law`: they
+    not asked about. Rows that are not those of the fit are judged by a `law` of the fit, such as `map.cells.plain_law`: they
     may be odd all together.
 
-    >>> from lowdim.judge.maps.gaussian_map import GaussianMap
+    >>> from lowdim.judge.maps.table_map import table_map
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
     >>> X[7, 2] += 5.0
-    >>> found = judge_rows(GaussianMap(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3", "c4")), X)
+    >>> found = judge_rows(table_map(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3", "c4")), X)
     >>> [(r.row, r.column) for r in found.rows]
     [(7, 'c3')]
     """
@@ -251,12 +250,12 @@ def judge_rows(
         raise error("LD160", n=0, least=1)
     source, kept = ArraySource(X, columns=map.names), None
     if law is None:
-        law, kept = map.own_law(X, held, far)
+        law, kept = map.cells.own_law(X, held, far)
     parts = [part for _, part in walk(partial(_judge_whole_block, map, law, kept), source, Run())]
     rows = RowDistances(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
     none = np.zeros(0, dtype=bool)
     apart = none if grouped is None or not grouped.any() else grouped
-    judged = JudgedRows(rows, map.names, row_names, map.scales, law, map.answers, apart)
+    judged = JudgedRows(rows, map.columns, row_names, map.scales, law, apart)
     found = picked(*laws(rows, law), judged, odd_level)
     if int(found.odd.sum()) < LEAST_IN_GROUP:
         return found
@@ -269,10 +268,10 @@ def judge_rows(
 def judge_block(map: TableMap, law: RowLaw, block: Block, kept: Mask | None = None) -> RowDistances:
     """The distances of every row of a block and its least likely cell; where some cells are not `kept`, since they are
     held to be wrong, that is the least likely beside the others alone."""
-    told = blamed = map.beliefs(block, law)
+    told = blamed = map.cells.beliefs(block, law)
     if kept is not None and law.cells is not None:
         own = np.flatnonzero((told.seen & ~kept).any(axis=1))
-        beside = map.beliefs(Block(block.x[own], block.seen[own]), law, kept[own])
+        beside = map.cells.beliefs(Block(block.x[own], block.seen[own]), law, kept[own])
         blamed = CellBeliefs(*(with_rows(part, own, new) for part, new in zip(told, beside, strict=True)))
     worst = np.argmax(blame(blamed, law), axis=1)
     at = np.arange(len(block.x)), worst
@@ -303,7 +302,7 @@ def _judge_whole_block(map: TableMap, law: RowLaw, kept: Mask | None, block: Blo
     if len(look):
         left = block.seen[look]
         left[np.arange(len(look)), rows.culprit[look]] = False
-        p[look] = p_of_rows(map.beliefs(Block(np.where(left, block.x[look], 0.0), left), law), law)
+        p[look] = p_of_rows(map.cells.beliefs(Block(np.where(left, block.x[look], 0.0), left), law), law)
     return rows._replace(p_hidden=p)
 
 
@@ -362,14 +361,13 @@ def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> Od
 
 def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
     """One odd row with its reason."""
-    (D2, T2, Q), rows, columns = laws, judged.rows, judged.columns
+    (D2, T2, Q), rows = laws, judged.rows
     j, seen = int(rows.culprit[k]), int(rows.seen[k])
     surprise, p_hidden = float(rows.surprise[k]), float(rows.p_hidden[k])
     cell = float(rows.value[k]), float(rows.expected[k]), float(rows.sd[k])
     value, expected, sd, limit = in_own_units(judged.scales, j, *cell)
-    told: tuple[str, ...] = ()
-    if judged.answers:
-        told = judged.answers[j].told(value, float(rows.likeliest[k]), float(rows.likeliest_share[k]))
+    column = judged.columns[j]
+    told = column.told(value, float(rows.likeliest[k]), float(rows.likeliest_share[k]))
     defined = bool(Q.dof[k] > 0)
     p_Q = float(Q.p[k]) if defined else None
     if far_out(p_hidden, p_Q, rate):
@@ -378,7 +376,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     else:
         says = f"{observed(value, sd)}, expected {expectation(expected, sd, limit, value)} +- {figures(sd, 2)}"
         says = f"{told[0]}, expected {told[1]}" if told else says
-        reason = f"{columns[j]} {says} ({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
+        reason = f"{column.name} {says} ({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
     if not defined:
         reason += "; Q is not defined: no more seen cells than dimensions"
     return OddRow(
@@ -391,7 +389,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         float(T2.p[k]),
         float(rows.Q[k]) if defined else None,
         p_Q,
-        columns[j],
+        column.name,
         value,
         expected,
         sd,

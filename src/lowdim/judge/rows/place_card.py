@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim.maths.linalg import Array, evenly_spread, seen_spread
-from lowdim.models.base.calibration import NORMAL_90
 from lowdim.text.format import figures, figures_by_sd
 from lowdim.text.table import text_table
-
-if TYPE_CHECKING:
-    from lowdim.table.kinds.scales import ColumnScales
 
 NEAREST = 5  # rows listed beside a place
 BEEN_SHARE = 0.99  # of the rows lie nearer to another row than the distance at which a place counts as empty
@@ -31,6 +27,7 @@ class PlaceCell(NamedTuple):
     high: float
     off: float  # from the column's mean, in its spreads, on the scale the model takes
     sd: float  # half the band's width over 1.645: the standard deviation, where no logarithm was taken
+    mean: float  # the value; of levels what lies between them
 
 
 class PlaceAnswer(NamedTuple):
@@ -166,39 +163,6 @@ class MappedRows:
         far[~seen.any(axis=1)] = np.inf
         first = np.argsort(far, kind="stable")[:NEAREST]
         return tuple(NearRow(int(i), self.row_names[i], float(far[i])) for i in first if np.isfinite(far[i]))
-
-
-def explain_place(
-    model: Any, place: Array, rows: MappedRows, names: Sequence[str], scales: ColumnScales | None, unit: Array
-) -> PlaceCard:
-    """What lives at a place: the cells it decodes to with 90 % bands of a new cell, and the rows about it.
-
-    X was divided by `unit` before the fit.
-
-    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
-    >>> from lowdim.table.kinds.scales import log_scales
-    >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
-    >>> model = ProbabilisticPCA(1).fit(X)
-    >>> rows = MappedRows(X, model.transform(X), [str(i + 1) for i in range(60)])
-    >>> scales = log_scales("abcd", {}, [[None] * 4] * 2)
-    >>> card = explain_place(model, np.array([9.0]), rows, "abcd", scales, np.ones(4))
-    >>> card.been, len(card.near)
-    (False, 5)
-    """
-    decoded = model.decode(place[None])
-    mean, sd = decoded.mean[0] * unit, np.sqrt(decoded.var + decoded.noise)[0] * unit
-    ends = np.array([mean, mean - NORMAL_90 * sd, mean + NORMAL_90 * sd])
-    ends = ends if scales is None else scales.outward(ends)
-    width = (ends[2] - ends[1]) / (2.0 * NORMAL_90)
-    numbers = np.array([*ends, (mean - rows.middle) / rows.spread, width]).T.tolist()
-    cells = tuple(PlaceCell(name, *line) for name, line in zip(names, numbers, strict=True))
-    return place_card(place, cells, mean, rows)
-
-
-def place_card(place: Array, cells: tuple[PlaceCell, ...], mean: Array, rows: MappedRows) -> PlaceCard:
-    """The cells of a place, whose means these are, with the rows about it."""
-    gap = float(rows.gaps(place[None])[0])
-    return PlaceCard(tuple(place.tolist()), cells, rows.near(mean), gap <= rows.empty, gap, rows.empty)
 
 
 def of_seen(f: Any, x: Array) -> float:

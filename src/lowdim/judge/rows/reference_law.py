@@ -88,11 +88,6 @@ class RowLaw(NamedTuple):
         return X if self.cells is None else as_counted(X, self.cells.counts)
 
     @property
-    def is_mixed(self) -> bool:
-        """Whether it is a law of a mixed map's rows."""
-        return (self.middle, self.spread) != (0.0, 1.0)
-
-    @property
     def judges(self) -> bool:
         """Whether a law fits the bulk at all."""
         return self.dof >= JUDGING_DOF
@@ -104,8 +99,7 @@ USUAL_LAW = {"scale": 1.0, "dof": GAUSSIAN_DOF, "middle": 0.0, "spread": 1.0}
 
 def facts_of_law(law: RowLaw) -> dict[str, Any]:
     """A law as plain values."""
-    known: dict[str, Any] = {"scale": law.scale, "dof": law.dof}
-    known |= {"middle": law.middle, "spread": law.spread} if law.is_mixed else {}
+    known: dict[str, Any] = {name: getattr(law, name) for name in USUAL_LAW}
     if law.cells is not None:
         columns = {name: getattr(law.cells, name).tolist() for name in ("scale", "dof", "power")}
         places = [[j, *own.tolist()] for j, own in enumerate(law.cells.counts) if own.size]

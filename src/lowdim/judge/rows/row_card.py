@@ -23,8 +23,6 @@ from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
     from lowdim.judge.maps.table_map import TableMap
-    from lowdim.judge.rows.answers import CellAnswers
-    from lowdim.table.kinds.scales import ColumnScales
 
 ODD_LEVEL = 0.95  # a row with p < 1 - ODD_LEVEL is not ordinary
 LISTED_CELLS = 30  # cells of a row that a notebook lists
@@ -70,28 +68,32 @@ class RowFill(NamedTuple):
 
 
 class RowCard(NamedTuple):
-    """One row in full; `p` is that by which the list of odd rows picks, the others are of one distance."""
+    """One row in full; `p` is that by which the list of odd rows picks, the others are of one distance.
+
+    A model without a law of its rows has no distances and no p: these are None then.
+    """
 
     row: int
     name: str
     cells: tuple[RowCell, ...]
-    D2: float
-    p: float
-    T2: float
-    p_T2: float
+    D2: float | None
+    p: float | None
+    T2: float | None
+    p_T2: float | None
     dof_T2: int
     Q: float | None
     p_Q: float | None
     seen: int
     hide: tuple[str, ...]  # cells that, hidden one after the other, make the row ordinary
-    p_after: float
+    p_after: float | None
     sentence: str
-    p_D2: float = 1.0
+    p_D2: float | None
     fills: tuple[RowFill, ...] = ()  # of its gaps, where there is an analysis that has them
 
     def __repr__(self) -> str:
         """At most four lines: the sentence, the distances, and where the rest is."""
-        return f"{self.sentence}\n{self._laws}\n{len(self.cells)} cells, {self.seen} seen: .text(), .cells, .hide"
+        seen = f"{len(self.cells)} cells, {self.seen} seen: .text(), .cells, .hide"
+        return "\n".join(filter(None, (self.sentence, self._laws, seen)))
 
     def _repr_html_(self) -> str:
         """Every cell beside what the rest of its row says, the most surprising first."""
@@ -103,11 +105,15 @@ class RowCard(NamedTuple):
             self.sentence,
             ("column", "value", "the rest says", "surprise"),
             listed,
-            note=f"{self._laws}.{more}" + (" ▶ hide these and the row is ordinary." if self.hide else ""),
+            note=(f"{self._laws}.{more}" if self._laws else more.strip())
+            + (" ▶ hide these and the row is ordinary." if self.hide else ""),
         )
 
     @property
     def _laws(self) -> str:
+        """The distances with their p; nothing where the model has no law of them."""
+        if self.D2 is None or self.p_D2 is None or self.T2 is None or self.p_T2 is None:
+            return ""
         off = (
             "Q is not defined: no more seen cells than dimensions"
             if self.Q is None or self.p_Q is None
@@ -120,7 +126,7 @@ class RowCard(NamedTuple):
 
     def text(self) -> str:
         """The table of `lowdim explain --row`."""
-        lines = [self.sentence, self._laws, *([P_NOTE] if self.p != self.p_D2 else []), ""]
+        lines = [self.sentence, *filter(None, (self._laws, P_NOTE if self.p != self.p_D2 else "")), ""]
         rows = [("column", "value", "the rest says", "surprise"), *((c.column, *c.words()) for c in self.cells)]
         lines += text_table(rows, right=(1, 2, 3))
         if self.fills:
@@ -136,7 +142,7 @@ def explain_row(
     X: Array,
     row: int,
     *,
-    law: RowLaw,
+    law: RowLaw | None,
     odd_level: float = ODD_LEVEL,
     row_names: Any = None,
     hidden: Sequence[str] = (),
@@ -145,31 +151,37 @@ def explain_row(
     """Every cell of one row beside what its other cells say, and a small set that makes the row ordinary.
 
     The set is found greedily: hide the least likely cell, look again, until p >= 1 - odd_level. `hidden` cells count
-    as gaps, `edited` ones have other values, in the table's own units and answers as they are called.
+    as gaps, `edited` ones have other values, in the table's own units and answers as they are called. Without a `law`
+    the card has no distances, and says how dense the model's rows are there.
 
-    >>> from lowdim.judge.maps.gaussian_map import GaussianMap
+    >>> from lowdim.judge.maps.table_map import table_map
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
     >>> X[7, 2] += 5.0
-    >>> map = GaussianMap(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3", "c4"))
-    >>> explain_row(map, X, 7, law=map.plain_law).hide
+    >>> map = table_map(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3", "c4"))
+    >>> explain_row(map, X, 7, law=map.cells.plain_law).hide
     ('c3',)
-    >>> explain_row(map, X, 7, law=map.plain_law, hidden=["c3"]).sentence
+    >>> explain_row(map, X, 7, law=map.cells.plain_law, hidden=["c3"]).sentence
     'Row 8 without c3 is ordinary (p 0.81).'
     """
     check_level(odd_level, "odd_level")
     if not 0 <= row < len(X):
         raise error("LD210", option="row", value=row, allowed=f"a row from 0 to {len(X) - 1}")
-    x = touched_row(X[row : row + 1], hidden, edited or {}, map.names, map.scales, map.levels, map.answers)
-    told = map.beliefs(one_block(x), law)
+    x = touched_row(map, X[row : row + 1], hidden, edited or {})
+    told = map.cells.beliefs(one_block(x), law)
     seen, dof = int(told.seen.sum()), int(told.rank[0])
+    cells, name = row_cells(map, x, told), as_touched(row_name(row, row_names), hidden, edited or {})
+    if law is None:
+        density = float(map.cells.posterior(x).log_density[0])
+        words = f"Row {name}: log density {figures(density, 4)}."
+        none = (None,) * 4
+        return RowCard(row, row_name(row, row_names), cells, *none, 0, None, None, seen, (), None, words, None)
     p_T2, p_Q = (float(law.p_value(far, np.array(k))[0]) for far, k in ((told.T2, dof), (told.Q, seen - dof)))
-    p, cells = float(p_of_rows(told, law)[0]), row_cells(map, x, told)
+    p = float(p_of_rows(told, law)[0])
     hide, after = _ordinary(map, x, 1.0 - odd_level, law)
-    name = row_name(row, row_names)
     return RowCard(
         row,
-        name,
+        row_name(row, row_names),
         cells,
         D2=float(told.D2[0]),
         p=p,
@@ -181,7 +193,7 @@ def explain_row(
         seen=seen,
         hide=hide,
         p_after=after,
-        sentence=row_sentence(as_touched(name, hidden, edited or {}), cells, hide, p, after),
+        sentence=row_sentence(name, cells, hide, p, after),
         p_D2=float(told.p_D2[0]),
     )
 
@@ -192,34 +204,25 @@ def one_block(x: Array) -> Block:
     return Block(np.where(mask, x, 0.0), mask)
 
 
-def touched_row(
-    x: Array,
-    hidden: Sequence[str],
-    edited: Mapping[str, Any],
-    names: tuple[str, ...],
-    scales: ColumnScales | None,
-    levels: tuple[tuple[Any, ...], ...] = (),
-    answers: tuple[CellAnswers, ...] = (),
-) -> Array:
-    """The one row with some columns hidden and others changed; `levels` and `answers` are those of a map."""
-    x = x.copy()
+def touched_row(map: TableMap, x: Array, hidden: Sequence[str], edited: Mapping[str, Any]) -> Array:
+    """The one row x with some columns hidden and others changed, in the table's units and words."""
+    x, names = x.copy(), map.names
     unknown = [name for name in (*hidden, *edited) if name not in names]
     if unknown:
         raise error("LD210", option="column", value=unknown[0], allowed=f"one of {listing(names, 12)}")
     for name, value in edited.items():
         k = names.index(name)
-        allowed, labels = levels[k] if levels else (), answers[k].labels if answers else ()
-        if labels:
-            known = str(value) in {str(level) for level in allowed}
-            x[0, k] = labels.index(str(value)) if known else np.nan
+        column = map.columns[k]
+        known = {column.word(v): v for v in column.levels}
+        if column.labels or str(value) in known:
+            x[0, k] = known.get(str(value), np.nan)
         else:
             number = np.full((1, len(names)), _number(value))
-            x[0, k] = (number if scales is None else scales.inward(number))[0, k]
-            known = np.isfinite(x[0, k]) and (not allowed or x[0, k] in allowed)
-        if not known:
-            listed = f"one of {listing([str(v) for v in sorted(allowed, key=str)], 12)}"
+            x[0, k] = (number if map.scales is None else map.scales.inward(number))[0, k]
+        if not np.isfinite(x[0, k]) or (column.levels and x[0, k] not in column.levels):
+            listed = f"one of {listing(sorted(known) if column.labels else list(known), 12)}"
             any_number = "a number that the column's scale has a place for"
-            raise error("LD210", option=name, value=value, allowed=listed if allowed else any_number)
+            raise error("LD210", option=name, value=value, allowed=listed if known else any_number)
     for name in hidden:
         x[0, names.index(name)] = np.nan
     return x
@@ -250,18 +253,17 @@ def row_cells(map: TableMap, x: Array, told: CellBeliefs) -> tuple[RowCell, ...]
     logs = np.zeros(len(map.names), dtype=bool) if map.scales is None else map.scales.log
     ends = np.concatenate([told.mean - NORMAL_90 * told.sd, told.mean + NORMAL_90 * told.sd])
     ends = ends if map.scales is None else map.scales.within(map.scales.outward(ends))
-    for k, name in enumerate(map.names):
+    for k, column in enumerate(map.columns):
         seen, value = bool(told.seen[0, k]), float(np.nan_to_num(x[0, k]))
-        words: tuple[str, ...] = ()
-        if map.answers:
-            likeliest = float(told.likeliest[0, k])
-            own = value if seen else likeliest
-            words = map.answers[k].told(own, likeliest, float(told.likeliest_share[0, k]))
-            words = words if seen or not words else ("gap", words[1])
+        likeliest = float(told.likeliest[0, k])
+        words = column.told(value if seen else likeliest, likeliest, float(told.likeliest_share[0, k]))
+        words = words if seen or not words else ("gap", words[1])
         value, says, doubt, limit = in_own_units(map.scales, k, value, float(told.mean[0, k]), float(told.sd[0, k]))
         far = float(told.surprise[0, k])
         around = (float(ends[0, k]), float(ends[1, k])) if logs[k] else None
-        cells.append(RowCell(name, value if seen else None, says, doubt, far if seen else None, limit, words, around))
+        cells.append(
+            RowCell(column.name, value if seen else None, says, doubt, far if seen else None, limit, words, around)
+        )
     return tuple(cells)
 
 
@@ -272,7 +274,7 @@ def _ordinary(map: TableMap, x: Array, rate: float, law: RowLaw) -> tuple[tuple[
     """
     hidden: list[int] = []
     while True:
-        told = map.beliefs(one_block(x), law)
+        told = map.cells.beliefs(one_block(x), law)
         p = float(p_of_rows(told, law)[0])
         if p >= rate or not told.seen.any():
             return tuple(map.names[k] for k in hidden), p

@@ -62,10 +62,10 @@ def biplot(
         raise error("LD210", option="scaling", value=scaling, allowed=", ".join(map(repr, SCALING_POWERS)))
     names, keep = analysis.table.in_ones().names, list(axes)
     scores = analysis.posterior.mean[:, keep]
-    C = np.asarray(analysis.model.components_ if analysis.mixed is None else np.asarray(analysis.loadings).T)[keep]
+    C = analysis.map.cells.loadings.T[keep]
     length = np.linalg.norm(C, axis=1)
     length = np.where(length > 0, length, 1.0)
-    variance = length**2 if analysis.mixed is not None else analysis.model.explained_variance_[keep]
+    variance = analysis.map.cells.variances[keep]
     power = SCALING_POWERS[scaling]
     points = scores / _size(scores) * variance ** (power / 2)
     arrows = C.T * (variance ** ((1 - power) / 2) / length)

@@ -67,10 +67,10 @@ def reconstruct(analysis: Analysis, row: int = 0, *, shape: Shape = None, connec
     X, names = ones.X, ones.scale_names
     draw.need_axes(q, 1, "reconstruct")
     form = form_of_rows(shape, names, X, connections, everyone(table))
-    model, x = analysis.mixed or analysis.model, X[row]
-    z = model.transform(table.X[[row]])[0]
+    x = X[row]
+    z = analysis.map.transform(table.X[[row]])[0]
     steps = np.array(sorted({k for k in (1, 2, 5, q) if k <= q}), dtype=int)
-    built = np.asarray(model.inverse_transform(np.where(np.arange(len(z)) < steps[:, None], z, 0.0)))
+    built = analysis.map.inverse_transform(np.where(np.arange(len(z)) < steps[:, None], z, 0.0))
     unit, mean = _spread(X)
     residual = (x - built) / unit
     wrong = np.sqrt(np.nanmean(residual**2, axis=1)) if np.isfinite(x).any() else np.full(len(steps), np.nan)
@@ -229,7 +229,7 @@ def rebuilt(
         How many of the first axes are kept, a line each; half of them and all where it is left out.
     """
     model, unit, names = subject.model, subject.unit, subject.row_names
-    if not callable(getattr(model, "inverse_transform", None)) or "likelihoods_" in vars(model):
+    if not callable(getattr(model, "inverse_transform", None)) or subject.map.has_answers:
         raise subject.lacks("rebuilt", "it makes no rows of numbers again", "a model with a decoder: ppca, gtm, gplvm")
     own = subject.X * unit
     form = form_of_rows(shape, subject.table.names, own, connections, everyone(subject.table))

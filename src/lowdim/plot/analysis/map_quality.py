@@ -58,7 +58,7 @@ def scaled_scores(analysis: Analysis, name: str) -> Array:
     """Positions whose axes are as long as what they move in the table."""
     draw.need_axes(analysis.dims, 1, name)
     # in the units the model was fitted in, where its axes are orthogonal
-    W = analysis.model.components_ if analysis.mixed is None else np.asarray(analysis.loadings).T
+    W = analysis.map.cells.loadings.T
     return np.asarray(analysis.posterior.mean * np.sqrt((W**2).sum(axis=1)))
 
 

@@ -249,18 +249,18 @@ def _says(ax: Any, told: list[tuple[str, str, str]], culprit: NDArray[np.bool_])
 
 
 def _why_words(card: RowCard, told: list[tuple[str, str, str]], surprise: Array) -> tuple[str, str]:
-    who, hide = f"Row {draw.short(card.name)}", card.hide
+    who, hide, p, p_after = f"Row {draw.short(card.name)}", card.hide, card.p or 0.0, card.p_after or 0.0
     if np.isnan(surprise).all():
         return f"{who} has no seen cell", f"{who} has no seen cell, so nothing in it can surprise."
     j = int(np.nanargmax(np.abs(surprise)))
     column = draw.quoted(card.cells[j].column)
     title = f"{who}: {column} is {told[j][0]} where the rest of the row says {told[j][2]}"
     if not hide:
-        title = f"{who} is ordinary (p {p_value(card.p)})"
+        title = f"{who} is ordinary (p {p_value(p)})"
     cells = "that cell" if len(hide) == 1 else f"{len(hide)} cells ({', '.join(draw.short(h) for h in hide)})"
-    cure = f" Hide {cells}, and the row is ordinary (p {p_value(card.p_after)})." if hide else ""
+    cure = f" Hide {cells}, and the row is ordinary (p {p_value(p_after)})." if hide else ""
     return title, (
-        f"{who} has p {p_value(card.p)}. Most surprising: {column} is {told[j][0]}; "
+        f"{who} has p {p_value(p)}. Most surprising: {column} is {told[j][0]}; "
         f"the rest of the row says {told[j][2]}{' (sd)' if '±' in told[j][2] else ''}, "
         f"{surprise[j]:+.1f} sd off.{cure}"
     )

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.mixed.given_others import cells_at
-from lowdim.judge.mixed.mixed_cells import in_lines, told_columns
-from lowdim.judge.mixed.mixed_map import MixedMap
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.models.base.latent import LatentModel
@@ -32,13 +29,14 @@ from lowdim.plot.pictures import (
     picture_height,
 )
 from lowdim.plot.registry import AXIS, InReport, PlotOption, plot
-from lowdim.table.kinds.scales import ColumnScales, logs_of, scales_beside
+from lowdim.table.kinds.scales import ColumnScales, scales_beside
 from lowdim.text.format import listing
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from lowdim.judge.maps.table_map import TableMap
     from lowdim.plot.access import ModelOnTable
 
 BETWEEN_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of the way
@@ -130,12 +128,11 @@ def traverse(
     "From -2 to +2 sd along axis 1, 'c1' moves most: from -3.11 to 4.63 (90% of cells within ± 0.904)."
     """
     names, scales, way = subject.table.names, subject.table.scales, partial(walk_axis, subject, axis)
-    if "likelihoods_" in vars(subject.model):
-        known = scales_beside(MixedMap(subject.model).names, names, scales)
+    if subject.map.has_answers:
+        names, way = subject.map.line_names, partial(_by_answers, subject.map, axis)
+        known = scales_beside(subject.map.names, subject.table.names, scales)
         assert known is not None
-        answers = MixedMap(subject.model, logs_of(known))
-        names, way = answers.line_names, partial(_by_answers, answers, axis)
-        scales = known.of([k for k, _ in answers.ones])
+        scales = known.of([k for k, _ in subject.map.ones])
     walk = way(np.asarray(steps, dtype=np.float64))
     rows = subject.X * subject.unit if names is subject.table.names else walk.mean
     form = form_of_rows(shape, names, scales.outward(rows), connections, everyone(subject.table))
@@ -202,7 +199,7 @@ def between(
     steps : sequence of float, default (0, 0.25, 0.5, 0.75, 1)
         Shares of the way.
     """
-    if "likelihoods_" in vars(subject.model):
+    if subject.map.has_answers:
         raise subject.lacks("between", "its columns have levels and labels, and no bands", "its weights: hinton")
     names, scales = subject.table.names, subject.table.scales
     ends = (start, end) if start and end else _two_groups(subject, groups)
@@ -321,17 +318,16 @@ def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
     return Walk(z, (z[:, axis] - middle[axis]) / sd, *_with_noise(model, z))
 
 
-def _by_answers(map: MixedMap, axis: int, along: Array) -> Walk:
+def _by_answers(map: TableMap, axis: int, along: Array) -> Walk:
     """In sd of the prior, 1: means and probabilities, with the levels that hold 90 % of new cells."""
     q = int(map.model.n_components_)
     _check_axis(axis, q)
     z = np.zeros((len(along), q))
     z[:, axis] = along
-    cells, shares = cells_at(map.model, z)
-    wide = np.full(len(map.names), NORMAL_90)
-    told = in_lines(map, told_columns(map, cells, shares, wide), shares, wide)
+    expected, wide = map.cells.at(z), np.full(len(map.names), NORMAL_90)
+    told = map.in_lines(map.in_own_units(expected, wide), expected, wide)
     half = NORMAL_90 * told.sd  # an answer's interval is one level or more: its spread says how it moves
-    return Walk(z, along, map.line_means(cells.mean, shares), half, BAND_OF_CELLS, (told.lower, told.upper))
+    return Walk(z, along, map.line_means(expected), half, BAND_OF_CELLS, (told.lower, told.upper))
 
 
 def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:

@@ -1,0 +1,42 @@
+"""The columns of a map: what their cells are, what these are called, and the lines that pictures have of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lowdim.table.column import one_names, ones_of
+from lowdim.text.format import figures
+
+
+class MapColumn(NamedTuple):
+    """A column that a model has: its name in the file, and what its cells are: labels, levels, or numbers."""
+
+    name: str
+    kind: str = "real"  # of its likelihood
+    labels: tuple[str, ...] = ()  # what the codes 0, 1, ... stand for; () where numbers are numbers
+    levels: tuple[float, ...] = ()  # the only numbers it can have, in the order of their probabilities; () = any
+
+    def word(self, value: float) -> str:
+        """An answer as the file has it: its columns, fills and messages have the same word."""
+        return self.labels[int(value)] if self.labels else figures(value, 4)
+
+    def told(self, value: float, likeliest: float, chance: float) -> tuple[str, ...]:
+        """The answer, and what the rest of its row says; nothing where numbers say more.
+
+        >>> MapColumn("vote", "yes/no", ("n", "y"), (0.0, 1.0)).told(1.0, 0.0, 0.973)
+        ('y', 'n (97%)')
+        """
+        if self.kind not in ("yes/no", "label", "marker"):
+            return ()
+        return self.word(value), f"{self.word(likeliest)} ({100 * chance:.0f}%)"
+
+
+def lines_of(columns: Sequence[MapColumn]) -> list[tuple[int, int | None]]:
+    """The column of each line, and the label whose probability it is; None where numbers are numbers."""
+    return ones_of([c.labels for c in columns])
+
+
+def line_names(columns: Sequence[MapColumn]) -> tuple[str, ...]:
+    """What the lines are called: the columns, of several labels one for each."""
+    return one_names([c.name for c in columns], [c.labels for c in columns], lines_of(columns))
