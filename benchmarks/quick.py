@@ -8,9 +8,9 @@ import sys
 
 import numpy as np
 from clock import table, timed
-from lowdim.judge.maps.gaussian_map import GaussianMap
 
 import lowdim
+from lowdim.judge.maps.table_map import table_map
 from lowdim.judge.rows.odd_rows import judge_rows
 
 TURNS = 5
@@ -37,5 +37,5 @@ def odd_rows():
     X = rng.standard_normal((10_000, 5)) @ rng.standard_normal((5, 50)) + rng.standard_normal((10_000, 50))
     X[rng.random(X.shape) < 0.05] = np.nan
     model = lowdim.PPCA(5).fit(X)
-    map = GaussianMap(model, tuple(f"c{j + 1}" for j in range(50)))
+    map = table_map(model, tuple(f"c{j + 1}" for j in range(50)))
     return lambda: judge_rows(map, X)

@@ -427,8 +427,8 @@ def check_answers(page: Explorer, i: int, hidden=(), edited=None) -> None:
     """What the page says of a touched row of answers is what Python says of it."""
     s, told = subjects.answers(), page.numbers
     m = s.map
-    x = touched_row(s.table.X[i : i + 1], hidden, edited or {}, m.names, m.scales, m.levels, m.answers)
-    at, others, card = m.posterior(x), m.given_others(x), s.explain(i, hidden=hidden, edited=edited)
+    x = touched_row(m, s.table.X[i : i + 1], hidden, edited or {})
+    at, others, card = m.cells.posterior(x), m.cells.given_others(x), s.explain(i, hidden=hidden, edited=edited)
     assert same(told["z"], at.mean[0].tolist()) and same(told["cov"], at.cov[0].ravel().tolist())
     for name in ("D2", "p", "T2", "Q"):
         assert same([told[name]], [getattr(card, name)]), name

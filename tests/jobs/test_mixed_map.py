@@ -7,13 +7,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
 
 from lowdim import analyse, load_run, read, subject
 from lowdim.jobs.run_folder import save_run
 from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.fills.calibration import shares_of_levels
+from lowdim.judge.mixed.fit_mixed import fit_mixed_map, is_mixed
 from lowdim.judge.mixed.given_others import cells_at
+from lowdim.judge.mixed.mixed_cells import MixedCells
 from lowdim.judge.rows.reference_law import facts_of_law
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
@@ -36,7 +37,7 @@ def made(tmp_path_factory):
 def test_answers_get_their_likelihood_from_their_role(made):
     found, _, _ = made
     assert isinstance(found.model, MixedFactorAnalysis) and set(found.model.likelihoods_) == {"yes/no"}
-    own = found.model.posterior(found.mixed.source(found.table.X))
+    own = found.model.posterior(found.map.cells.source(found.table.X))
     assert np.array_equal(found.posterior.mean, own.mean) and np.array_equal(found.posterior.packed, own.packed)
     assert found.axes[0].sentence.startswith("Axis 1 is 'y' on v")
     assert 0 < sum(found.shares) < 1 and found.noise_share == pytest.approx(1 - sum(found.shares))
@@ -50,7 +51,7 @@ def test_numbers_and_own_units_stay_gaussian():
     assert isinstance(analyse(numbers, dims=1, budget="1s").model, ProbabilisticPCA)
     frame, _ = survey(1, n=60)
     own = analyse(read(frame.astype(float)), dims=1, scale="none", budget="1s")
-    assert isinstance(own.model, ProbabilisticPCA) and own.mixed is None
+    assert isinstance(own.model, ProbabilisticPCA) and not own.map.has_answers
 
 
 def test_a_run_folder_gives_the_same_parts_back(made):
@@ -61,7 +62,7 @@ def test_a_run_folder_gives_the_same_parts_back(made):
     assert again.odd.at(0.5).rows == found.odd.at(0.5).rows
     assert facts_of_law(again.law_of_new_rows) == facts_of_law(found.law_of_new_rows)
     facts = json.loads((folder / "run.json").read_text())
-    assert facts["mixed"][0] == {"name": "v0", "kind": "yes/no", "labels": ["n", "y"]}
+    assert facts["columns"][0] == {"name": "v0", "kind": "yes/no", "labels": ["n", "y"], "levels": [1.0, 0.0]}
 
 
 def test_new_rows_lie_where_they_lay(made):
@@ -74,7 +75,7 @@ def test_new_rows_lie_where_they_lay(made):
     assert text[0] == "row,column,fill,lower,upper,sd,probability" and len(text) == 1 + placed.gaps
     assert {line.split(",")[2] for line in text[1:]} <= {"y", "n"}
     levels = found.model.levels_[0]
-    shares = found.model.probabilities(found.mixed.source(found.table.X))["v0"]
+    shares = found.model.probabilities(found.map.cells.source(found.table.X))["v0"]
     first = next(line.split(",") for line in text[1:] if line.split(",")[1] == "v0")
     i = found.row_names.index(first[0])
     assert float(first[-1]) == pytest.approx(shares[i, levels.index(first[2])])
@@ -92,7 +93,7 @@ def test_a_row_and_a_place_are_told_in_words(made):
     shares = cells_at(found.model, np.array([[0.5, 0.0]]))[1]
     for k, answer in enumerate(place.answers):
         best = shares[answer.column][0].argmax()
-        assert answer.column == found.mixed.names[k] and answer.word == found.model.levels_[k][best]
+        assert answer.column == found.map.names[k] and answer.word == found.model.levels_[k][best]
         assert answer.chance == shares[answer.column][0, best] and answer.band is None
         seen = pd.read_csv(found.table.path)[answer.column].dropna()
         assert answer.usual == pytest.approx((seen == answer.word).mean())
@@ -129,17 +130,17 @@ def test_real_tables_of_answers_are_mixed_and_predict_better(name):
     rows = np.flatnonzero((~np.isnan(table.X)).sum(axis=1) > 4)[:800]
     X, q = table.X[rows], 5 if "bfi" in name or "vnf" in name else 2
     hide = (np.random.default_rng(0).random(X.shape) < 0.1) & ~np.isnan(X)
-    seen, map = np.where(hide, np.nan, X), MixedMap(fit_mixed_map(table, q, 0))
+    seen, map = np.where(hide, np.nan, X), MixedCells(fit_mixed_map(table, q, 0))
     again = MixedFactorAnalysis(q, likelihoods=map.model.likelihoods_, tol=1e-3).fit(map.source(seen))
     mean, spread = ProbabilisticPCA(q, standardize=True).fit(seen).impute(seen, return_std=True)
     losses = []
-    for k in range(len(map.names)):
+    for k, column in enumerate(map.columns):
         if not again.levels_[k]:
             continue
         at = hide[:, k]
         levels = np.unique(X[~np.isnan(X[:, k]), k])
         codes = [again.labels_[k].index(v) if again.labels_[k] else v for v in again.levels_[k]]
-        share = again.probabilities(map.source(seen), columns=[map.names[k]])[map.names[k]][at][:, np.argsort(codes)]
+        share = again.probabilities(map.source(seen), columns=[column.name])[column.name][at][:, np.argsort(codes)]
         plain, truth = shares_of_levels(mean[at, k], spread[at, k], levels), np.searchsorted(levels, X[at, k])
         losses += [[-np.log(max(part[i, t], 1e-3)) for part in (share, plain)] for i, t in enumerate(truth)]
     difference = np.array(losses) @ [1.0, -1.0]
@@ -159,7 +160,7 @@ def test_logarithms_on_a_map_of_answers_are_told_in_the_table_s_units(tmp_path):
     frame.loc[3, "money"], frame.loc[7, "money"] = np.nan, 1e6
     frame.to_csv(tmp_path / "t.csv", index=False)
     found = analyse(read(tmp_path / "t.csv", log=["money"]), dims=1, budget="1s")
-    logs = found.model.impute(found.mixed.source(found.table.X))[3, 5]
+    logs = found.model.impute(found.map.cells.source(found.table.X))[3, 5]
     placed = found.apply(frame)
     assert placed.filled.money[3] == pytest.approx(np.exp(logs)) and placed.filled.money[5] == frame.money[5]
     assert placed.lower.money[3] < np.exp(logs) < placed.upper.money[3] < frame.money[7]

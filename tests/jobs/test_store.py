@@ -69,9 +69,9 @@ def test_nothing_that_is_stored_is_made_again(run, monkeypatch):
         "lowdim.judge.dimensions.jury.choose_dimension",
         "lowdim.judge.robust.partition_of",
         "lowdim.judge.robust.fit_bulk",
-        "lowdim.judge.maps.gaussian_map.GaussianMap.positions",
+        "lowdim.judge.maps.gaussian_cells.GaussianCells.posterior",
         "lowdim.judge.rows.odd_rows.judge_rows",
-        "lowdim.judge.maps.gaussian_map.GaussianMap.resampled",
+        "lowdim.judge.maps.gaussian_cells.GaussianCells.resampled",
         "lowdim.judge.fills.fill.fill",
     )
     for name in made:

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lowdim.judge.maps.gaussian_map import GaussianMap
 from scipy import stats
 
 import lowdim
@@ -17,6 +16,7 @@ from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.apply import place
 from lowdim.jobs.stream import P_BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
+from lowdim.judge.maps.table_map import table_map
 from lowdim.judge.read_table import read
 from lowdim.judge.rows.reference_law import false_discovery
 from lowdim.text.errors import BudgetError, TableWarning
@@ -170,7 +170,7 @@ def test_every_row_is_placed_as_it_would_be_in_memory(file, tmp_path):
     order = [3, 1, 0, 5, 4, 2]
     new = tmp_path / "new.parquet"
     pq.write_table(pa.table({names[j]: pa.array(X[:, j], from_pandas=True) for j in order}), new)
-    found = place_stream(GaussianMap(model, names), new, tmp_path / "scores.parquet")
+    found = place_stream(table_map(model, names), new, tmp_path / "scores.parquet")
     whole = place(model, names, X)
     made = pq.read_table(tmp_path / "scores.parquet")
     np.testing.assert_allclose(
@@ -195,15 +195,15 @@ def test_new_columns_are_found_by_name_or_by_place(file, tmp_path):
     model = ProbabilisticPCA(1).fit(lowdim.stream(file))
     five = parquet(tmp_path / "five.parquet", X[:, :5])
     with pytest.warns(TableWarning, match="LD220.*lacks column x6: a gap in every row"):
-        found = place_stream(GaussianMap(model, names), five, tmp_path / "five.csv")
+        found = place_stream(table_map(model, names), five, tmp_path / "five.csv")
     whole = place(model, names, np.column_stack([X[:, :5], np.full(50, np.nan)]))
     made = np.loadtxt(tmp_path / "five.csv", delimiter=",", skiprows=1)
     np.testing.assert_allclose(made[:, 0], whole.places.z[:, 0], rtol=1e-9)
     assert found.gaps == 50
     with pytest.raises(LowdimError, match=r"LD220.*none of its columns is one of u, v"):
-        new_rows(parquet(tmp_path / "other.parquet", X, y=pa.array(X[:, 0])), GaussianMap(model, ("u", "v")))
+        new_rows(parquet(tmp_path / "other.parquet", X, y=pa.array(X[:, 0])), table_map(model, ("u", "v")))
     np.save(tmp_path / "plain.npy", X)
-    found = place_stream(GaussianMap(model, names), tmp_path / "plain.npy", tmp_path / "s.csv")
+    found = place_stream(table_map(model, names), tmp_path / "plain.npy", tmp_path / "s.csv")
     assert found.rows == 50 and len((tmp_path / "s.csv").read_text().splitlines()) == 51
 
 

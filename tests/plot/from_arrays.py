@@ -7,6 +7,7 @@ from types import SimpleNamespace as Parts
 
 import numpy as np
 
+from lowdim.judge.maps.table_map import table_map
 from lowdim.judge.rows.odd_rows import Law
 from lowdim.judge.rows.reference_law import GAUSSIAN_LAW
 from lowdim.judge.rows.row_card import RowCell
@@ -55,7 +56,6 @@ def analysis_of(X, names=None, row_names=None, **parts):
             "has_gaps": np.isnan(table.X).any(axis=1),
             "label_names": (),
             "groups": Parts(names=None),
-            "mixed": None,
             "settings": Parts(scale="none"),
             **parts,
         }
@@ -182,7 +182,8 @@ def loadings(L, names, widths, shares=None, **how):
 
 
 def biplot(model, scores, names, **how):
-    found = analysis_of(np.zeros((len(scores), len(names))), names, model=model, posterior=Parts(mean=scores))
+    map = table_map(model, tuple(names))
+    found = analysis_of(np.zeros((len(scores), len(names))), names, map=map, posterior=Parts(mean=scores))
     found.dims = scores.shape[1]
     return biplot_plot.biplot(found, **how)
 
@@ -223,13 +224,13 @@ shepard, neighbors, trust, distance_matrix = map(
 
 def versus(Z, other, **how):
     q = Z.shape[1]
-    model = Parts(components_=np.eye(q))
-    return map_quality.versus(analysis_of(Z, model=model, dims=q, posterior=Parts(mean=Z)), other, **how)
+    map = Parts(cells=Parts(loadings=np.eye(q)))
+    return map_quality.versus(analysis_of(Z, map=map, dims=q, posterior=Parts(mean=Z)), other, **how)
 
 
 # rows made again ----------------------------------------------------------------------------------------------
 def reconstruct(model, X, row, names, **how):
-    found = analysis_of(X, names, model=model, dims=int(model.n_components_))
+    found = analysis_of(X, names, map=table_map(model, tuple(names)), dims=int(model.n_components_))
     return decode.reconstruct(found, row, **how)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.judge.fills.calibration import MapCalibration
-from lowdim.judge.maps.table_map import GapAnswers, TableMap, table_map
+from lowdim.judge.maps.map_columns import GapAnswers
+from lowdim.judge.maps.table_map import TableMap, table_map
 from lowdim.judge.rows.odd_rows import OddRow, OddRows, judge_rows
 from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.verdicts import because

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.jobs.analysis import Analysis
 from lowdim.jobs.row_places import places_of
-from lowdim.judge.maps.table_map import NumberFills
+from lowdim.judge.maps.map_columns import NumberFills
 from lowdim.maths.linalg import Mask
 from lowdim.table.table import Table
 from lowdim.text.csv_table import csv_table
@@ -16,7 +16,7 @@ from lowdim.text.csv_table import csv_table
 if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows
     from lowdim.judge.fills.result import Fills
-    from lowdim.judge.maps.table_map import GapAnswers
+    from lowdim.judge.maps.map_columns import GapAnswers
     from lowdim.judge.partition import Partition
     from lowdim.judge.rows.odd_rows import OddRow, OddRows
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from lowdim.judge.mixed.mixed_map import is_mixed
 
 from lowdim import read
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.label_scores import quantified
+from lowdim.judge.mixed.fit_mixed import is_mixed
 
 
 def answers(q, seed, n=400):

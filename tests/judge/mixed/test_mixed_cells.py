@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from lowdim.judge.mixed.mixed_map import fit_mixed_map, table_map
 
+from lowdim.judge.maps.table_map import table_map
+from lowdim.judge.mixed.fit_mixed import fit_mixed_map
 from lowdim.judge.read_table import read
 from lowdim.judge.rows.place_card import MappedRows
 

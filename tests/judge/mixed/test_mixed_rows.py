@@ -3,18 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from lowdim.judge.mixed.mixed_map import MixedMap, fit_mixed_map, is_mixed
 from scipy.special import expit
 
 from lowdim import read
 from lowdim.jobs.analysis import odd_rows
-from lowdim.judge.mixed.mixed_cells import (
-    fill_numbers,
-    gap_answers,
-    has_levels,
-    in_lines,
-    tail_scores,
-)
+from lowdim.judge.maps.table_map import TableMap
+from lowdim.judge.mixed.fit_mixed import fit_mixed_map, is_mixed
+from lowdim.judge.mixed.mixed_cells import MixedCells
 from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.judge.rows.row_card import explain_row
 from lowdim.text.messages import LowdimError
@@ -45,7 +40,7 @@ def made():
     frame, eta = frame.iloc[order].reset_index(drop=True), eta[order]
     frame.loc[7, [f"v{j}" for j in range(8)]] = [float(eta[7, j] < 0) for j in range(8)]  # the contrary of all
     table = read(frame.astype(float))
-    return table, MixedMap(fit_mixed_map(table, 2, 0))
+    return table, TableMap(MixedCells(fit_mixed_map(table, 2, 0)))
 
 
 def test_a_table_of_answers_is_mixed_and_of_numbers_is_not(made):
@@ -63,7 +58,7 @@ def test_rows_of_the_model_are_seldom_odd():
     below = odd = rows = 0
     for seed in range(3):
         table = read(survey(seed + 10)[0].astype(float))
-        found = judge_rows(MixedMap(fit_mixed_map(table, 2, 0)), table.X)
+        found = judge_rows(TableMap(MixedCells(fit_mixed_map(table, 2, 0))), table.X)
         below, odd, rows = below + found.below, odd + len(found.rows), rows + table.n
     assert odd <= 3 and below < 0.06 * rows
 
@@ -105,14 +100,14 @@ def test_hidden_cells_are_checked(made):
 def test_words_are_said_as_words():
     frame, _ = survey(3, n=120, words=True)
     table = read(frame[[f"v{j}" for j in range(8)]])
-    map = MixedMap(fit_mixed_map(table, 2, 0))
+    map = TableMap(MixedCells(fit_mixed_map(table, 2, 0)))
     assert map.names == table.names == tuple(f"v{j}" for j in range(8)) and map.line_names[0] == "v0=y"
     card = explain_row(map, table.X, 0, law=judge_rows(map, table.X).judged.law)
     assert {c.words()[0] for c in card.cells} <= {"y", "n", "gap"}
     assert all("%" in c.words()[1] for c in card.cells)
     edited = explain_row(map, table.X, 0, law=judge_rows(map, table.X).judged.law, edited={"v1": "y"})
     assert edited.cells[1].value == 1.0
-    answers = gap_answers(map, table.X)
+    answers = map.gap_answers(table.X)
     gaps = np.argwhere(np.isnan(table.X))
     assert sorted(zip(answers.row, answers.column, strict=True)) == sorted((i, j) for i, j in gaps.tolist())
     assert set(answers.fill) <= {"y", "n"} and min(answers.probability) >= 0.5
@@ -127,18 +122,18 @@ def test_several_labels_are_one_column():
     )
     frame.loc[3, "q1"] = None
     table = read(frame)
-    map = MixedMap(fit_mixed_map(table, 1, 0))
+    map = TableMap(MixedCells(fit_mixed_map(table, 1, 0)))
     assert len(map.names) == table.d == 5 and len(map.line_names) == 15 and is_mixed(table)
     assert np.isnan(table.X).sum() == 1
     rebuilt = map.rebuilt(table.X).reshape(150, 5, 3)
     assert np.allclose(rebuilt.sum(axis=2), 1.0)
     half = np.full(5, 1.645)
-    filled = fill_numbers(map, table.X, half)
-    source = map.source(table.X)
-    shares = map.model.probabilities(source)
+    expected = map.cells.in_rows(table.X)
+    filled = map.in_own_units(expected, half)
+    shares = map.model.probabilities(map.cells.source(table.X))
     best = map.model.levels_[1][int(shares["q1"][3].argmax())]
-    assert map.labels[1][int(filled.filled[3, 1])] == best and has_levels(map).all()
-    lines = in_lines(map, filled, shares, half)
+    assert map.columns[1].labels[int(filled.filled[3, 1])] == best and all(c.levels for c in map.columns)
+    lines = map.in_lines(filled, expected, half)
     assert lines.filled[3, 3:6].sum() == 1
     assert lines.sd[3, 3:6].max() == pytest.approx(np.sqrt(shares["q1"][3] * (1 - shares["q1"][3])).max())
 
@@ -148,14 +143,14 @@ def test_intervals_of_levels_hold_the_levels_that_are_likely(made):
     table, map = made
     X = table.X[:5].copy()
     X[:, 9] = np.nan
-    filled = fill_numbers(map, X, np.full(14, 1.645))
-    share = map.model.probabilities(map.source(X))[map.names[9]]
+    filled = map.in_own_units(map.cells.in_rows(X), np.full(14, 1.645))
+    share = map.model.probabilities(map.cells.source(X))[map.names[9]]
     upto, levels = np.cumsum(share, axis=1), np.asarray(map.model.levels_[9])
     for i in range(5):
         assert filled.lower[i, 9] == levels[np.searchsorted(upto[i], 0.05)]
         assert filled.upper[i, 9] == levels[min(np.searchsorted(upto[i], 0.95), 4)]
         assert filled.lower[i, 9] <= filled.filled[i, 9] <= filled.upper[i, 9]
-    width = tail_scores(map, table.X)
+    width = map.cells.widths(table.X)
     assert ((width > 0) == ~np.isnan(table.X)).all()
 
 
@@ -174,7 +169,7 @@ def test_no_row_is_less_likely_than_its_very_answers():
     X[:80, :2] = np.nan  # rows that answer the last question alone
     frame = pd.DataFrame(X, columns=["smokes", "drinks", "rare"])
     table = read(frame)
-    map = MixedMap(fit_mixed_map(table, 1, 0))
+    map = TableMap(MixedCells(fit_mixed_map(table, 1, 0)))
     found = judge_rows(map, table.X)
     alone = np.isnan(table.X).sum(axis=1) == 2
     rare = alone & (table.X[:, list(table.names).index("rare")] == 1.0)

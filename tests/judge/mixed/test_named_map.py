@@ -31,7 +31,7 @@ def test_labels_are_columns_of_the_map_and_each_has_a_line(found):
     assert map.names == ("height", "income", "owner", "town", "visits") and found.X.shape == (found.table.n, 5)
     lines = ("height", "income", "owner=yes", "town=Aachen", "town=Bonn", "town=Celle", "visits")
     assert map.line_names == lines and map.lines(found.X).shape == (found.table.n, 7)
-    own, source = found.map.posterior(found.X), found.source
+    own, source = found.map.cells.posterior(found.X), found.source
     assert own.mean == pytest.approx(found.model.posterior(source).mean, abs=1e-12)
 
 

@@ -1,8 +1,8 @@
 """Rows judged by a fitted linear-Gaussian model, with the names that its table gives the columns."""
 
 import numpy as np
-from lowdim.judge.maps.gaussian_map import GaussianMap
 
+from lowdim.judge.maps.table_map import table_map
 from lowdim.judge.rows import odd_rows, row_card
 from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, law_of_later_rows
 from lowdim.sources.views import gather
@@ -12,7 +12,7 @@ def mapped(model, X, scales=None):
     """The map of a table by a model, and its rows with NaN at gaps."""
     source = model.arrange(X)
     x, seen = gather(source)
-    return GaussianMap(model, source.columns, scales), x if seen is None else np.where(seen, x, np.nan)
+    return table_map(model, source.columns, scales), x if seen is None else np.where(seen, x, np.nan)
 
 
 def judge_rows(model, X, **how):
@@ -26,4 +26,4 @@ def explain_row(model, X, row, *, scales=None, law=GAUSSIAN_LAW, **how):
 def law_of_new_rows(model, X, **how):
     """The law of the bulk of a table's rows, by which rows that come later are judged."""
     map, x = mapped(model, X)
-    return law_of_later_rows(map.own_law(x, **how)[0])
+    return law_of_later_rows(map.cells.own_law(x, **how)[0])

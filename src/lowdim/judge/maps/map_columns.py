@@ -1,10 +1,11 @@
-"""The columns of a map: what their cells are, what these are called, and the lines that pictures have of them."""
+"""The columns of a map: what their cells are and are called, the lines that pictures have of them, and their fills."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from lowdim.maths.linalg import Array
 from lowdim.table.column import one_names, ones_of
 from lowdim.text.format import figures
 
@@ -30,6 +31,24 @@ class MapColumn(NamedTuple):
         if self.kind not in ("yes/no", "label", "marker"):
             return ()
         return self.word(value), f"{self.word(likeliest)} ({100 * chance:.0f}%)"
+
+
+class NumberFills(NamedTuple):
+    """The gaps of some rows filled, in the table's numbers; lower and upper equal filled where a cell is seen."""
+
+    filled: Array
+    sd: Array  # 0 where seen
+    lower: Array
+    upper: Array
+
+
+class GapAnswers(NamedTuple):
+    """The gaps of columns of words and of levels: where they are, their fills, and how likely these are."""
+
+    row: list[int]  # from 0
+    column: list[int]
+    fill: list[str | float]  # a label as it is called
+    probability: list[float]
 
 
 def lines_of(columns: Sequence[MapColumn]) -> list[tuple[int, int | None]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.maps.gaussian_cells import GaussianCells
 from lowdim.judge.maps.latent_cells import ExpectedCells, LatentCells
-from lowdim.judge.maps.map_columns import MapColumn, line_names, lines_of
+from lowdim.judge.maps.map_columns import GapAnswers, MapColumn, NumberFills, line_names, lines_of
 from lowdim.judge.mixed.mixed_cells import MixedCells
 from lowdim.judge.rows.place_card import MappedRows, PlaceAnswer, PlaceCard, PlaceCell
 from lowdim.maths.linalg import Array
@@ -30,24 +30,6 @@ from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.table.column import in_ones
 from lowdim.table.kinds.scales import ColumnScales, logs_of, scales_beside
 from lowdim.text.format import figures
-
-
-class NumberFills(NamedTuple):
-    """The gaps of some rows filled, in the table's numbers; lower and upper equal filled where a cell is seen."""
-
-    filled: Array
-    sd: Array  # 0 where seen
-    lower: Array
-    upper: Array
-
-
-class GapAnswers(NamedTuple):
-    """The gaps of columns of words and of levels: where they are, their fills, and how likely these are."""
-
-    row: list[int]  # from 0
-    column: list[int]
-    fill: list[str | float]  # a label as it is called
-    probability: list[float]
 
 
 @dataclass(frozen=True, eq=False)

@@ -177,7 +177,7 @@ class MixedCells(LatentCells):
         return found
 
     def correlations(self, lean: Array) -> Array:
-        """Leanings (... x fitted lines x q) as correlations of every line; of a label that no row has, nothing leans."""
+        """Leanings (... x fitted lines x q) as correlations of every line; 0 for a label that no row has."""
         out = np.zeros((*lean.shape[:-2], len(lines_of(self.columns)), lean.shape[-1]))
         out[..., self.fitted_lines, :] = lean / np.sqrt(1.0 + (lean**2).sum(axis=-1, keepdims=True))
         return out

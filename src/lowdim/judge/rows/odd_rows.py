@@ -234,8 +234,8 @@ def judge_rows(
     Rows are picked by Benjamini and Hochberg's rule at rate 1 - odd_level. All distances know the row's gaps. The
     reason names the cell that disagrees most with the rest of its row, and what hiding it does. Cells `held` out of
     the fit (n x d) and `far` rows (n) have no part in saying what is ordinary; those of them that are `grouped` (n) are
-    not asked about. Rows that are not those of the fit are judged by a `law` of the fit, such as `map.cells.plain_law`: they
-    may be odd all together.
+    not asked about. Rows that are not those of the fit are judged by a `law` of the fit, such as its model's
+    `plain_law`: they may be odd all together.
 
     >>> from lowdim.judge.maps.table_map import table_map
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
