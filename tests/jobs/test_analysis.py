@@ -162,14 +162,10 @@ def test_the_report_is_written_by_the_analysis_too(plain, tmp_path, monkeypatch)
 def test_doubts_stand_beside_the_number(plain, q, words, line):
     from types import SimpleNamespace
 
-    model = SimpleNamespace(
-        noise_variance_=0.2,
-        get_covariance=lambda: np.eye(6),
-        n_iter_=3,
-        certificate_=SimpleNamespace(reason="converged"),
-    )
+    model = SimpleNamespace(n_iter_=3, certificate_=SimpleNamespace(reason="converged"))
+    of_cells = SimpleNamespace(cells=SimpleNamespace(noise_share=0.2))
     found = Analysis(plain.table, plain.settings._replace(dims="auto"))
-    vars(found).update(dims=q, model=model, jury=plain.jury._replace(sentence=words))
+    vars(found).update(dims=q, model=model, map=of_cells, jury=plain.jury._replace(sentence=words))
     assert repr(found).split("\n")[1] == line and repr(found).endswith("converged in 3 passes")
 
 

@@ -23,7 +23,7 @@ ROW_WORDS = ("row", "rows", "id", "name", "index", "label", "")  # headings of a
 AXIS = re.compile(r"axis ?\d+", re.IGNORECASE)  # as in scores.csv, whose other columns are no coordinates
 
 
-class MapColumn(NamedTuple):
+class FileColumn(NamedTuple):
     """A column of the file: its heading, its cells as text, and as numbers, NaN where they are none."""
 
     name: str
@@ -61,10 +61,10 @@ def read_map(coordinates: Any, table: Table) -> Array:
     return Z[_lines(named, table, raw.name)]
 
 
-def _column(name: str, cells: Any) -> MapColumn:
+def _column(name: str, cells: Any) -> FileColumn:
     text = is_textual(cells)
     words = [str(v if v is not None else "").strip() for v in (cells if text is None else as_text(text)).to_pylist()]
-    return MapColumn(name, words, np.array([_number(word) for word in words], dtype=np.float64))
+    return FileColumn(name, words, np.array([_number(word) for word in words], dtype=np.float64))
 
 
 def _number(word: str) -> float:
@@ -78,14 +78,14 @@ def _number(word: str) -> float:
         return np.nan
 
 
-def _counts(column: MapColumn) -> bool:
+def _counts(column: FileColumn) -> bool:
     """Whether a column only counts lines, from 0 or 1, without a heading or under one for names."""
     start = np.arange(len(column.value))
     counted = any(np.array_equal(column.value, start + first) for first in (0, 1))
     return counted and column.name.strip().lower() in ROW_WORDS
 
 
-def _names(columns: Sequence[MapColumn], table: Table) -> MapColumn | None:
+def _names(columns: Sequence[FileColumn], table: Table) -> FileColumn | None:
     """The column that names the rows."""
     known = set(table.row_names)
     for c in columns:
@@ -97,7 +97,7 @@ def _names(columns: Sequence[MapColumn], table: Table) -> MapColumn | None:
     return None
 
 
-def _lines(named: MapColumn, table: Table, name: str) -> NDArray[np.intp]:
+def _lines(named: FileColumn, table: Table, name: str) -> NDArray[np.intp]:
     """The line of each row of the table, by name."""
     at: dict[str, int] = {}
     for line, word in enumerate(named.text):
@@ -113,7 +113,7 @@ def _lines(named: MapColumn, table: Table, name: str) -> NDArray[np.intp]:
     return np.array([at[row] for row in table.row_names], dtype=np.intp)
 
 
-def _whole(Z: Array, axes: Sequence[MapColumn], name: str, lines: NDArray[np.int64]) -> None:
+def _whole(Z: Array, axes: Sequence[FileColumn], name: str, lines: NDArray[np.int64]) -> None:
     bad = np.argwhere(~np.isfinite(Z))
     if len(bad):
         i, j = bad[0]
