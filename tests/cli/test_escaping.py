@@ -56,7 +56,7 @@ def test_no_verb_lets_an_escape_code_or_a_formula_through(lowdim, table):
     harmless(lowdim("explain", "e.run", "--axis", "1"))
     harmless(lowdim("fill", table, "--id", "who", "-o", "filled.csv", "--intervals"))
     harmless(lowdim("apply", "e.run", table, "-o", "new.scores.csv"))
-    harmless(lowdim("runs", "e.run", "e.run"))
+    harmless(lowdim("runs", "."))
     for path in [*lowdim.folder.glob("*.csv"), *(lowdim.folder / "e.run").glob("*.csv")]:
         no_formula(path.read_text(encoding="utf-8"))
 

@@ -170,6 +170,7 @@ def test_headers_and_footers_as_people_write_them(case: str, tmp_path: Path) -> 
     raw = load_raw(str(path), check_options({}))
     assert raw.names == list(names) and len(raw.lines) == 12
     assert raw.cells[1][0].as_py() == text.split("\n")[len(raw.heads) or 1].split(",")[1]
+    assert ("LD019" in [note.code for note in raw.notes]) == (case == "total below")
 
 
 @pytest.mark.parametrize("line", ["7.5,c,d,s", "wet,7,1,8", "1100,1102,1104,1106"])

@@ -37,9 +37,7 @@ def row_order(x: Array, mask: Mask | None, seed: int, weight: Array | None = Non
     for j in evenly_spread(d, max(RANKED_CELLS // max(n, 1), 1)):
         rows = np.arange(n) if mask is None else np.flatnonzero(mask[:, j])
         _, at, ties = np.unique(x[rows, j], return_inverse=True, return_counts=True)
-        ranks = np.abs(2 * np.cumsum(ties) - ties - len(rows))[
-            at
-        ]  # twice the mean rank of equal cells, from the middle
+        ranks = np.abs(2 * np.cumsum(ties) - ties - len(rows))[at]  # from the middle; equal cells share theirs
         far[rows] += mix_bits(ranks.astype(np.uint64) ^ keys[d])
     counts = np.ones(n) if weight is None else weight
     numbers = np.column_stack([x if mask is None else np.where(mask, x, np.nan), counts])

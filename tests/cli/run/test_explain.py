@@ -73,6 +73,9 @@ def test_explain_of_one_model(lowdim, made):
     assert card["cells"][2]["value"] == 4.0 and card["hide"] == ["x3"]
     said = lowdim("explain", "small.gtm.run", "--row", "8")
     assert said.code == 0 and said.out.startswith("Row 8: log density")
+    assert lowdim("fit", "small.csv", "-m", "isomap", "--dims", "2").code == 0
+    said = lowdim("explain", "small.isomap.run", "--row", "8")
+    assert said.code == 2 and "LD325" in said.err
 
 
 def test_explain_says_which_row_lives_at_a_place(lowdim, made):
