@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import lowdim
 from lowdim.sources.arrays import as_source
-from lowdim.sources.views import Chosen, Frame, Framed, gather
+from lowdim.sources.views import Chosen, Frame, Framed, Stored, gather
 from tests.sources.tables import CLEAN, GAPPY, NAMES, D, N, blocks, same
 
 
@@ -49,3 +50,12 @@ def test_weights_given_to_a_view_reach_the_rows():
     assert np.array_equal(one.components_, two.components_) and one.objective_ == two.objective_
     assert source.weight is None
     assert np.array_equal(view.sample(5).x, source.sample(5).x[:, [2, 0, 1]])
+
+
+def test_stored_cells_go_through_every_frame_under_them():
+    table = sp.random_array((300, 7), density=0.2, rng=0).tocsr()
+    inner = Framed(as_source(table), Frame(np.zeros(7), np.full(7, 4.0), np.ones(7)))
+    frame = Frame(np.zeros(7), np.array([0.5, 1, 2, 4, 8, 16, 32]), np.ones(7))
+    assert (
+        Stored(inner, frame).block_of(slice(0, 300)).x.toarray() == Framed(inner, frame).block_of(slice(0, 300)).x
+    ).all()

@@ -171,7 +171,12 @@ class Stored(View):
     def __init__(self, source: Source, frame: Frame) -> None:
         rows = STORED_CELLS // max(int(source.leaf.per_row), 1)
         super().__init__(source, tile=1 << max(rows.bit_length() - 1, 8))
-        self.frame, self.is_sparse = frame, source.is_sparse
+        self.is_sparse, self.scale = source.is_sparse, frame.scale
+        view: Source | None = source
+        while view is not None:  # frames under this one count too
+            if isinstance(view, Framed):
+                self.scale = self.scale * view.frame.scale
+            view = view.source
 
     def read(self, rows: Rows) -> tuple[Array, Mask | None]:
         return self.source.read(rows)
@@ -183,8 +188,8 @@ class Stored(View):
 
     def block_of(self, rows: Rows, start: int = 0) -> Block:
         cells = self.leaf.stored(rows)
-        if (self.frame.scale != 1.0).any():
-            cells = sp.csr_array(cells.multiply(self.frame.scale))
+        if (self.scale != 1.0).any():
+            cells = sp.csr_array(cells.multiply(self.scale))
         return Block(cells, None, self.weights(rows), start)
 
 
