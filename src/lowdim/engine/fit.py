@@ -29,7 +29,6 @@ STOPPED = (INTERRUPTED, "stopped by the callback")  # by someone: nothing else s
 LIMIT = "the limit of passes was reached"
 FALL_OF_TOL, FALL_OF_VALUE = 1e-2, 1e-8  # falls below both shares are no news
 MEMORY = 8  # passes an extrapolation looks back on; more did not help (docs/measurements.md)
-USUAL_PASSES = 12  # passes a table with a third of its cells missing usually takes (docs/measurements.md)
 SMALL_FIT = 2**26  # bytes: what takes so little is not worth asking how much is free
 HOPE = 10.0  # gains may turn out this many times larger than they promise before a fit is given up
 
@@ -38,14 +37,13 @@ HOPE = 10.0  # gains may turn out this many times larger than they promise befor
 class Cost(NamedTuple):
     """The forecast of a fit: passes over the table, bytes read, peak memory, and what else could be done.
 
-    `passes` is the most that may be needed, `likely` what a table with gaps usually takes.
+    `passes` is the most that may be needed.
     """
 
     passes: int
     bytes: int
     peak: int
     alternative: str
-    likely: int = 1
 
 
 def walking(n: int, d: int, work: int, node: int) -> int:

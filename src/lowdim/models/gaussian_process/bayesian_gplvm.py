@@ -301,7 +301,7 @@ class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
         peak = 8 * (cached + 2 * d * pairs + 3 * d * m * m + 8 * n * d + 200 * n * q)
         passes = 20 + climbs * (4 * (FROZEN_STEPS + int(self.max_iter)) + START_PASSES + 20)
         smaller = "fewer n_inducing, GTM, or a sample of the rows"
-        return Cost(passes, 8 * n * d * passes, peak, smaller, min(800, passes))
+        return Cost(passes, 8 * n * d * passes, peak, smaller)
 
 
 def _principal_scores(table: CentredTable, q: int, run: Run) -> tuple[Array, int]:

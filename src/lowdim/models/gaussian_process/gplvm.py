@@ -406,8 +406,7 @@ class GPLVM(GaussianProcessMap[GPLVMParams]):
         passes, terms = 6 + int(self.max_iter) + GPLVM_RACE_STEPS * (starts - 1), len(terms_of(self.kernel))
         squares = 6.0 + 1.5 * terms + (2.5 if self.back_constraints else 0.0)  # measured: 5.2 to 10.6, by kernel
         peak = int(8 * (squares * n * (m or n) + 6 * n * d + (40 * n * int(self.n_components) if m else 0)))
-        usual = min(150 + GPLVM_RACE_STEPS * (starts - 1), passes)
-        cost = Cost(passes, 8 * n * d * 3, peak, "GTM, which streams, or a sample of the rows", usual)
+        cost = Cost(passes, 8 * n * d * 3, peak, "GTM, which streams, or a sample of the rows")
         return cost._replace(passes=(1 + MOST_ROUNDS) * passes) if gaps else cost
 
 

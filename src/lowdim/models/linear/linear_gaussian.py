@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, Protocol, Self,
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import USUAL_PASSES, Cost, Fit, em, plan, walking
+from lowdim.engine.fit import Cost, Fit, em, plan, walking
 from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Moments, moments, stored_moments
 from lowdim.maths.eigen import PASSES
@@ -398,9 +398,8 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
             peak = max(peak, a_pass + 8 * (4 * min(d * (q + 1) ** 2, 2 * LIGHT) + (0 if wide else 3 * d * d)))
         # The survey (three where its sample missed huge cells), a gathered start (two), EM or Krylov, a last density.
         passes = 6 + max(self.max_iter if gaps else 1, PASSES if wide else 1)
-        likely = min(USUAL_PASSES, self.max_iter) + 2
         words = "fewer columns, fewer dimensions (n_components, --dims), or a sample of rows (--sample)"
-        return Cost(passes, 8 * n * d * passes, peak, words, likely)
+        return Cost(passes, 8 * n * d * passes, peak, words)
 
 
 # bounds, and where EM starts from ------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import STOPPED, USUAL_PASSES, Cost, Fit, em, walking
+from lowdim.engine.fit import STOPPED, Cost, Fit, em, walking
 from lowdim.engine.fold import Run
 from lowdim.maths.linalg import Array, align, root_times
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
@@ -446,4 +446,4 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         passes = 5 + self.max_iter + (OUTER_ROUNDS * OUTER_PASSES if self.ard else 0)
         peak = walking(n, d, (40 * d + 8 * p + 6 * q) * tile, d * (p + 2 * q + 6)) + 8 * 3 * d * d
         words = "fewer columns, fewer labels, fewer dimensions (n_components), or a sample of rows"
-        return Cost(passes, 8 * n * d * passes, peak, words, min(3 * USUAL_PASSES, self.max_iter) + 4)
+        return Cost(passes, 8 * n * d * passes, peak, words)

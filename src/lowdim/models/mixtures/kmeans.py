@@ -43,7 +43,6 @@ SAMPLE_TRIES, SAMPLE_STEPS = (
 )  # starts on a sample, and steps there, of which the best goes on (docs/measurements.md)
 LABELLED_ROWS = 2**22  # labels are kept of tables of up to so many rows
 SHORT_PASS = 2**24  # rows x columns x centres of a pass in which threads wait for each other longer than they work
-USUAL_STEPS = 20  # passes that Lloyd's iteration usually takes
 MOST_STARTS, CHEAP_NUMBERS = 10, 2**22  # starts, and rows x columns x clusters times them (docs/measurements.md)
 N_INIT = Rule(lambda v: (isinstance(v, str) and v == "auto") or COUNT.holds(v), "'auto' or a whole number >= 1")
 KMEANS_INIT = Rule(
@@ -373,7 +372,7 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
         peak = walking(n, d, (4 * d + 2 * R * K) * tile, R * K * (2 * d + 2)) + 32 * min(n, LABELLED_ROWS)
         peak += 8 * _seeding_rows(n, d, K) * (6 * d + 2 * SAMPLE_TRIES * (2 + int(np.log(K))))
         words = "fewer columns, fewer clusters, or partial_fit"
-        cost = Cost(passes, 8 * n * d * passes, peak, words, min(USUAL_STEPS, self.max_iter) + 2)
+        cost = Cost(passes, 8 * n * d * passes, peak, words)
         return cost_with_held_out_fits(cost, n, d) if gaps else cost
 
 

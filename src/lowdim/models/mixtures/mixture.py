@@ -431,7 +431,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         sample = max(START_ROWS, START_ROWS_EACH * K) * (d + 4 * K)
         peak = walking(n, d, work, node) + 8 * (sample + 24 * node)
         words = "fewer components, fewer columns, or covariance_type='diag'"
-        cost = Cost(passes, 8 * n * d * passes, peak, words, min(60, self.max_iter) + 2)
+        cost = Cost(passes, 8 * n * d * passes, peak, words)
         return cost_with_held_out_fits(cost, n, d) if gaps else cost
 
 

@@ -358,12 +358,12 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
         if self._linear:
             peak = walking(n, d, 6 * min(n, 8192) * d, 3 * d * d) + 8 * 9 * min(d, LARGE_ORDER) ** 2
             most = max(48, 6 + int(self.max_iter))  # with gaps its loss is descended, as that of a network
-            return Cost(most, 8 * 48 * n * d, peak + 8 * 5 * n * d, "fewer columns", 3)
+            return Cost(most, 8 * 48 * n * d, peak + 8 * 5 * n * d, "fewer columns")
         units = [d, *layer_sizes(self.hidden), 2 * int(self.n_components)]
         weights = 2 * sum((a + 1) * b for a, b in pairwise(units))
         peak = 8 * (5 * n * d + 6 * min(n, ROWS_THROUGH_NETWORK) * (2 * sum(units) + d) + 50 * weights)
         most, fix = int(self.max_iter), "a sample of rows, or fewer columns"
-        return Cost(6 + most, 8 * n * d * 4, peak, fix, min(200, most))
+        return Cost(6 + most, 8 * n * d * 4, peak, fix)
 
 
 class _TrainingProgress:

@@ -364,7 +364,7 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         draws, most = self.sampling == "importance", int(self.max_iter)
         passes = most * (1 if self.batch_size is None else 2) + draws * 3 * (most + STEPS_A_ROUND)
         more = (8 + 2 * min(d, H) * (L + 1)) * K * H + draws * ROWS_WITH_DRAWS * K * (2 * d + 3 * H + 10 * L)
-        return self._cost_of(n, d, K, H, passes=passes, more=more, fix="fewer samples, or fewer columns", usual=100)
+        return self._cost_of(n, d, K, H, passes=passes, more=more, fix="fewer samples, or fewer columns")
 
 
 def _same_block(block: Block) -> Block:

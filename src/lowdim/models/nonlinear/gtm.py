@@ -274,4 +274,4 @@ class GTM(NodeModel[GTMParams]):
     def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         K, M = int(self.grid) ** int(self.n_components), int(self.basis) ** int(self.n_components) + 1
         fix = "a smaller grid, or fewer columns"
-        return self._cost_of(n, d, K, M, passes=int(self.max_iter), more=K * M, fix=fix, usual=60)
+        return self._cost_of(n, d, K, M, passes=int(self.max_iter), more=K * M, fix=fix)

@@ -564,14 +564,14 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         }
         return Fitted(p, frame, certificate, attributes, fit.history)
 
-    def _cost_of(self, n: int, d: int, K: int, M: int, *, passes: int, more: int, fix: str, usual: int) -> Cost:
+    def _cost_of(self, n: int, d: int, K: int, M: int, *, passes: int, more: int, fix: str) -> Cost:
         """A fit of K nodes and M functions with so many passes a fit; `more` numbers worked on beside those of EM."""
         passes = 6 + MOST_ROUNDS + (1 + MOST_ROUNDS) * passes  # with gaps so many fits
         tile, node = min(tile_rows(d), n), 2 * K * d
         work = 4 * tile * d + 4 * TILE_OF_NODES * K + 2 * node + more
         peak = walking(n, d, work, node) + 8 * (2 * d * M * M + 2 * node + MEMORY_OF_STEPS * M * d)
         axes = 8 * (3 * d * d if d <= n else 4 * n * d + 4 * n * n)
-        return Cost(passes, 8 * n * d * passes, peak + axes, fix, min(usual, int(self.max_iter)))
+        return Cost(passes, 8 * n * d * passes, peak + axes, fix)
 
 
 class _Round:

@@ -389,7 +389,7 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         weights = (q + 1 + (4 if self.amortized else 1) * d + (H - min(sizes))) * H
         peak = 8 * (13 * n * d + 45 * (4 * n * q + weights) + work) + 8 * 3 * d * d  # of a table with gaps
         passes = 170 + int(self.max_iter)
-        return Cost(passes, 8 * n * d * passes, peak, "a sample of rows, or fewer columns", min(500, passes))
+        return Cost(passes, 8 * n * d * passes, peak, "a sample of rows, or fewer columns")
 
 
 def _random_network(sizes: tuple[int, ...], gain: float, activation: str, rng: np.random.Generator) -> Network:

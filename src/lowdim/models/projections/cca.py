@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from lowdim.engine.fit import USUAL_PASSES, Cost, Fit, em, walking
+from lowdim.engine.fit import Cost, Fit, em, walking
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import triangle
 from lowdim.maths.gaps import Scatter
@@ -453,7 +453,7 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         cells = min(tile_rows(d), n) * d
         peak = walking(n, d, 8 * cells + 4 * GAP_NUMBERS, 3 * d * d) + 8 * 12 * d * d
         words = "fewer columns: reduce each view first, for example by PCA(k)"
-        return Cost(passes, 8 * n * d * passes, peak, words, min(USUAL_PASSES, self.max_iter) + 2)
+        return Cost(passes, 8 * n * d * passes, peak, words)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

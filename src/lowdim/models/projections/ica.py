@@ -222,7 +222,7 @@ class ICA(LatentModel[ICAParams, Posterior]):
     def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         q = min(n, d, d if self.n_components is None else self.n_components)
         peak = walking(n, d, 6 * min(n, 8192) * d, 3 * d * d) + 8 * (6 * n * q + 9 * min(d, LARGE_ORDER) ** 2)
-        return Cost(48, 8 * 48 * n * d, peak, "fewer sources (n_components), or a sample of rows", 3)
+        return Cost(48, 8 * 48 * n * d, peak, "fewer sources (n_components), or a sample of rows")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
-from lowdim.engine.fit import USUAL_PASSES, Cost, Fit, em, walking
+from lowdim.engine.fit import Cost, Fit, em, walking
 from lowdim.engine.fold import Run, fold
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.gaussian import LOG_TWO_PI
@@ -316,9 +316,7 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
     def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         passes = 5 + self.max_iter
         peak = walking(n, d, 8 * min(n, 8192) * d + 4 * GAP_NUMBERS, 4 * d * d) + 8 * (12 * d * d + 2 * n)
-        return Cost(
-            passes, 8 * n * d * passes, peak, "fewer columns: PCA(k) first", min(USUAL_PASSES, self.max_iter) + 2
-        )
+        return Cost(passes, 8 * n * d * passes, peak, "fewer columns: PCA(k) first")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

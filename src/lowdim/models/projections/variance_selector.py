@@ -181,4 +181,4 @@ class VarianceSelector(WeightedEstimator):
         return int(self.params_.support.sum())
 
     def _cost(self, n: int, d: int, gaps: bool) -> Cost:
-        return Cost(3, 24 * n * d, walking(n, d, 6 * min(n, 8192) * d, 7 * d), "fewer columns", 1)
+        return Cost(3, 24 * n * d, walking(n, d, 6 * min(n, 8192) * d, 7 * d), "fewer columns")

@@ -290,7 +290,7 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
         q = self.n_components + 1
         table, user = d * (q + 1) * (q + 2) // 2, q * (q + 3) // 2 + 3
         waiting = 2 * cores() + 1 + max(n // 8192, 1).bit_length()
-        return Cost(self.max_iter + len(JUMP_SWEEPS) + 1, 0, 8 * (table * waiting + n * user), "fewer n_components", 50)
+        return Cost(self.max_iter + len(JUMP_SWEEPS) + 1, 0, 8 * (table * waiting + n * user), "fewer n_components")
 
     def _attributes(self, params: RatingFactors, frame: Frame) -> dict[str, Any]:
         k, unit = self.n_components, 1.0 / float(frame.scale[0])
