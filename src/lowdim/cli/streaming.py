@@ -83,7 +83,8 @@ def or_stream(options: dict[str, Any]) -> Iterator[None]:
         yield
     except BudgetError as problem:
         m = problem.message
-        possible = "stream" not in options and all(map(honoured, options))
+        streams = any(option.name == "stream" for option in click.get_current_context().command.params)
+        possible = streams and "stream" not in options and all(map(honoured, options))
         command = instead(options) if possible and problem.code == "LD170" else ""
         if not command or not isinstance(m, Message):
             raise

@@ -450,15 +450,11 @@ class Analysis:
         `hidden` columns count as gaps, `edited` ones have other values (by name, in the table's units); of a mixed map
         they are columns of the file, and answers are given as they are called.
         """
-        names = self.table.row_names
-        if isinstance(row, str):
-            if row not in names:
-                raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
-            row = names.index(row)
         from lowdim.judge.rows.row_card import explain_row
 
-        law = self.odd.judged.law
-        return explain_row(self.map, self.table.X, row, law=law, row_names=names, hidden=hidden, edited=edited)
+        names, law = self.table.row_names, self.odd.judged.law
+        at = self.table.position(row)
+        return explain_row(self.map, self.table.X, at, law=law, row_names=names, hidden=hidden, edited=edited)
 
     def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
         """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.

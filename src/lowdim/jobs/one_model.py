@@ -62,6 +62,9 @@ class FittedMethod(NamedTuple):
     mixed: MixedTable | None = None  # the columns as they were fitted, where they have likelihoods of their own
     read: Table | None = None  # the table as it was read, where that is another
 
+    def __repr__(self) -> str:
+        return self.text()
+
     def text(self) -> str:
         """What was fitted, in a few lines."""
         t, p = self.table, self.places

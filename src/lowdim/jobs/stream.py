@@ -51,7 +51,7 @@ from lowdim.text.messages import check_level, error, warn
 from lowdim.text.no_warnings import no_warnings
 
 DRAWN_ROWS = 5_000  # rows from which a number of dimensions, intervals and pictures come
-ASSUMED_DIMS = 10  # dimensions a forecast counts with where nobody says how many
+ASSUMED_DIMS = 10  # dimensions that memory is reckoned with before they are chosen
 LISTED_ROWS = 20  # odd rows that are kept with their reasons
 P_BITS = 40  # of a p-value that are cut off where many are counted: three figures are left
 
@@ -208,7 +208,7 @@ def analyse_stream(
 
     Parameters
     ----------
-    file : path, Source or Drawn
+    file : path, Source or DrawnRows
         The file, or what `draw` made of it.
     dims, scale, level, random_state, budget, rotate, tell
         As in `analyse`. The dimensions are chosen, intervals calibrated, axes tested and pictures drawn with the

@@ -69,6 +69,9 @@ class TableModel:
     run: SavedRun | None = None
     settings: Settings = DEFAULTS
 
+    def __repr__(self) -> str:
+        return f"{self.entry.title} of {count(self.table.n, 'row')} x {count(len(self.columns), 'column')}"
+
     @cached_property
     def map(self) -> TableMap | None:
         """What the model says of the table's cells; None of a model that says nothing of them."""
@@ -132,13 +135,15 @@ class TableModel:
             return self.analysis.odd.judged.law
         return None if self.map is None else self.map.cells.law(some_rows(self.X))
 
-    def explain(self, row: int, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None) -> RowCard:
-        """One row (its position from 0) with cells hidden or edited: every cell beside what the rest says of it."""
+    def explain(
+        self, row: int | str, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None
+    ) -> RowCard:
+        """One row, by position from 0 or name, with cells hidden or edited: each cell, and what the others say."""
         if self.map is None or not self.rows_placed:
             raise error("LD325", title=self.entry.title)
-        names = self.table.row_names
-        card = explain_row(self.map, self.X, row, law=self.law, row_names=names, hidden=hidden, edited=edited)
-        return card if self.analysis is None else card._replace(fills=self._fills(row))
+        names, at = self.table.row_names, self.table.position(row)
+        card = explain_row(self.map, self.X, at, law=self.law, row_names=names, hidden=hidden, edited=edited)
+        return card if self.analysis is None else card._replace(fills=self._fills(at))
 
     @property
     def axes(self) -> tuple[AxisCard, ...]:
@@ -172,7 +177,7 @@ class TableModel:
 
     def at(self, place: Sequence[float]) -> PlaceCard:
         """The row that lives at a place of the map (one number an axis): its cells with bands, and the nearest rows."""
-        if self.map is None or not self.decodes:
+        if self.map is None or not self.decodes or not self.places.z.shape[1]:
             raise error("LD328", title=self.entry.title)
         z = np.asarray(place, dtype=np.float64)
         q = self.places.z.shape[1]
@@ -180,11 +185,11 @@ class TableModel:
             raise error("LD210", option="place", value=place, allowed=f"{count(q, 'number')}, one for each axis")
         return self.map.at(z, self.map_rows)
 
-    def set_apart(self, rows: Sequence[int]) -> GroupCard:
-        """What sets some rows (positions from 0) apart from all others."""
+    def set_apart(self, rows: Sequence[int | str]) -> GroupCard:
+        """What sets some rows, by their positions from 0 or their names, apart from all others."""
         names = self.numbers.names if self.map is None else self.map.line_names
         called = [f"log of {name}" if name in self.table.logs else name for name in names]
-        return set_apart(self.map_rows.X, called, self.places.z, rows)
+        return set_apart(self.map_rows.X, called, self.places.z, [self.table.position(row) for row in rows])
 
 
 def subject(found: Analysis | FittedMethod | SavedRun | TableModel | str | PathLike[str]) -> TableModel:

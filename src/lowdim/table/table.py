@@ -20,7 +20,7 @@ from lowdim.table.notes import Messages
 from lowdim.table.open_file import Raw
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import count
-from lowdim.text.messages import Message
+from lowdim.text.messages import Message, error
 
 __all__ = ["Column", "Guess", "Messages", "Table"]
 MOST_GROUPS = 12  # groups that colours can tell apart
@@ -158,6 +158,14 @@ class Table:
         if self.index is not None and self._index_names_rows:
             return tuple(protect_terminal(str(v)) for v in self.index)
         return tuple(str(r + 1) for r in self.rows)
+
+    def position(self, row: int | str) -> int:
+        """Where a row stands, counted from 0: as it is, or by the row's name."""
+        if not isinstance(row, str):
+            return row
+        if row not in self.row_names:
+            raise error("LD210", option="row", value=row, allowed="the name of a row, or its position from 0")
+        return self.row_names.index(row)
 
     @property
     def time(self) -> NDArray[Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,8 +42,10 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
     if stream and opened.method is None:
         rows = place_file(opened, new, out or f"{stem(new)}.scores.parquet", streamed(reading(flags), stream))
         return show(as_json, f"{rows.sentence} Scores in {rows.wrote}", **rows.facts(), wrote=[rows.wrote])
+    if stream:
+        raise click.UsageError(f"--stream places rows on the map of an analysis; '{run}' is one model: leave it out")
     options = reading(flags)
-    with or_stream(options):
+    with or_stream(options) if opened.method is None and not any(opened.code_labels) else nullcontext():
         found = place_run(opened, new, **options)
     show_messages(found.messages)
     path = write(out or f"{stem(new)}.scores.csv", found.places.lines(found.row_names, found.odd))

@@ -137,7 +137,7 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     """What to use for what, and how far the answers agree."""
     rows = [row for row in comparison.rows if row.method in METHODS]
     fill, groups = (pick(rows, BY_KEY[key]) for key in ("rmse", "neighbours"))
-    answers = [filling(rows, fill), seeing(rows, groups), density(rows)]
+    answers = [filling(fill), seeing(rows, groups), density(rows)]
     return (
         *(words for words in answers if words),
         *agreeing(comparison, fill, groups),
@@ -181,7 +181,7 @@ def names(rows: Sequence[MethodRow]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def filling(rows: Sequence[MethodRow], best: list[MethodRow]) -> str:
+def filling(best: list[MethodRow]) -> str:
     if not best:
         return ""
     error = best[0].measures["rmse"].mean or 0.0

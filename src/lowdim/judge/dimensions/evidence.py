@@ -22,7 +22,7 @@ from lowdim.sources.source import Source
 from lowdim.sources.views import gather
 from lowdim.text.messages import error, warn
 
-JUDGED_CELLS = 2**18  # larger tables are judged on rows drawn evenly: a quarter million cells decide any q worth having
+JUDGED_CELLS = 2**18  # of larger tables some rows are judged: a quarter million cells decide any q worth having
 ORDERED_CELLS = 2**24  # of a table that is gathered to be put in order, 128 MB
 
 

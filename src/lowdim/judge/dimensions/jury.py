@@ -195,7 +195,7 @@ def choose_dimension(
         jury = choose_dimension(X, most=most, band=band, shuffles=shuffles, **how)
         return _for_use(jury, utility(numbers_of(X, standardize)[0], y, most=most or MOST_DIMENSIONS, **how))
     t = jury_table(numbers_of(X, standardize)[0], standardize=standardize, seed=seed)
-    notes: tuple[str, ...] = (f"judged on {t.n} of {t.sampled} rows, drawn by the seed",) if t.sampled else ()
+    notes: tuple[str, ...] = (f"judged on {t.n} of {t.sampled} rows",) if t.sampled else ()
     if t.d < 2 or t.n < 3:
         few = "fewer than two columns vary" if t.d < 2 else "fewer than three rows have any cell"
         return _without(0, (*notes, f"{few}, so nothing can be shared"), t)

@@ -194,7 +194,12 @@ class TableMap:
         (False, 5)
         """
         expected, half = self.cells.at(place[None]), np.full(len(self.columns), NORMAL_90)
-        told = self.in_lines(self.in_own_units(expected, half), expected, half)
+        columns = self.in_own_units(expected, half)
+        if self.scales is not None:  # no column goes on beyond what it can be
+            ends = (self.scales.within(part) for part in (columns.filled, columns.lower, columns.upper))
+            filled, low, high = ends
+            columns = NumberFills(filled, columns.sd, low, high)
+        told = self.in_lines(columns, expected, half)
         mean = self.line_means(expected)[0]
         off = (mean - rows.middle) / rows.spread
         numbered = [not self.columns[k].levels for k, _ in self.ones]

@@ -75,9 +75,6 @@ def _is_finite(v: Any) -> bool:
 
 
 BOUND = none_or(Rule(_is_finite, "a finite number, min_rating < max_rating"))
-THREE_NAMES = Rule(
-    lambda v: isinstance(v, tuple | list) and len(v) == 3, "the names of three columns: user, item, rating"
-)
 WITHIN = "Predictions stay within min_rating and max_rating; ratings beyond them are refused."
 
 

@@ -58,7 +58,7 @@ def with_limits(laws: list[Law], reference: RowLaw) -> LimitedDistance:
     report=InReport("odd", "rows", "rows.csv", says_something=lambda analysis: analysis.table.time is not None),
 )
 def control(analysis: Analysis, *, placed: PlacedRows | None = None) -> Plot:
-    """T2 and Q over time or row order, each row beside the limit of its own degrees of freedom.
+    """T2 and Q of the rows in the order of the table, each row beside the limit of its own degrees of freedom.
 
     The limit is that of the law of ordinary rows: chi-square, or what the bulk of the table says. A row with gaps has
     fewer degrees of freedom, so its limit is lower: the limit steps.

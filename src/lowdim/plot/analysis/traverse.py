@@ -134,7 +134,7 @@ def traverse(
         assert known is not None
         scales = known.of([k for k, _ in subject.map.ones])
     walk = way(np.asarray(steps, dtype=np.float64))
-    rows = subject.X * subject.unit if names is subject.table.names else walk.mean
+    rows = walk.mean if subject.map.has_answers else subject.X * subject.unit
     form = form_of_rows(shape, names, scales.outward(rows), connections, everyone(subject.table))
     figure, title, sentence = _drawn(walk, way, f"along axis {axis + 1}", names, form, scales)
     own = walk.within(scales).own(scales)

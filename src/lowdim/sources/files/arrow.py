@@ -82,13 +82,6 @@ def open_ipc(path: Path, fields: list[int] | None = None) -> Any:
     return pa.ipc.open_file(pa.memory_map(str(path)), options=options)
 
 
-def as_table(batch: Any) -> Any:
-    """A record batch as an Arrow table of its own."""
-    import pyarrow as pa
-
-    return pa.Table.from_batches([batch])
-
-
 def open_source(path: Path, columns: tuple[str, ...] | None, weight: str | None, layout: Layout) -> FeatherSource:
     """The table of an Arrow file; its batches are counted by their first column."""
     with naming_damage(path, FeatherSource.kind):

@@ -83,7 +83,7 @@ PART_WORDS = {part: part for part in PARTS} | {"mon": "month", "mo": "month", "d
 PART_WORDS |= {"qtr": "quarter", "trimestre": "quarter", "quartal": "quarter", "kwartaal": "quarter"}
 PART_WORDS |= dict.fromkeys(("monat", "mois", "mes", "mese", "maand", "mês", "månad", "miesiąc"), "month")
 PART_WORDS |= dict.fromkeys(("tag", "jour", "día", "dia", "giorno", "dag"), "day")
-PART_WORDS |= dict.fromkeys(("wochentag", "stunde", "heure", "hora", "uur", "ora"), "hour") | {"wochentag": "weekday"}
+PART_WORDS |= dict.fromkeys(("stunde", "heure", "hora", "uur", "ora"), "hour") | {"wochentag": "weekday"}
 PART_WORDS |= dict.fromkeys(("woche", "semaine", "semana", "settimana"), "week")
 DATE_PARTS = (*PARTS, "year", "time", "time stamp", "time of day")
 
