@@ -20,7 +20,7 @@ class TableCommand(click.Command):
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (line := param.get_help_record(ctx)) is not None:
                 sections.setdefault(getattr(param, "about", "Options"), []).append(line)
-        table = next((p.make_metavar(ctx) for p in reversed(self.params) if isinstance(p, click.Argument)), "FILE")
+        table = next((p.human_readable_name for p in reversed(self.params) if isinstance(p, click.Argument)), "FILE")
         for title, lines in sections.items():
             with formatter.section(title if title == "Options" else f"Reading {table.strip('[]')}: {title}"):
                 formatter.write_dl(lines)
