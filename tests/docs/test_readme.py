@@ -34,7 +34,7 @@ def lowdim(capsys, tmp_path, monkeypatch) -> Command:
 
 def run_each(lowdim: Command, title: str) -> set[str]:
     lines = command_lines(title)
-    assert len(lines) >= 4
+    assert len(lines) >= 3
     for line in lines:
         outcome = lowdim(*shlex.split(line)[1:])
         assert outcome.code == 0 and outcome.out, (line, outcome.err)
