@@ -96,7 +96,8 @@ def check_place(page: Explorer, s: TableModel) -> None:
     cells, told = s.model.decode(z[None]), page.numbers
     mean, half = cells.mean[0] * s.unit, 1.6448536269514722 * np.sqrt(cells.var + cells.noise)[0] * s.unit
     for name, ends in (("mean", mean), ("low", mean - half), ("high", mean + half)):
-        assert told[name] == pytest.approx(s.table.scales.within(s.table.scales.outward(ends[None]))[0].tolist(), **CLOSE)
+        own = s.table.scales.within(s.table.scales.outward(ends[None]))[0]
+        assert told[name] == pytest.approx(own.tolist(), **CLOSE)
 
 
 def check_group(page: Explorer, s: TableModel) -> None:
