@@ -185,7 +185,12 @@ def test_every_row_is_placed_as_it_would_be_in_memory(file, tmp_path):
         np.testing.assert_allclose(made[f"{law}_p"].to_numpy(), p, rtol=1e-6, atol=1e-300)
     assert found.rows == 3_000 and found.gaps == int(np.isnan(X).any(axis=1).sum())
     assert found.outside == int(whole.odd.odd.sum()) > 10 and abs(found.below - whole.odd.below) <= 1
-    assert found.odd[0][1:] == whole.odd.rows[0][1:] and found.odd[0].reason in [r.reason for r in whole.odd.rows]
+    # blocks are of other sizes than the whole table, so sums may differ in their last digit
+    streamed, held = (row._asdict() for row in (found.odd[0], whole.odd.rows[0]))
+    for what in streamed.keys() - {"row"}:
+        expected = held[what]
+        assert streamed[what] == (pytest.approx(expected, rel=1e-6, abs=0) if isinstance(expected, float) else expected)
+    assert found.odd[0].reason in [r.reason for r in whole.odd.rows]
     assert f"row {whole.odd.rows[0].name}, because" in found.sentence
 
 

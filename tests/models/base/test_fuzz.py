@@ -119,7 +119,8 @@ def twisted(X: np.ndarray, twist: str, rng: np.random.Generator) -> np.ndarray:
 def check(name: str, r: Recipe, q: int, standardize: bool) -> None:
     found = outcome(MODELS[name](q, standardize), table(r))
     assert found.kind in "EWX" and found.codes != ("LD214",), (found.kind, found.text)
-    if r.missing <= 0.05 and r.decay <= 4:  # on the floor of the noise rounding may show in the objective
+    # on the floor of the noise rounding may show in the objective
+    if r.missing <= 0.05 and r.decay <= 4 and "LD202" not in found.codes:
         assert "LD208" not in found.codes, found.text
 
 
