@@ -315,7 +315,11 @@ class _RobustTable(NamedTuple):
                 keep = held(z, seen, model, np.where(trusted, np.inf, scale))
             far = few(far_by_distance(z, keep & measured, screen.far, model), screen.far)
             part = part | parts(far, z, seen)
+            last = screen
             screen = spared(Screen(keep, far & ~part, np.where(trusted, np.inf, scale)), seen)
+            settled = np.array_equal(screen.keep, last.keep) and np.array_equal(screen.far, last.far)
+            if settled and not common.any():
+                break  # another round would fit the same model to the same cells
         return screen
 
     # choosing ----------------------------------------------------------------------------------------
@@ -335,14 +339,15 @@ class _RobustTable(NamedTuple):
         z, seen = self.z[test], self.seen[test]
         asked = seen & ~self.levels  # least absolute errors of levels are those of the commonest
         inner = train[~screen.far[train]]
-        fits = {
-            "plain": self.rows(train),
-            "student": self.rows(train),
-            "screened": self.rows(inner, screen.keep[inner]),
-        }
+        whole = self.rows(train)
+        fits = {name: self.model(name, whole, SCREEN_TOL) for name in ("plain", "student")}
+        if len(inner) == len(train) and np.array_equal(screen.keep[inner], self.seen[inner]):
+            fits["screened"] = fits["student"]  # nothing is left out of these rows
+        else:
+            fits["screened"] = self.model("screened", self.rows(inner, screen.keep[inner]), SCREEN_TOL)
         out = {}
-        for name, rows in fits.items():
-            model = self.cells(self.model(name, rows, SCREEN_TOL))
+        for name, fit in fits.items():
+            model = self.cells(fit)
             keep = held(z, seen, model, screen.scale) if name == "screened" else seen
             error = np.minimum(np.abs(given_others(model, z, seen, keep).shift), ERROR_CAP)
             out[name] = (error * asked).sum(axis=1) / np.maximum(asked.sum(axis=1), 1)
