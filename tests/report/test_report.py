@@ -151,6 +151,14 @@ def test_without_structure_there_is_still_a_report(tmp_path):
     assert "There is no map to draw." in "".join(page.text)
 
 
+def test_a_table_with_more_rows_than_are_drawn_one_by_one():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3001, 1)) * [1.0, 1.0, -1.0] + 0.3 * rng.standard_normal((3001, 3))
+    text = sections(report_html(analyse(X, dims=2, budget="1s")))
+    assert re.findall(r'id="chart-(\w+)"', text["axes"]) == CHARTS["axes"]
+    assert "Rows are drawn as a density" in text["map"]
+
+
 def big(n: int, tmp_path):
     return analyse(read(pages.table(tmp_path, n=n, d=20, q=4, gaps=0.05, name="big.csv"), id="plot_id"))
 

@@ -23,9 +23,9 @@ walk = plot_model("between", model, table, "a 1", "a 7", shape=(8, 8))
 print(walk.sentence)
 
 # %%
-# A straight model goes straight: half the way is half of both ends. (The picture ends where a pixel does, at 0; the model
-# itself knows no such end.) Along the way the nearest mean of the ten digits changes from the one to the seven, and by
-# way of no other digit here.
+# A straight model goes straight: half the way is half of both ends. (The picture ends where a pixel does, at 0; the
+# model itself knows no such end.) Along the way the nearest mean of the ten digits changes from the one to the seven,
+# and by way of no other digit here.
 at = model.inverse_transform(walk.data["position"])
 middle = np.abs(at[2] - (at[0] + at[4]) / 2).max()
 print(f"half the way, from the mean of both ends: {middle:.1e} (known 0)")

@@ -125,24 +125,22 @@ def section_charts(
     rows: bool,
     *,
     tooltips: dict[str, Callable[[Analysis], tuple[Array, list[str]]]] | None = None,
-    options: dict[str, dict[str, Any]] | None = None,
 ) -> tuple[Chart, ...]:
     """The plots that the registry puts into a section, as far as they say something of this table.
 
-    `tooltips` makes what the points of a plot say, `options` sets more of a plot's options; both by its name.
+    `tooltips` makes what the points of a plot say, by its name.
     """
     charts = []
     for row in in_section(section, rows):
         if row.report is None or not row.report.says_something(analysis):
             continue
-        more = (options or {}).get(row.name, {})
         hidden = {} if rows else dict.fromkeys(row.report.hide_rows, False)
         try:
-            plot = analysis.plot.draw(row.name, **more, **hidden)
+            plot = analysis.plot.draw(row.name, **hidden)
         except OptionError:  # a plot that does not apply is left out; the section's words say why
             continue
         marks = tooltips[row.name](analysis) if tooltips and row.name in tooltips else None
-        charts.append(chart(plot, file="" if more else row.report.file, marks=marks))
+        charts.append(chart(plot, file=row.report.file, marks=marks))
     return tuple(charts)
 
 

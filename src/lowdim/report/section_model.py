@@ -8,7 +8,6 @@ import numpy as np
 
 from lowdim.judge.axes import AxisCard
 from lowdim.maths.linalg import Array
-from lowdim.plot.marks import MOST_POINTS
 from lowdim.report.no_rows import sentences
 from lowdim.report.page_parts import Grid, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 FILMSTRIP = "The filmstrip shows what the model expects of each column along axis 1."
 REBUILT_ANSWERS = " Of an answer the probability of a yes is rebuilt and shown, of levels their mean."
 MOST_TOOLTIPS = 1000  # rows of a map that say their name and place; of more only the odd ones do
-MOST_BIPLOT_POINTS = 800  # of a long table
 TURNED = "The axes were turned by {}, so that each column loads on few of them; together they say what they said."
 
 
@@ -88,8 +86,6 @@ def axes(analysis: Analysis, rows: bool) -> Section:
         ((c.axis, x.label, x.eta2, x.groups, x.p, x.tied) for c in cards for x in c.labels),
     )
     ends = (ends_of(analysis),) if rows and cards else ()
-    long = analysis.table.n > MOST_POINTS  # then fewer rows are drawn, and their numbers are not those of the download
-    options = {"biplot": {"sample": MOST_BIPLOT_POINTS}} if long else {}
     return Section(
         "axes",
         "What drives each axis",
@@ -102,7 +98,7 @@ def axes(analysis: Analysis, rows: bool) -> Section:
         "by itself means nothing, and a loading is not a cause.",
         command_of(analysis, "plot loadings"),
         code_of(analysis, "print(analysis.axes[0].text())"),
-        charts=section_charts(analysis, "axes", rows, options=options),
+        charts=section_charts(analysis, "axes", rows),
         grids=((each,) if cards else ()) + ((ties,) if ties.rows else ()) + ends,
     )
 
