@@ -20,7 +20,7 @@ from lowdim.plot.analysis import fills as fill_plots
 from lowdim.plot.analysis import stability as stability_plot
 from lowdim.plot.analysis import table as table_plots
 from lowdim.plot.analysis.map import map_of_analysis
-from lowdim.table.kinds.scales import log_scales
+from lowdim.table.column import log_scales
 
 
 # what is drawn ------------------------------------------------------------------------------------------------

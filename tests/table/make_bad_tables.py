@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lowdim.table.notes import CheckError
 from lowdim.table.read import read
+from lowdim.text.errors import CheckError
 from lowdim.text.messages import LowdimError
 from tests.table.flags import options_from_flags
 

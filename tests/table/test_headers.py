@@ -11,11 +11,10 @@ import pandas as pd
 import pytest
 
 import lowdim as ld
-from lowdim.table.notes import CheckError
 from lowdim.table.options import check_options
 from lowdim.table.read import load_raw, read
 from lowdim.table.write_back import lines, original
-from lowdim.text.errors import TableWarning
+from lowdim.text.errors import CheckError, TableWarning
 
 X = np.random.default_rng(0).normal(size=(12, 4)).round(2)
 BODY = "\n".join(",".join(map(str, row)) for row in X)

@@ -18,11 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
-from lowdim.table.notes import CheckError, Messages
 from lowdim.table.read import read
 from lowdim.table.table import Table
-from lowdim.text.errors import OptionError, TableError
-from lowdim.text.messages import LowdimError, Message, catalogue
+from lowdim.text.errors import CheckError, OptionError, TableError
+from lowdim.text.messages import LowdimError, Message, Messages, catalogue
 from tests.conftest import need
 from tests.table.flags import options_from_flags
 from tests.table.make_bad_tables import FOLDER, said

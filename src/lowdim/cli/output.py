@@ -71,7 +71,7 @@ def complain(text: str) -> None:
 
 def show_messages(messages: Iterable[Message]) -> None:
     """Keep messages, and show the first few of each kind unless told to be quiet."""
-    from lowdim.table.notes import Messages
+    from lowdim.text.messages import Messages
 
     log, shown = message_log(), Messages(messages)
     log.messages += shown

@@ -20,7 +20,7 @@ from lowdim.judge.rows.place_card import NEVER, PlaceCard, of_seen
 from lowdim.judge.rows.row_card import one_block, touched_row
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90, normal_half_width
-from lowdim.table.kinds.scales import limit_lists
+from lowdim.table.column import limit_lists
 from lowdim.text.messages import LowdimError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import numpy as np
 
 from lowdim.judge.partition import ALL_BULK, Partition
 from lowdim.maths.linalg import Array, Mask
-from lowdim.table.kinds.scales import log_words
+from lowdim.table.column import log_words
 from lowdim.table.table import frame_like
 from lowdim.text.format import count, duration, parse_duration
 from lowdim.text.messages import error

@@ -20,8 +20,7 @@ from lowdim.registry import METHODS, ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.storage.model_file import load
-from lowdim.table.column import in_ones, one_names, ones_of
-from lowdim.table.kinds.scales import ColumnScales, log_entries, log_scales
+from lowdim.table.column import ColumnScales, in_ones, log_entries, log_scales, one_names, ones_of
 from lowdim.table.options import split_names
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like

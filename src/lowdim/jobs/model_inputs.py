@@ -15,8 +15,8 @@ from lowdim.models.projections.linear_discriminant import LinearDiscriminant
 from lowdim.registry import ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.views import Chosen
-from lowdim.table.kinds.whole_table import mirrored
 from lowdim.table.table import Table
+from lowdim.table.whole_table import mirrored
 from lowdim.text.format import count, listing
 from lowdim.text.messages import error
 

@@ -17,8 +17,8 @@ from lowdim.models.ratings.factorization import MatrixFactorization
 from lowdim.models.ratings.predictions import Evaluation, Recommended
 from lowdim.sources.ratings import Ratings, as_ids, as_ratings, is_triples, look_up, triple_table
 from lowdim.storage.model_file import load
-from lowdim.table.kinds.single import name_words
-from lowdim.table.kinds.whole_table import rating_names
+from lowdim.table.kinds import name_words
+from lowdim.table.whole_table import rating_names
 from lowdim.text.csv_table import csv_table
 from lowdim.text.format import count
 from lowdim.text.messages import error

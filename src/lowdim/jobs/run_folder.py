@@ -31,7 +31,7 @@ from lowdim.jobs.run_tables import tables
 from lowdim.jobs.store import RunStore, save_parts
 from lowdim.storage.atomic import is_running, not_written, replacing
 from lowdim.storage.model_file import load
-from lowdim.table.kinds.scales import ColumnScales, limit_lists, log_entries, log_scales
+from lowdim.table.column import ColumnScales, limit_lists, log_entries, log_scales
 from lowdim.table.open_file import file_digest as sha256
 from lowdim.table.options import split_names
 from lowdim.table.read import read

@@ -39,16 +39,13 @@ from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Chosen
 from lowdim.table.column import Column
 from lowdim.table.detect import Guess
-from lowdim.table.notes import Messages, Notes
-from lowdim.table.open_file import Raw
+from lowdim.table.open_file import Place, Raw
 from lowdim.table.options import check_options, split_names
 from lowdim.table.read import check_numbers
-from lowdim.table.roles import Place
 from lowdim.table.table import Table
 from lowdim.text.errors import BudgetError, OptionError
 from lowdim.text.format import count, listing, parse_duration
-from lowdim.text.messages import check_level, error, warn
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import Messages, Notes, check_level, error, no_warnings, warn
 
 DRAWN_ROWS = 5_000  # rows from which a number of dimensions, intervals and pictures come
 ASSUMED_DIMS = 10  # dimensions that memory is reckoned with before they are chosen

@@ -10,10 +10,10 @@ from typing import Any
 from lowdim.judge.scales import on_suitable_scales
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.source import Source
-from lowdim.table.kinds.decide import pair_facts
-from lowdim.table.notes import CheckError
 from lowdim.table.read import read as read_file
 from lowdim.table.table import Messages, Table
+from lowdim.table.whole_table import pair_facts
+from lowdim.text.errors import CheckError
 from lowdim.text.messages import LowdimError, Message, error
 
 

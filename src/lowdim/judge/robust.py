@@ -49,8 +49,7 @@ from lowdim.models.linear.robust_ppca import RobustPPCA
 from lowdim.sources.arrays import ArraySource, as_source
 from lowdim.sources.views import Frame, gather
 from lowdim.text.format import count
-from lowdim.text.messages import error
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import error, no_warnings
 
 CUT = 3.5  # deviations, of the bulk of the table, beyond which a cell or a row is held out of the fit
 HELD_SHARE = 0.3  # of a row's seen cells that may be held out, the worst first; a row with more wrong cells is far

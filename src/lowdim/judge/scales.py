@@ -29,11 +29,10 @@ from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Block
 from lowdim.table.checks import HUGE_NUMBER
-from lowdim.table.kinds.scales import ColumnScales
+from lowdim.table.column import ColumnScales
 from lowdim.table.table import Table
 from lowdim.text.format import count, listing
-from lowdim.text.messages import message
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import message, no_warnings
 
 STRONG_SKEW = 1.0  # skewness from which a column is a candidate: that of a chi squared of 8
 LEAST_VALUES = 10  # different values a candidate has

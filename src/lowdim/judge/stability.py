@@ -32,8 +32,7 @@ from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.source import Source
 from lowdim.sources.views import Framed
-from lowdim.text.messages import LowdimError
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import LowdimError, no_warnings
 
 REFIT_ROWS = 20_000  # rows beyond which refits use a spread sample: a bootstrap of so many is narrow already
 REFIT_WORK = 6e7  # multiplications of one pass, summed over refits: about a second

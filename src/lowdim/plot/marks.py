@@ -15,7 +15,7 @@ from lowdim.text.format import p_value as p_value
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.table.kinds.scales import ColumnScales
+    from lowdim.table.column import ColumnScales
 
 MOST_POINTS = 3000  # more marks than this make an SVG heavy: they are binned
 MOST_VECTOR_POINTS = 600  # and more than this are drawn as an image within it

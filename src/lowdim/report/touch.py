@@ -18,7 +18,7 @@ from lowdim.judge.rows.row_card import FEW_CELLS, ODD_LEVEL, ONE_BY_ONE
 from lowdim.maths.gaussian import SHARP
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.table.kinds.scales import LOG_FIGURES
+from lowdim.table.column import LOG_FIGURES
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
-from lowdim.table.notes import Notes
 from lowdim.table.roles import unique_names
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import listing
-from lowdim.text.messages import error, warn
+from lowdim.text.messages import Notes, error, warn
 
 STRIP_CELLS = 2**18  # 1 MB of float32: columns are laid side by side so many at a time, in the cache
 TURN_ROWS = 128  # rows turned at once

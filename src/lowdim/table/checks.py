@@ -10,20 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
-from lowdim.table.column import MOST_LABELS, Column, mostly_answers
-from lowdim.table.kinds.functions import MOST_PARTNERS, CopyOf, Relation, alike_pairs, find_functions
-from lowdim.table.kinds.gap_codes import find_gap_codes
-from lowdim.table.kinds.products import find_products
-from lowdim.table.kinds.scales import log_entries
-from lowdim.table.kinds.stuck import stuck_stretches
-from lowdim.table.kinds.sums import find_sums
-from lowdim.table.notes import Notes
-from lowdim.table.options import ReadingOptions
-from lowdim.table.roles import Place, asked_role
+from lowdim.table.cells import find_gap_codes
+from lowdim.table.column import MOST_LABELS, Column, CopyOf, log_entries, mostly_answers
+from lowdim.table.open_file import Place
+from lowdim.table.options import ReadingOptions, asked_role
+from lowdim.table.relations import MOST_PARTNERS, Relation, alike_pairs, find_functions, find_products, find_sums
 from lowdim.text.escape import shown
 from lowdim.text.fix import Fix, Spelling, choices, propose
 from lowdim.text.format import count, figures, listing
-from lowdim.text.messages import error
+from lowdim.text.messages import Notes, error
 
 LEAST_TABLE_ROWS = 3
 WIDEST_TABLE = 20_000  # number columns
@@ -37,6 +32,12 @@ HUGE_NUMBER = 1e150
 PAIRS_WORK = 2e10  # multiplications that looking for near copies may cost
 PARTS_SHARE = 0.5  # of a total's rows that have all its parts, from which it says nothing of its own
 FAR_SPREADS = 4.5  # spreads from the middle that make a value far
+
+LEAST_STUCK = 10  # rows one after the other that hold one value
+MOST_ORDINARY = 4  # rows that elsewhere hold one value at the most: more is how a slow or a rounded column goes
+LEAST_VALUES = 20  # different values of a column that changes
+MOST_SAME = 0.2  # share of the other rows that may repeat the row before
+MOST_STUCK_SHARE = 0.2  # of the rows: beyond, holding a value is what the column does
 
 
 class Numbers(NamedTuple):
@@ -591,3 +592,46 @@ def _note(c: Column, x: Array, quartiles: Array, rows: NDArray[np.intp]) -> str:
     if 0 < len(far) <= 3:
         words.append(f"{count(len(far), 'far value')} (row{'s' * (len(far) > 1)} {listing(rows[far] + 1)})")
     return "; ".join(words)
+
+
+# stuck ---------------------------------------------------------------------------------------------------------
+class Stretch(NamedTuple):
+    """Rows start, ..., stop - 1 of a column."""
+
+    column: int
+    start: int
+    stop: int
+
+
+def stuck_stretches(X: Array) -> list[Stretch]:
+    """The stretches of every column, in its order.
+
+    >>> X = np.random.default_rng(0).standard_normal((100, 2))
+    >>> X[20:40, 1] = X[20, 1]
+    >>> stuck_stretches(X)
+    [Stretch(column=1, start=20, stop=40)]
+    """
+    if len(X) < 2 * LEAST_STUCK:
+        return []
+    same = X[1:] == X[:-1]
+    many = same.sum(axis=0)
+    candidates = np.flatnonzero((many >= LEAST_STUCK - 1) & (many <= (MOST_SAME + MOST_STUCK_SHARE) * len(X)))
+    return [stretch for j in candidates.tolist() for stretch in _of_column(j, X[:, j], same[:, j])]
+
+
+def _of_column(j: int, x: Array, same: Array) -> list[Stretch]:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
+    starts, stops = edges[::2], edges[1::2] + 1
+    length = stops - starts
+    long = length >= LEAST_STUCK
+    stuck = int(length[long].sum())
+    outside = len(x) - stuck
+    if (
+        not long.any()
+        or stuck > MOST_STUCK_SHARE * len(x)
+        or length[~long].max(initial=1) > MOST_ORDINARY
+        or (length[~long] - 1).sum() > MOST_SAME * outside
+        or len(np.unique(x[~np.isnan(x)])) < LEAST_VALUES
+    ):
+        return []
+    return [Stretch(j, int(a), int(b)) for a, b in zip(starts[long], stops[long], strict=True)]

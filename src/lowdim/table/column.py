@@ -1,22 +1,26 @@
-"""One column of a table: what it is for, what its cells are, and what their numbers stand for.
+"""One column of a table: what it is for, what its cells are, what their numbers stand for, and the scale and the limits
+that they have.
 
 Every column that a model may use is a column of numbers: measurements on their scale, categories as codes 0, 1, ... of
 their labels, NaN at gaps. What a number means is asked of the column, never of its name. Engines that want a category
-as zeros and ones make them by `in_ones`.
+as zeros and ones make them by `in_ones`. `ColumnScales` takes numbers to a model and back in the table's own units.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
-from lowdim.table.kinds.functions import CopyOf
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import all_digits
+
+if TYPE_CHECKING:
+    from lowdim.table.relations import Relation
 
 MOST_LABELS = 50  # different labels of a column that a model takes
 ROWS_A_LABEL = 2  # rows that a label has on average, at least: else a column names its rows
@@ -24,6 +28,22 @@ LABEL_KINDS = ("", "code", "yes/no")  # of columns set aside: words, codes and a
 LEAST_ANSWERS = 0.5  # share of the columns that hold answers, from which the map is that of a mixed model
 LEAST_MIXED_ROWS = 30
 ASIDE_WORDS = {"id": "names rows", "time": "says when", "weight": "weighs rows"}
+
+ROUNDINGS = {"down": np.floor, "up": np.ceil}
+ZERO_SHARE = 1e-9  # of what was added: a number below it was zero
+HIGHEST_LOG = 700.0  # of a number that can still be stored
+REACH = 0.5  # of the range of the values seen: so far beyond them a value is still plausible
+LEAST_OF_RANGE = 10  # seen cells from which a range is known
+CEILINGS = (1.0, 100.0, 360.0)  # shares, percentages, degrees: a column that reaches one exactly ends there
+PERCENT = re.compile(r"%|percent|pct|proportion|fraction|\bshare\b", re.IGNORECASE)
+LOG_FIGURES = 13  # that a number keeps through its logarithm and back
+
+
+class CopyOf(NamedTuple):
+    """The column that another says the same as; how, where both are numbers."""
+
+    name: str
+    relation: Relation | None = None
 
 
 class Column(NamedTuple):
@@ -181,3 +201,212 @@ def in_ones(X: Array, ones: Sequence[tuple[int, int | None]]) -> Array:
         return X
     parts = [X[:, j] if k is None else np.where(np.isnan(X[:, j]), np.nan, X[:, j] == k) for j, k in ones]
     return np.column_stack(parts)
+
+
+# the scale a column is analysed on -----------------------------------------------------------------------------
+class ColumnScales(NamedTuple):
+    """For every column of numbers: whether a model gets log(x + offset), and which values a cell can have."""
+
+    log: Mask
+    offset: Array
+    levels: tuple[tuple[float, ...], ...]  # () = any
+    whole: Mask  # counts
+    least: Array  # what a cell can be at the least, in the table's units: 0 where no value is negative
+    most: Array = np.array(np.inf)  # and at the most
+
+    def of(self, columns: Sequence[int]) -> ColumnScales:
+        """The scales of some of the columns, in this order."""
+        at = list(columns)
+        least, most = (np.broadcast_to(end, self.log.shape)[at] for end in (self.least, self.most))
+        levels = tuple(self.levels[j] for j in at)
+        return ColumnScales(self.log[at], self.offset[at], levels, self.whole[at], least, most)
+
+    def within(self, X: Array) -> Array:
+        """Numbers in the table's units, none of them beyond what its column can be."""
+        return np.asarray(np.clip(X, self.least, self.most))
+
+    def inward(self, X: Array) -> Array:
+        """The table's units as a model takes them; what has no logarithm is a gap."""
+        if not self.log.any():
+            return X
+        Y = np.array(X, dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(Y[..., self.log] + self.offset[self.log])
+        Y[..., self.log] = np.where(np.isfinite(logs), logs, np.nan)
+        return Y
+
+    def outward(self, Y: Array) -> Array:
+        """A model's numbers in the table's units."""
+        if not self.log.any():
+            return Y
+        X, offset = np.array(Y, dtype=np.float64), self.offset[self.log]
+        own = np.exp(np.minimum(X[..., self.log], HIGHEST_LOG)) - offset
+        X[..., self.log] = np.where(np.abs(own) < ZERO_SHARE * offset, 0.0, own)
+        return X
+
+    def reached(self, Y: Array) -> Array:
+        """A model's numbers, none of them beyond what its column can be."""
+        with np.errstate(divide="ignore"):
+            least, most = (
+                np.where(self.log, np.log(np.where(self.log, end + self.offset, 1.0)), end)
+                for end in (self.least, self.most)
+            )
+        return np.asarray(np.clip(Y, least, most))
+
+    def spread(self, middle: Array, sd: Array) -> Array:
+        """Standard deviations in the table's units, of a model's numbers around `middle`."""
+        if not self.log.any():
+            return sd
+        near = self.within(self.outward(middle + sd)) - self.within(self.outward(middle - sd))
+        return np.where(self.log, near / 2, sd)
+
+    def told(self, j: int, value: float, expected: float, sd: float) -> tuple[float, float, float, int]:
+        """A value of column j, what was expected and its sd: a model's numbers in the table's units.
+
+        What is expected ends at what the column can be; the last number says where: -1 below, 1 above, 0 within.
+        """
+        ends = np.zeros((2, len(self.log)))
+        ends[:, j] = value, expected
+        value, expected = self.outward(ends)[:, j].tolist()
+        least, most = (float(np.broadcast_to(end, self.log.shape)[j]) for end in (self.least, self.most))
+        limit = (expected > most) - (expected < least)
+        expected = min(max(expected, least), most)
+        if not self.log[j]:
+            return value, expected, sd, limit
+        low, high = ((expected + self.offset[j]) * np.exp((-sd, min(sd, HIGHEST_LOG))) - self.offset[j]).tolist()
+        return float(f"{value:.{LOG_FIGURES}g}"), expected, (min(high, most) - max(low, least)) / 2, limit
+
+    def possible(self, X: Array, rounding: str = "near") -> Array:
+        """Numbers in the table's units as values their columns can have: the nearest, or "down" or "up".
+
+        >>> none = np.zeros(2, dtype=bool)
+        >>> scales = ColumnScales(none, np.zeros(2), ((1.0, 2.0, 4.0), ()), none, np.array([1.0, 0.0]))
+        >>> scales.possible(np.array([[3.2, -0.5], [9.0, 2.5]])).tolist()
+        [[4.0, 0.0], [4.0, 2.5]]
+        """
+        X = self.within(X)
+        counts = X[..., self.whole]
+        X[..., self.whole] = np.round(counts) if rounding == "near" else ROUNDINGS[rounding](counts)
+        for j, levels in enumerate(self.levels):
+            if levels:
+                X[..., j] = _level(X[..., j], np.array(levels), rounding)
+        return X
+
+
+def log_scales(
+    names: Sequence[str], logs: Mapping[str, float], limits: Sequence[Sequence[float | None]] | None = None
+) -> ColumnScales | None:
+    """Scales of these logarithms, with what was added to each before, and of the columns' `limits` (None: no end).
+
+    None where there are neither.
+    """
+    if not logs and limits is None:
+        return None
+    log = np.array([name in logs for name in names], dtype=bool)
+    offset, d = np.array([float(logs.get(name, 0.0)) for name in names]), len(names)
+    least, most = np.full(d, -np.inf), np.full(d, np.inf)
+    if limits is not None:
+        least, most = (
+            np.array([open_end if end is None else end for end in ends], dtype=np.float64)
+            for ends, open_end in zip(limits, (-np.inf, np.inf), strict=True)
+        )
+    return ColumnScales(log, offset, ((),) * d, np.zeros(d, dtype=bool), least, most)
+
+
+def logs_of(scales: ColumnScales | None) -> ColumnScales | None:
+    """The scales where some column is a logarithm, as a mixed model wants them: its levels end by themselves."""
+    return scales if scales is not None and scales.log.any() else None
+
+
+def log_entries(asked: Sequence[str], names: Sequence[str]) -> dict[str, float]:
+    """Columns to take the logarithm of, each with what is added to it before.
+
+    >>> log_entries(["gnp+2.5", "area", "a+1"], ["gnp", "area", "a+1"])
+    {'gnp': 2.5, 'area': 0.0, 'a+1': 0.0}
+    """
+    found: dict[str, float] = {}
+    for entry in asked:
+        name, plus, number = entry.rpartition("+")
+        added = plus and name in names and entry not in names and re.fullmatch(r"\d+(\.\d*)?(e[+-]?\d+)?", number)
+        found[name if added else entry] = float(number) if added else 0.0
+    return found
+
+
+def log_words(logs: Mapping[str, float]) -> tuple[str, ...]:
+    """The same as --log takes it."""
+    return tuple(f"{name}+{all_digits(offset)}" if offset else name for name, offset in logs.items())
+
+
+def _level(x: Array, levels: Array, rounding: str) -> Array:
+    """The nearest level, or the highest that is not above, or the lowest that is not below."""
+    if rounding == "near":
+        at = np.searchsorted((levels[1:] + levels[:-1]) / 2, x)
+    elif rounding == "down":
+        at = np.maximum(np.searchsorted(levels, x, side="right") - 1, 0)
+    else:
+        at = np.minimum(np.searchsorted(levels, x), len(levels) - 1)
+    return np.where(np.isnan(x), np.nan, levels[at])
+
+
+def scales_of(columns: Sequence[Column], X: Array) -> ColumnScales:
+    """The scales of a table's columns of numbers, X being what a model gets."""
+    log = np.array([c.log for c in columns], dtype=bool)
+    offset = np.array([c.offset for c in columns])
+    counts = np.array([c.kind == "count" for c in columns], dtype=bool)
+    d, levels = len(columns), tuple(c.levels or tuple(map(float, range(len(c.labels)))) for c in columns)
+    free = ColumnScales(log, offset, levels, counts, np.full(d, -np.inf))
+    low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
+    low, high = _own_figures(free.outward(np.stack([low, high])), log)
+    least, most = _limits(low, high, (~np.isnan(X)).sum(axis=0), log)
+    ceiling = np.array([_ceiling(c.name, float(top)) for c, top in zip(columns, high, strict=True)])
+    most = np.where(low >= 0, np.minimum(most, ceiling), most)
+    for j, c in enumerate(columns):
+        if c.labels:
+            least[j], most[j] = 0.0, len(c.labels) - 1.0
+    return free._replace(least=least, most=most)
+
+
+def _own_figures(ends: Array, log: Mask) -> Array:
+    """Numbers as they stand in the table: those that went through a logarithm to the figures they keep."""
+    kept = [[float(f"{end:.{LOG_FIGURES}g}") for end in side] for side in ends[:, log].tolist()]
+    ends[:, log] = kept
+    return ends
+
+
+def _limits(low: Array, high: Array, seen: NDArray[np.intp], log: Mask) -> tuple[Array, Array]:
+    """What cells can be, by the least and the largest value of each column and how many it has.
+
+    Half the range beyond the values seen is still plausible; a logarithm goes down to half its least value, and what
+    is never negative not below zero. Of a column with few values nothing is known.
+    """
+    known = (seen >= LEAST_OF_RANGE) & (high > low)
+    reach = np.where(known, REACH * np.where(known, high, 0.0) - REACH * np.where(known, low, 0.0), np.inf)
+    with np.errstate(over="ignore"):  # a limit beyond the largest double is none
+        least = np.where(low >= 0, np.maximum(low - reach, 0.0), low - reach)
+        return np.where(log & known, low / 2, least), high + reach
+
+
+def _ceiling(name: str, high: float) -> float:
+    """The natural end of a column that is never negative.
+
+    >>> _ceiling("wind_dir", 360.0), _ceiling("pct_black", 71.2), _ceiling("height", 71.2)
+    (360.0, 100.0, inf)
+    """
+    reached = [end for end in CEILINGS if high == end or (high < end <= 100.0 and PERCENT.search(name))]
+    return min(reached, default=np.inf)
+
+
+def limit_lists(scales: ColumnScales) -> list[list[float | None]]:
+    """The limits of every column as a file of JSON takes them: the least, the most, None where there is no end."""
+    ends = (np.broadcast_to(end, scales.log.shape).tolist() for end in (scales.least, scales.most))
+    return [[end if np.isfinite(end) else None for end in side] for side in ends]
+
+
+def scales_beside(names: Sequence[str], known: Sequence[str], scales: ColumnScales | None) -> ColumnScales | None:
+    """The scales of these columns by those of the ones that are `known`; all others are labels."""
+    if scales is None:
+        return None
+    logs = {name: float(scales.offset[j]) for j, name in enumerate(known) if scales.log[j]}
+    ends = dict(zip(known, zip(*limit_lists(scales), strict=True), strict=True))
+    limits = zip(*(ends.get(name, (None, None)) for name in names), strict=True)
+    return log_scales(names, logs, [list(side) for side in limits])

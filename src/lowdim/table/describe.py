@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowdim.table.column import Column
-from lowdim.table.notes import MESSAGE_HEADER
 from lowdim.table.options import flags_from_options
 from lowdim.text import notebook
 from lowdim.text.escape import protect_terminal, shell_word
 from lowdim.text.format import count, figures, listing
+from lowdim.text.messages import MESSAGE_HEADER
 from lowdim.text.notebook import words
 from lowdim.text.table import text_table
 

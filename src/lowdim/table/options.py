@@ -249,3 +249,19 @@ def flags_from_options(options: dict[str, Any]) -> list[str]:
             flags.append(f"{flag_of(name)}={words.get(text, text) if name == 'sep' else text}")
         flags += [switch.flag for switch in option.switches if switch.value == value]
     return flags
+
+
+def asked_role(name: str, options: ReadingOptions) -> str:
+    """The role the caller asked for; nothing where none was."""
+    single = {"id": options.id, "time": options.time, "weight": options.weight}
+    asked = [role for role, column in single.items() if column == name]
+    if name in options.drop:
+        return "out"
+    if asked:
+        return asked[0]
+    for role, names in (("label", options.label), ("encode", options.encode), ("number", options.use)):
+        if name in names:
+            return role
+    if options.columns:
+        return "number" if name in options.columns else "out"
+    return ""

@@ -13,8 +13,8 @@ from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.storage.memory import free_memory
 from lowdim.table import cells as cell
 from lowdim.table import checks
-from lowdim.table.binary_file import base_name, from_memory, read_binary
-from lowdim.table.column import MOST_LABELS, Column
+from lowdim.table.cells import find_gap_codes
+from lowdim.table.column import MOST_LABELS, Column, log_entries, log_words
 from lowdim.table.detect import (
     GAP_CODES,
     LOOK_ROWS,
@@ -28,20 +28,18 @@ from lowdim.table.detect import (
     lower_header,
     other_separators,
 )
-from lowdim.table.kinds.decide import give_roles, what_it_holds
-from lowdim.table.kinds.gap_codes import find_gap_codes
-from lowdim.table.kinds.scales import log_entries, log_words
-from lowdim.table.notes import CheckError, Messages, Notes
-from lowdim.table.open_file import Raw, file_digest, find_file, too_large
-from lowdim.table.options import LISTS, ReadingOptions, check_options, split_names
-from lowdim.table.roles import Place, asked_role, assign_roles, check_names, note_labels, unique_names
+from lowdim.table.open_file import Place, Raw, base_name, file_digest, find_file, from_memory, read_binary, too_large
+from lowdim.table.options import LISTS, ReadingOptions, asked_role, check_options, split_names
+from lowdim.table.roles import assign_roles, check_names, give_roles, note_labels, unique_names
 from lowdim.table.table import Table
 from lowdim.table.text_file import read_text, separator_word
+from lowdim.table.whole_table import what_it_holds
+from lowdim.text.errors import CheckError
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, choices, propose
 from lowdim.text.format import count, listing
 from lowdim.text.label_match import label_places, unseen_labels
-from lowdim.text.messages import Message, entry_of, error, message
+from lowdim.text.messages import Message, Messages, Notes, entry_of, error, message
 
 MOST_LINES = 3  # times that further lines of a header are looked for
 USED = "number in the columns that are used"

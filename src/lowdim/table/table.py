@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, seen_spread
 from lowdim.table.checks import Numbers
-from lowdim.table.column import Column, in_ones, one_name, ones_of, words_of
+from lowdim.table.column import Column, ColumnScales, in_ones, log_words, one_name, ones_of, scales_of, words_of
 from lowdim.table.detect import Guess
-from lowdim.table.kinds.scales import ColumnScales, log_words, scales_of
-from lowdim.table.notes import Messages
 from lowdim.table.open_file import Raw
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import count
-from lowdim.text.messages import Message, error
+from lowdim.text.messages import Message, Messages, error
 
 __all__ = ["Column", "Guess", "Messages", "Table"]
 MOST_GROUPS = 12  # groups that colours can tell apart

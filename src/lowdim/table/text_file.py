@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from lowdim.table import detect as sniff
 from lowdim.table.cells import LARGE_TEXT
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES, SEPS, Guess, beginning, first_line, records
-from lowdim.table.open_file import Raw
+from lowdim.table.open_file import Raw, titles_note
 from lowdim.table.options import ReadingOptions
-from lowdim.text.escape import protect_terminal, shown
+from lowdim.text.escape import protect_terminal
 from lowdim.text.fix import Fix, propose
-from lowdim.text.format import listing, size
-from lowdim.text.messages import LowdimError, Message, error, message
+from lowdim.text.format import size
+from lowdim.text.messages import LowdimError, error, message
 
 LONGEST_FIELD = 10**6  # bytes a cell may have
 WIDEST_LINE = 100_000  # fields a line may have: 5 kB of memory each until it is known what its column is
@@ -125,11 +125,6 @@ def _lines_of(head: str, above: int, sep: str) -> int:
     begins = RecordScan().look(f"{head}\n".encode())[1]
     records = [int(line) for line in begins if sep != " " or lines[line - 1].strip()]
     return records[above] - 1 if above < len(records) else 0
-
-
-def titles_note(titles: list[str], name: str) -> Message:
-    """What is said of lines above the names."""
-    return message("LD017", f"{name}: " + listing([shown(title) for title in titles]), n=len(titles))
 
 
 def _header(

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from lowdim.text.messages import LowdimError, LowdimWarning
+from lowdim.text.messages import LowdimError, LowdimWarning, Messages
 
 
 class TableError(LowdimError, ValueError):
     """The table cannot be used as it is."""
+
+
+class CheckError(TableError):
+    """The errors of one table; `code`, `fix` and `message` are those of the first, `messages` has everything."""
+
+    def __init__(self, messages: Messages) -> None:
+        super().__init__(messages.errors[0])
+        self.messages = messages
+
+    def __str__(self) -> str:
+        return str(self.messages.errors)
 
 
 class TableTypeError(TableError, TypeError):

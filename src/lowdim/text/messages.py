@@ -2,19 +2,25 @@
 
 Every error and warning of lowdim is made here, so that one code has one text wherever it appears; the texts are
 data (`catalogue_*.py`), read when the first message is made. Rows are counted from 1 in messages, Python's from 0.
+What is found while a table is read is gathered in `Notes`, said together and raised together.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from lowdim.text.fix import Fix
+
+SHOWN_OF_A_CODE = 5  # messages
+MESSAGE_HEADER = ("code", "severity", "what", "where", "why", "fix")
 
 
 class Message(NamedTuple):
@@ -138,6 +144,87 @@ def warn(code: str | Message, where: str = "", *, case: str = "", **facts: Any) 
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("lowdim.", "sklearn.")):
         level, frame = level + 1, frame.f_back
     warnings.warn(entry.kind(note), stacklevel=level)
+
+
+@contextmanager
+def no_warnings() -> Iterator[None]:
+    """No warnings of ours inside: work that nobody asked for by itself (trials, resampled tables, starts) has quirks
+    that are not the table's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LowdimWarning)
+        yield
+
+
+# gathered while a table is read --------------------------------------------------------------------------------------
+class Messages(tuple[Message, ...]):
+    """What was found in a table, in the order it was found; prints as text, and as a table in a notebook."""
+
+    __slots__ = ()
+
+    @property
+    def errors(self) -> Messages:
+        return self.of("error")
+
+    @property
+    def changed(self) -> Messages:
+        return self.of("changed")
+
+    @property
+    def notes(self) -> Messages:
+        return self.of("note")
+
+    def of(self, severity: str) -> Messages:
+        """The messages of one severity."""
+        return Messages(m for m in self if m.severity == severity)
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes, each once."""
+        return tuple(dict.fromkeys(m.code for m in self))
+
+    def text(self, *, everything: bool = False) -> str:
+        """All messages, or the first five of each kind and how many more there are."""
+        total, shown, parts = Counter(m.code for m in self), Counter[str](), []
+        for m in self:
+            shown[m.code] += 1
+            if everything or shown[m.code] <= SHOWN_OF_A_CODE:
+                parts.append(str(m))
+            if not everything and shown[m.code] == total[m.code] > SHOWN_OF_A_CODE:
+                parts.append(f"{m.code} {m.severity}  and {total[m.code] - SHOWN_OF_A_CODE} more (lowdim check --all)")
+        return "\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return self.text() or "no messages"
+
+    def _repr_html_(self) -> str:
+        from lowdim.text.notebook import block, table  # which needs this file
+
+        if not self:
+            return "<p>no messages</p>"
+        more = f"<p>and {len(self) - 100} more</p>" if len(self) > 100 else ""
+        return block(table(MESSAGE_HEADER, self[:100], lines=True), more)
+
+
+class Notes:
+    """A list of messages being written while a table is read."""
+
+    def __init__(self, name: str, unit: str = "line") -> None:
+        self.name, self.unit, self.messages = name, unit, list[Message]()
+
+    def add(self, code: str, where: str = "", **facts: Any) -> None:
+        """Keep a message."""
+        self.messages.append(message(code, where, **facts))
+
+    def stop(self) -> None:
+        """Raise the errors found so far, together."""
+        from lowdim.text.errors import CheckError
+
+        messages = Messages(self.messages)
+        if messages.errors:
+            raise CheckError(messages)
 
 
 def __getattr__(name: str) -> Any:

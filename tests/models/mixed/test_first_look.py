@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from lowdim import FactorAnalysis, MixedFactorAnalysis, stream
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import no_warnings
 from tests.conftest import need
 
 

@@ -34,8 +34,7 @@ from lowdim.registry import ALWAYS, COMPARED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import parse_duration
-from lowdim.text.messages import LowdimError, Message, error, warn
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import LowdimError, Message, error, no_warnings, warn
 
 HIDDEN_PARTS = 10  # a repeat hides one cell in ten
 REPEATS = (5, 20)  # repeats: the fewest that show a spread, and the most that anyone waits for

@@ -20,8 +20,7 @@ from lowdim.models.base.options import seed_of
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.projections.linear_discriminant import LinearDiscriminant
 from lowdim.sources.views import gather
-from lowdim.text.messages import error
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import error, no_warnings
 
 MOST_CLASSES = 20  # different whole numbers beyond which they are quantities, not classes
 USEFUL_FOLDS = 5

@@ -14,8 +14,7 @@ from lowdim.judge.fills.words import COPY, LabelFill
 from lowdim.judge.mixed_table import MixedColumn, mixed_column, mixed_table
 from lowdim.maths.linalg import Array
 from lowdim.table.column import Column
-from lowdim.table.kinds.copies import CopiedColumn, copied_columns, told_by_copies
-from lowdim.table.kinds.functions import Relation
+from lowdim.table.relations import CopiedColumn, Relation, copied_columns, told_by_copies
 from lowdim.table.table import Table
 from lowdim.text.format import count, listing
 

@@ -36,11 +36,10 @@ from lowdim.maths.linalg import Array, Mask, centre_and_spread, evenly_spread
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.views import gather
-from lowdim.table.kinds.copies import told_by_copies
+from lowdim.table.relations import told_by_copies
 from lowdim.table.table import Table
 from lowdim.text.format import duration, parse_duration
-from lowdim.text.messages import check_level, error
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import check_level, error, no_warnings
 
 SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
 WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to try every dimension costs more

@@ -16,8 +16,7 @@ from lowdim.judge.fills.engines.engine import EngineFit, FittedEngine
 from lowdim.judge.hidden_cells import dealt
 from lowdim.maths.linalg import Array, Mask, centre_and_spread
 from lowdim.maths.seeds import FILL_TRIALS
-from lowdim.text.messages import LowdimError
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import LowdimError, no_warnings
 
 ENOUGH_HIDDEN = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
 SMALL_TRIAL_CELLS = 2_500  # seen cells below which every fold is fitted: each hides few

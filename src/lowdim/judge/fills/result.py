@@ -25,7 +25,7 @@ from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.options import seed_of
 from lowdim.sources.labelled_frames import Labels, in_kind
-from lowdim.table.kinds.scales import ColumnScales
+from lowdim.table.column import ColumnScales
 from lowdim.table.options import check_options
 from lowdim.table.read import load_raw
 from lowdim.table.table import Table, frame_like

@@ -24,8 +24,7 @@ from lowdim.judge.fills.result import EngineShare
 from lowdim.judge.fills.view import FillView
 from lowdim.judge.fills.words import WordTrials
 from lowdim.maths.linalg import Array, centre_and_spread, evenly_spread
-from lowdim.text.messages import LowdimError
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import LowdimError, no_warnings
 
 TRIAL_ROWS = 6_000  # rows of a large table that trials are made with: more of them teach nothing about a quantile
 

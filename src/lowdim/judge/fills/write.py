@@ -20,7 +20,7 @@ from lowdim.judge.mixed_table import mixed_table
 from lowdim.maths.linalg import Array
 from lowdim.storage.atomic import replacing
 from lowdim.table.column import Column
-from lowdim.table.kinds.copies import told_by_copies
+from lowdim.table.relations import told_by_copies
 from lowdim.table.table import Table
 from lowdim.table.write_back import Sheet, Texts, around_numbers, decimal_of, fill_texts, harmless, lines
 from lowdim.text.escape import protect_terminal, shell_word

@@ -17,8 +17,7 @@ from lowdim.sources.source import Source
 from lowdim.sources.views import gather
 from lowdim.table.table import Table, column_units
 from lowdim.text.format import count
-from lowdim.text.messages import error, warn
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import error, no_warnings, warn
 
 Order = NDArray[np.intp]
 JUDGED_ROWS = 2000  # rows that are judged: all pairs of them are held, 450 MB and 7 seconds (measured)

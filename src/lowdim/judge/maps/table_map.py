@@ -27,8 +27,7 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Posterior
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.table.column import in_ones
-from lowdim.table.kinds.scales import ColumnScales, logs_of, scales_beside
+from lowdim.table.column import ColumnScales, in_ones, logs_of, scales_beside
 from lowdim.text.format import figures
 
 

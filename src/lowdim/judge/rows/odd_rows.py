@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.partition import Partition
     from lowdim.models.linear.linear_gaussian import LinearGaussian
-    from lowdim.table.kinds.scales import ColumnScales
+    from lowdim.table.column import ColumnScales
 
 P_NOTE = "p: of the row's distance D2 or of its least likely cell, whichever is rarer; the others are of one distance."
 LISTED_ROWS = 20  # odd rows that a notebook lists

@@ -30,8 +30,7 @@ from lowdim.sources.arrays import ArraySource
 from lowdim.sources.labelled_frames import Labels, labels_of
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, Framed
-from lowdim.text.messages import error
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import error, no_warnings
 
 LOWEST = 0.005  # the least share of its variance that is a column's own, as in `FactorAnalysis`
 LOWEST_MARKER = 0.01  # of an indicator, which takes two values: less noise would make its density grow without end

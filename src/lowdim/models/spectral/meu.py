@@ -24,8 +24,7 @@ from lowdim.models.spectral.mvu_solver import springs
 from lowdim.models.spectral.random_field import FieldMatrix
 from lowdim.models.spectral.spectral_model import SpectralFit
 from lowdim.sources.views import Frame
-from lowdim.text.messages import error, warn
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import error, no_warnings, warn
 
 MOST_NEWTON_STEPS = 200  # Newton steps; 9 to 15 are usual
 KKT_ROUNDING = 1e-12  # optimality conditions below this are rounding

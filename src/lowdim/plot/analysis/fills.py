@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lowdim.jobs.analysis import Analysis
-    from lowdim.table.kinds.scales import ColumnScales
+    from lowdim.table.column import ColumnScales
 
 MOST_FILL_LANES, MOST_LANE_FILLS = 10, 40  # columns drawn at once, and fills drawn in each
 MOST_CHECKED_COLUMNS = 28  # columns whose calibration is drawn

@@ -29,7 +29,7 @@ from lowdim.plot.pictures import (
     picture_height,
 )
 from lowdim.plot.registry import AXIS, InReport, PlotOption, plot
-from lowdim.table.kinds.scales import ColumnScales, scales_beside
+from lowdim.table.column import ColumnScales, scales_beside
 from lowdim.text.format import listing
 from lowdim.text.messages import error
 

@@ -22,11 +22,10 @@ from lowdim.sources.files.spool import RowSpool
 from lowdim.sources.source import Rows, tile_rows
 from lowdim.table import cells as cell
 from lowdim.table.detect import LOOK_BYTES, LOOK_WIDE, guess_encoding
-from lowdim.table.notes import Notes
-from lowdim.table.open_file import Raw
+from lowdim.table.open_file import Place, Raw
 from lowdim.table.options import ReadingOptions
 from lowdim.table.read import name_columns, parse_columns
-from lowdim.table.roles import Place, assign_roles, check_names
+from lowdim.table.roles import assign_roles, check_names
 from lowdim.table.text_file import (
     MANY_FIELDS,
     RecordScan,
@@ -38,7 +37,7 @@ from lowdim.table.text_file import (
     whole_records,
 )
 from lowdim.text.escape import protect_terminal
-from lowdim.text.messages import catalogue, error, warn
+from lowdim.text.messages import Notes, catalogue, error, warn
 
 PIECE = 2**25  # bytes looked at together
 INDEX_STEP = 1024  # rows between two marks of the index

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from lowdim.judge.fills.engines.engine import FittedEngine, Shares, zeros_and_ones
 from lowdim.maths.linalg import Array, Mask, evenly_spread
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import no_warnings
 
 REGRESSIONS, FREQUENCIES = "regressions", "frequencies"
 PRIOR = 0.3  # scikit-learn's C: weights of columns in units of their spread have a prior of this variance

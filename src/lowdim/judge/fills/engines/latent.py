@@ -16,7 +16,7 @@ from lowdim.judge.fills.engines.linear import by_latent_model, within_reach
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.models.mixtures.mixture import GaussianMixture, MixtureOfFA
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import no_warnings
 
 MIXTURE_OPTIONS: dict[str, Any] = {
     "tol": 2e-3,

@@ -15,7 +15,7 @@ from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.mixtures.mixture import GaussianMixture
-from lowdim.text.no_warnings import no_warnings
+from lowdim.text.messages import no_warnings
 
 TRIAL_TOL = 1e-2  # nats within which a trial fit has converged: far below what a fill can show
 MOST_DIMENSIONS = 30  # dimensions offered to a small table; those it has no use for are dropped

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import rankdata
 
-from lowdim.table.kinds.functions import _ranks, alike_pairs, find_functions
 from lowdim.table.read import read
+from lowdim.table.relations import _ranks, alike_pairs, find_functions
 
 rng = np.random.default_rng(0)
 X = rng.uniform(1, 90, 200).round(1)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.table.kinds.groups import date_families, group_keys, part_families
-from lowdim.table.kinds.together import kinds_of
+from lowdim.table.kinds import date_families, group_keys, kinds_of, part_families
 
 rng = np.random.default_rng(0)
 

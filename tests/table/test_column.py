@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lowdim.judge.fills.fill import fill
-from lowdim.table.kinds.scales import ColumnScales, limit_lists, log_scales
+from lowdim.table.column import ColumnScales, limit_lists, log_scales
 from lowdim.table.read import read
 from tests.conftest import need
 

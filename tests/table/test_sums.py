@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.table.kinds.sums import find_sums, rounding_units
+from lowdim.table.relations import find_sums, rounding_units
 
 rng = np.random.default_rng(2)
 X = rng.uniform(0, 10, (60, 4)).round(2)

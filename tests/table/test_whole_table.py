@@ -8,8 +8,8 @@ import pytest
 
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.one_model import fit_method
-from lowdim.table.kinds.whole_table import is_correlations, is_distances, is_panel, mirrored, rating_columns
 from lowdim.table.read import read
+from lowdim.table.whole_table import is_correlations, is_distances, is_panel, mirrored, rating_columns
 from lowdim.text.messages import LowdimError
 
 rng = np.random.default_rng(3)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim.table.kinds.products import find_products
 from lowdim.table.read import read
+from lowdim.table.relations import find_products
 
 rng = np.random.default_rng(0)
 PEOPLE, AREA = rng.integers(2_000, 900_000, 80) * 1.0, rng.uniform(3, 60, 80).round(2)

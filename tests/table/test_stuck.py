@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.table.kinds.stuck import Stretch, stuck_stretches
+from lowdim.table.checks import Stretch, stuck_stretches
 
 
 @pytest.fixture

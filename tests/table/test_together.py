@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.table.kinds.together import kinds_of, same_facts
+from lowdim.table.kinds import kinds_of, same_facts
 
 rng = np.random.default_rng(1)
 N = 200

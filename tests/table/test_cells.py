@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowdim.table.kinds.gap_codes import find_gap_codes
+from lowdim.table.cells import find_gap_codes
 from lowdim.table.read import read, read_rows
 
 rng = np.random.default_rng(0)

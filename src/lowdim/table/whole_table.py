@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
-from lowdim.table.kinds.single import is_whole, name_words
+from lowdim.table.column import Column
+from lowdim.table.kinds import is_whole, name_words
+from lowdim.table.open_file import Place
+from lowdim.table.options import ReadingOptions, asked_role
+from lowdim.text.escape import shell_word
+from lowdim.text.fix import Fix, Part, Spelling, choices, propose
+from lowdim.text.messages import Notes, error
 
+MOST_USED = 50  # columns that a proposed flag names
 LEAST_PAIR_ROWS = 4  # rows from which a symmetric table is no accident
 LEAST_SHARE = 0.4  # of the pairs that must be there, the same both ways, where others are missing
 SYMMETRY = 1e-6  # relative difference of d_ij and d_ji
@@ -132,3 +140,66 @@ def is_panel(unit: NDArray[Any], time: NDArray[Any]) -> bool:
     if min(units, times) < LEAST_PANEL or n < PANEL_SHARE * units * times or max(units, times) > n / 2:
         return False
     return len(np.unique(u * times + t)) == n
+
+
+def what_it_holds(columns: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> str:
+    """What the cells are: measurements, or distances or similarities between the rows."""
+    numbers = [c for c in columns if c.role == "number"]
+    if options.pairs is not None:
+        return _asked_pairs(numbers, options.pairs, place)
+    _refuse_correlations(numbers, options, place)
+    if len(numbers) < 2 or len(numbers) != len(place.lines) or any(asked_role(c.name, options) for c in numbers):
+        return "measurements"
+    if not is_distances(np.column_stack([c.values for c in numbers])):
+        return "measurements"
+    notes.add("LD192.table", place.name, **pair_facts(place.name, place.name, [c.name for c in numbers]))
+    return "distances"
+
+
+def _asked_pairs(numbers: list[Column], pairs: str, place: Place) -> str:
+    """Distances or similarities, as they were called; a table that is not square holds neither."""
+    n, d = len(place.lines), len(numbers)
+    if n != d:
+        raise error("LD199", place.name, name=place.name, pairs=pairs, n=n, d=d)
+    return pairs
+
+
+def _refuse_correlations(numbers: list[Column], options: ReadingOptions, place: Place) -> None:
+    """Correlations of other columns than these are no rows to analyse; constant columns beside them say how they were
+    made."""
+    varied = [c for c in numbers if len(np.unique(c.values)) > 1]
+    if len(varied) != len(place.lines) or any(asked_role(c.name, options) for c in varied):
+        return
+    if is_correlations(np.column_stack([c.values for c in varied]) if varied else np.empty((0, 0))):
+        words = "analyse the table that they were computed from, a row for each observation\nmap the columns by them:  "
+        mapped = _mapping(place.name, "similarities")
+        fix = Fix(words, mapped, "\nthey are measurements:  ", propose(use=[c.name for c in varied[:MOST_USED]]))
+        raise error("LD194", place.name, name=place.name, d=len(varied), fix=fix)
+
+
+def pair_facts(name: str, file: str, columns: Iterable[str], pairs: str = "distances") -> dict[str, Any]:
+    """What is said of a table of distances, or of similarities."""
+    measured = propose(use=list(columns)[:MOST_USED])
+    ways: list[tuple[str, Part]] = [(f"map the {pairs}", _mapping(file, pairs)), ("they are measurements", measured)]
+    return {"name": name, "what": f"{pairs} {'between' if pairs == 'distances' else 'of'}", "fix": choices(ways)}
+
+
+def _mapping(file: str, pairs: str) -> Spelling:
+    """How pairs of rows are mapped."""
+    python = f"ld.fit_method(ld.read({file!r}, pairs={pairs!r}), 'mds')"
+    return Spelling(f"lowdim fit {shell_word(file)} -m mds --{pairs}", python)
+
+
+def refuse_ratings(columns: list[Column], options: ReadingOptions, place: Place) -> None:
+    if any(asked_role(c.name, options) for c in columns):
+        return
+    found = rating_columns([c.name for c in columns], [c.words if c.labels else c.values for c in columns])
+    if found is not None:
+        user, item, rating = found
+        call = f"ld.MatrixFactorization(5, columns={found!r}).fit({place.name!r})"
+        ways: list[tuple[str, Part]] = [
+            ("learn who likes what", Spelling(f"lowdim ratings {shell_word(place.name)}", call)),
+            ("the columns are measurements", propose(use=list(found))),
+        ]
+        fix = choices(ways)
+        raise error("LD193", place.name, name=place.name, user=user, item=item, rating=rating, fix=fix)

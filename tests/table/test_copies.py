@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 import lowdim as ld
-from lowdim.table.kinds.copies import copied_columns, told_by_copies
-from lowdim.table.kinds.functions import find_functions
+from lowdim.table.relations import copied_columns, find_functions, told_by_copies
 
 SCALES = {
     "twice": lambda x: 2 * x + 1,

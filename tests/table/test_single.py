@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.table.kinds.single import impossible_years, kind_of, missed_ties, name_words
+from lowdim.table.kinds import impossible_years, kind_of, missed_ties, name_words
 
 rng = np.random.default_rng(0)
 N = 300
