@@ -135,7 +135,7 @@ RECORD_METHODS = {
 }  # of every NamedTuple, by Python's naming
 OWN = {("os", "_exit")}
 # These need what no verb says: a model as numbers for a page, each cell given the others, the pull of one row on a fit.
-READ_PARAMETERS = {"judge.framed_gaussian", "judge.mixed.given_others", "judge.mixed.row_pulls"}
+READ_PARAMETERS = {"judge.cells", "judge.mixed.given_others", "judge.mixed.row_pulls"}
 
 
 def private_uses(path: Path) -> list[tuple[int, str]]:

@@ -21,8 +21,8 @@ from lowdim.judge.dimensions.jury import choose_dimension as choose_dimension
 from lowdim.judge.fills.fill import fill as fill
 from lowdim.judge.maps.embedding_score import embedding_score as embedding_score
 from lowdim.judge.maps.quality import judge_map as judge_map
+from lowdim.judge.outliers.partition import robust_fit as robust_fit
 from lowdim.judge.read_table import read as read
-from lowdim.judge.robust import robust_fit as robust_fit
 from lowdim.models.base.restarts import best_of as best_of
 from lowdim.models.gaussian_process.bayesian_gplvm import BayesianGPLVM as BayesianGPLVM
 from lowdim.models.gaussian_process.gplvm import GPLVM as GPLVM

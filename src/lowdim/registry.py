@@ -353,7 +353,7 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "judge_map": "judge.maps.quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
     "odd_rows": "jobs.analysis",
     "procrustes": "models.rotations", "read": "judge.read_table",
-    "robust_fit": "judge.robust", "robust_map": "models.spectral.robust_map", "rotate": "models.rotations",
+    "robust_fit": "judge.outliers.partition", "robust_map": "models.spectral.robust_map", "rotate": "models.rotations",
     "stream": "sources.files.open", "subject": "jobs.table_model",
     "to_similarities": "models.spectral.pair_table", "to_squared_distances": "models.spectral.pair_table",
     "total_least_squares": "models.linear.whitening", "whiten": "models.linear.whitening",

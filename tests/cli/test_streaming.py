@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lowdim.jobs.run_folder import load_run
-from lowdim.judge.rows.reference_law import false_discovery
+from lowdim.judge.outliers.law import false_discovery
 from tests.cli.calls import child, in_process
 from tests.cli.conftest import small_table, write_csv
 

@@ -15,7 +15,7 @@ from lowdim.judge.fills.calibration import shares_of_levels
 from lowdim.judge.mixed.fit_mixed import fit_mixed_map, is_mixed
 from lowdim.judge.mixed.given_others import cells_at
 from lowdim.judge.mixed.mixed_cells import MixedCells
-from lowdim.judge.rows.reference_law import facts_of_law
+from lowdim.judge.outliers.law import facts_of_law
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from tests.cli.calls import in_process

@@ -67,8 +67,8 @@ def test_labels_are_stored_with_their_probabilities(tmp_path):
 def test_nothing_that_is_stored_is_made_again(run, monkeypatch):
     made = (
         "lowdim.judge.dimensions.jury.choose_dimension",
-        "lowdim.judge.robust.partition_of",
-        "lowdim.judge.robust.fit_bulk",
+        "lowdim.judge.outliers.partition.partition_of",
+        "lowdim.judge.outliers.partition.fit_bulk",
         "lowdim.judge.maps.gaussian_cells.GaussianCells.posterior",
         "lowdim.judge.rows.odd_rows.judge_rows",
         "lowdim.judge.maps.gaussian_cells.GaussianCells.resampled",

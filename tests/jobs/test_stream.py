@@ -17,8 +17,8 @@ from lowdim.jobs.analysis import analyse
 from lowdim.jobs.apply import place
 from lowdim.jobs.stream import P_BITS, analyse_stream, discoveries, draw, fill_stream, new_rows, place_stream
 from lowdim.judge.maps.table_map import table_map
+from lowdim.judge.outliers.law import false_discovery
 from lowdim.judge.read_table import read
-from lowdim.judge.rows.reference_law import false_discovery
 from lowdim.text.errors import BudgetError, TableWarning
 from lowdim.text.messages import LowdimError
 from tests.judge.rows.judging import judge_rows

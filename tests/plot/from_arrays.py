@@ -8,8 +8,8 @@ from types import SimpleNamespace as Parts
 import numpy as np
 
 from lowdim.judge.maps.table_map import table_map
+from lowdim.judge.outliers.law import GAUSSIAN_LAW
 from lowdim.judge.rows.odd_rows import Law
-from lowdim.judge.rows.reference_law import GAUSSIAN_LAW
 from lowdim.judge.rows.row_card import RowCell
 from lowdim.plot.access import ModelOnTable
 from lowdim.plot.analysis import axes as axis_plots

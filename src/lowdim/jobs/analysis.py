@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from lowdim.judge.partition import ALL_BULK, Partition
+from lowdim.judge.outliers.partition import ALL_BULK, Partition
 from lowdim.maths.linalg import Array, Mask
 from lowdim.table.column import log_words
 from lowdim.table.table import frame_like
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.maps.latent_cells import ResampledMap
     from lowdim.judge.maps.table_map import TableMap
+    from lowdim.judge.outliers.law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
-    from lowdim.judge.rows.reference_law import RowLaw
     from lowdim.judge.rows.row_card import RowCard
     from lowdim.judge.stability import Stability
     from lowdim.judge.verdicts import TrustCheck
@@ -228,7 +228,7 @@ class Analysis:
         if not self.settings.robust or self.of is not None:
             return ALL_BULK
         from lowdim.judge.dimensions.jury import axes_drawn
-        from lowdim.judge.robust import partition_of
+        from lowdim.judge.outliers.partition import partition_of
 
         chosen = self.settings.dims == "auto"
         dims = axes_drawn(self._jury_of_all, self.table.d) if chosen else int(self.settings.dims)
@@ -270,7 +270,7 @@ class Analysis:
             from lowdim.judge.mixed.fit_mixed import fit_mixed_map
 
             return fit_mixed_map(self.table, self.dims, self.settings.seed, self.settings.rotate)
-        from lowdim.judge.robust import fit_bulk
+        from lowdim.judge.outliers.partition import fit_bulk
 
         return fit_bulk(
             self._numbers,
@@ -367,7 +367,7 @@ class Analysis:
     @part
     def law_of_new_rows(self) -> RowLaw:
         """Which rows and cells are ordinary, for rows that come later: the table's own law."""
-        from lowdim.judge.rows.reference_law import law_of_later_rows
+        from lowdim.judge.outliers.law import law_of_later_rows
 
         return law_of_later_rows(self.odd.judged.law)
 

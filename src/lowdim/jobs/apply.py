@@ -11,8 +11,8 @@ from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.maps.map_columns import GapAnswers
 from lowdim.judge.maps.table_map import TableMap, table_map
+from lowdim.judge.outliers.law import RowLaw
 from lowdim.judge.rows.odd_rows import OddRow, OddRows, judge_rows
-from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.verdicts import because
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width

@@ -13,7 +13,7 @@ from lowdim.jobs.run_tables import gap_table
 from lowdim.judge.fills.calibration import map_calibration
 from lowdim.judge.maps.table_map import table_map
 from lowdim.judge.mixed_table import MixedTable, mixed_table, with_kinds
-from lowdim.judge.rows.reference_law import law_of_later_rows
+from lowdim.judge.outliers.law import law_of_later_rows
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.table.table import Table

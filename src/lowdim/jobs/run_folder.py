@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis import MapModel
     from lowdim.jobs.stream import DrawnRows
     from lowdim.judge.fills.calibration import MapCalibration
-    from lowdim.judge.rows.reference_law import RowLaw
+    from lowdim.judge.outliers.law import RowLaw
 
 RUN_SCHEMA = 1
 FACTS = "run.json"
@@ -183,7 +183,7 @@ class SavedRun:
     @property
     def law_of_new_rows(self) -> RowLaw | None:
         """Which distances are ordinary, for rows that come later; None in a run that was stopped before that."""
-        from lowdim.judge.rows.reference_law import law_of_facts
+        from lowdim.judge.outliers.law import law_of_facts
 
         stored = self.facts.get("apply")
         return law_of_facts(stored.get("law")) if isinstance(stored, dict) else None
@@ -429,7 +429,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
 
 def facts_of_apply(law: RowLaw, calibration: MapCalibration) -> dict[str, Any]:
     """The law of ordinary rows and the half widths of fills, as run.json has them."""
-    from lowdim.judge.rows.reference_law import facts_of_law
+    from lowdim.judge.outliers.law import facts_of_law
 
     return {
         "law": facts_of_law(law),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.apply import PlacedRows
     from lowdim.judge.fills.result import Fills
     from lowdim.judge.maps.map_columns import GapAnswers
-    from lowdim.judge.partition import Partition
+    from lowdim.judge.outliers.partition import Partition
     from lowdim.judge.rows.odd_rows import OddRow, OddRows
 
 OUTSIDE = {-1: "below", 0: "", 1: "above"}

@@ -24,9 +24,9 @@ from lowdim.judge.fills.engines.linear import TRIAL_TOL
 from lowdim.judge.fills.fill import FILL_SAMPLE, fill
 from lowdim.judge.fills.result import Fills, column_lines
 from lowdim.judge.maps.table_map import TableMap
+from lowdim.judge.outliers.law import RowLaw, row_p_values
 from lowdim.judge.read_table import source_of
 from lowdim.judge.rows.odd_rows import OddRow, judge_block, judge_rows, laws, odd_row
-from lowdim.judge.rows.reference_law import RowLaw, row_p_values
 from lowdim.judge.rows.row_card import one_block
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.maths.seeds import LARGE_SAMPLE

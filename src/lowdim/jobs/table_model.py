@@ -20,10 +20,10 @@ from lowdim.jobs.one_model import FittedMethod
 from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.judge.maps.table_map import TableMap, table_map
-from lowdim.judge.partition import ALL_BULK
+from lowdim.judge.outliers.law import RowLaw
+from lowdim.judge.outliers.partition import ALL_BULK
 from lowdim.judge.rows.group_contrast import GroupCard, set_apart
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard
-from lowdim.judge.rows.reference_law import RowLaw
 from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
 from lowdim.maths.linalg import Array
 from lowdim.models.base.latent import LatentModel

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import fdtrc
 
-from lowdim.judge.framed_gaussian import framed_gaussian
+from lowdim.judge.cells import framed_gaussian
+from lowdim.judge.outliers.law import false_discovery
 from lowdim.judge.rows.axis_groups import ApartRows, rows_apart
-from lowdim.judge.rows.reference_law import false_discovery
 from lowdim.judge.stability import Refits, refits
 from lowdim.maths.linalg import Array, align
 from lowdim.models.linear.linear_gaussian import LinearGaussian

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from lowdim.judge.rows.reference_law import false_discovery
+from lowdim.judge.outliers.law import false_discovery
 from lowdim.maths.linalg import Array, Mask, moderate_scale
 from lowdim.table.column import in_ones, one_names, ones_of
 from lowdim.text.format import count

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
-from lowdim.judge.cells import given_others
-from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.judge.cells import FramedGaussian, framed_gaussian, given_others
 from lowdim.judge.row_order import row_order
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.linear.ppca import ProbabilisticPCA

@@ -21,7 +21,7 @@ from sklearn.base import clone
 from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import Moments, moments
 from lowdim.engine.statistics import columns as columns_of
-from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.judge.cells import FramedGaussian, framed_gaussian
 from lowdim.maths.gaps import Group, bounded_covariance, given_seen, pattern_groups
 from lowdim.maths.gaussian import posterior
 from lowdim.maths.linalg import Array, Mask, align, evenly_spread

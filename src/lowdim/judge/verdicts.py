@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.judge.dimensions.text import in_words
 from lowdim.judge.fills.calibration import width_word
-from lowdim.judge.partition import is_group
+from lowdim.judge.outliers.partition import is_group
 from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
 from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.text.format import count

@@ -10,10 +10,9 @@ import numpy as np
 from lowdim.explorer.cards import columns_of
 from lowdim.explorer.endpoints import packed
 from lowdim.explorer.module import REPORT_CORE, joined
-from lowdim.judge.cells import RANK_SHARE
-from lowdim.judge.framed_gaussian import framed_gaussian
+from lowdim.judge.cells import RANK_SHARE, framed_gaussian
+from lowdim.judge.outliers.law import GAUSSIAN_DOF, facts_of_law
 from lowdim.judge.rows.odd_rows import IMPOSSIBLE_P
-from lowdim.judge.rows.reference_law import GAUSSIAN_DOF, facts_of_law
 from lowdim.judge.rows.row_card import FEW_CELLS, ODD_LEVEL, ONE_BY_ONE
 from lowdim.maths.gaussian import SHARP
 from lowdim.models.base.calibration import NORMAL_90

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import MixedFactorAnalysis
-from lowdim.judge.cells import distances
+from lowdim.judge.cells import FramedGaussian, distances
 from lowdim.judge.cells import given_others as cells_given_others
-from lowdim.judge.framed_gaussian import FramedGaussian
 from lowdim.judge.mixed.given_others import cells_at, given_others, usual_posterior, usual_rows
 from lowdim.maths.gaussian import posterior
 from lowdim.maths.linalg import unpack

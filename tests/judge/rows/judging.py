@@ -3,8 +3,8 @@
 import numpy as np
 
 from lowdim.judge.maps.table_map import table_map
+from lowdim.judge.outliers.law import GAUSSIAN_LAW, law_of_later_rows
 from lowdim.judge.rows import odd_rows, row_card
-from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, law_of_later_rows
 from lowdim.sources.views import gather
 
 

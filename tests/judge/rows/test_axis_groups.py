@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lowdim.judge.partition import AXIS_SHARE
+from lowdim.judge.outliers.partition import AXIS_SHARE
 from lowdim.judge.rows.axis_groups import rows_apart
 
 LAWS = {

@@ -11,9 +11,9 @@ from scipy import stats
 from lowdim import PPCA
 from lowdim.jobs.analysis import odd_rows
 from lowdim.judge.dimensions.jury import choose_dimension
+from lowdim.judge.outliers.law import row_p_values
 from lowdim.judge.read_table import read
 from lowdim.judge.rows.odd_rows import disagrees
-from lowdim.judge.rows.reference_law import row_p_values
 from lowdim.judge.verdicts import because
 from lowdim.text.errors import OptionError
 from lowdim.text.format import figures_by_sd, p_value

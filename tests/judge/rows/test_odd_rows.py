@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from lowdim import PCA, PPCA, FactorAnalysis
-from lowdim.judge.rows.reference_law import false_discovery
+from lowdim.judge.outliers.law import false_discovery
 from lowdim.models.linear.linear_gaussian import LinearGaussianParams
 from lowdim.sources.views import Frame
 from lowdim.text.errors import OptionError

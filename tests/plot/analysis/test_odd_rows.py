@@ -94,7 +94,7 @@ def test_why_all_of_any_size(n: int, d: int) -> None:
 
 def test_digester_row_1() -> None:
     """The ratio bf_cm_ratio is 121.7 where the others say 78.3 ± 6.5, +6.7 sd; hidden, p = 0.37."""
-    from lowdim.judge.rows.reference_law import model_law
+    from lowdim.judge.outliers.law import model_law
     from lowdim.models.linear.ppca import ProbabilisticPCA
     from tests.judge.rows.judging import explain_row, judge_rows
 

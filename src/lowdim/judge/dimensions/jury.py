@@ -24,9 +24,8 @@ from lowdim.judge.dimensions.parallel import ParallelAnalysis, parallel_analysis
 from lowdim.judge.dimensions.row_folds import FoldErrors, PairedDifference, RowFolds, usual_folds
 from lowdim.judge.dimensions.text import jury_card, jury_lines, jury_text, sentence
 from lowdim.judge.dimensions.utility import Utility, utility
-from lowdim.judge.partition import COUNTED_SHARE
+from lowdim.judge.outliers.partition import far_before_counting
 from lowdim.judge.read_table import numbers_of
-from lowdim.judge.rows.outlyingness import far_rows, outlyingness, robust_units
 from lowdim.maths.factor import degrees_of_freedom
 from lowdim.maths.linalg import Array
 from lowdim.maths.seeds import FACTOR_STARTS, FAR_ROWS
@@ -278,17 +277,12 @@ class _Trial(NamedTuple):
 
 
 def _screened(t: JuryTable, seed: int, notes: tuple[str, ...]) -> tuple[JuryTable, tuple[str, ...]]:
-    """The table without the rows far from its bulk in normal scores and in robust units, with its normal scores.
-
-    In one of them alone rows at the edge of the bulk, or the long tail of a skew column, would be far.
-    """
+    """The table without the rows far from its bulk, with its normal scores."""
     scores = normal_scores(t.x, t.mask)
     if t.n < ROWS_TO_SCREEN * t.d:
         return t._replace(scores=scores), notes
-    rng = np.random.default_rng([seed, FAR_ROWS])
-    centre, spread = robust_units(t.x, t.mask)
-    far = far_rows(outlyingness(scores, t.mask, rng)) & far_rows(outlyingness((t.x - centre) / spread, t.mask, rng))
-    if not 0 < int(far.sum()) <= COUNTED_SHARE * t.n:
+    far = far_before_counting(scores, t.x, t.mask, np.random.default_rng([seed, FAR_ROWS]))
+    if not far.any():
         return t._replace(scores=scores), notes
     near = t.rows_of(~far)
     note = f"{count(int(far.sum()), 'row')} far from the bulk set aside while counting dimensions"

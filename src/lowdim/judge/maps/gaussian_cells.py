@@ -9,12 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.judge.axes import AxisCard, axes
-from lowdim.judge.cells import CellBeliefs, all_surprises, distances, given_others
-from lowdim.judge.framed_gaussian import FramedGaussian, framed_gaussian
+from lowdim.judge.cells import CellBeliefs, FramedGaussian, all_surprises, distances, framed_gaussian, given_others
 from lowdim.judge.maps.latent_cells import ExpectedCells, LatentCells
-from lowdim.judge.partition import ALL_BULK, Partition
-from lowdim.judge.robust import without_wrong
-from lowdim.judge.rows.reference_law import LEAST_ROWS_OF_LAW, RowLaw, cell_p_values, law_of_table, model_law
+from lowdim.judge.outliers.law import LEAST_ROWS_OF_LAW, RowLaw, cell_p_values, model_law
+from lowdim.judge.outliers.partition import ALL_BULK, Partition, bulk_law, without_wrong
 from lowdim.judge.stability import Refits, Stability, refits, stability
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.results import Posterior
@@ -95,7 +93,7 @@ class GaussianCells(LatentCells):
         if len(X) < LEAST_ROWS_OF_LAW:
             return self.plain_law, None
         mask = ~np.isnan(X)
-        return law_of_table(self._gaussian, np.where(mask, X, 0.0), mask, held, far)
+        return bulk_law(self._gaussian, np.where(mask, X, 0.0), mask, held, far)
 
     def surprises(self, X: Array) -> Array:
         """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""

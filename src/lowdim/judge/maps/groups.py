@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import chdtri
 
-from lowdim.judge.partition import GROUP_SHARE
+from lowdim.judge.outliers.partition import GROUP_SHARE
 from lowdim.judge.row_order import row_order
 from lowdim.maths.kmeans import Labels, nearest_centers, plus_plus
 from lowdim.maths.linalg import Array, Mask
@@ -27,7 +27,7 @@ from lowdim.table.column import in_ones, one_names, ones_of
 
 if TYPE_CHECKING:
     from lowdim.judge.maps.table_map import TableMap
-    from lowdim.judge.partition import Partition
+    from lowdim.judge.outliers.partition import Partition
     from lowdim.table.table import Table
 
 MOST_ROWS = 2000  # rows that are looked at; the others go with their nearest

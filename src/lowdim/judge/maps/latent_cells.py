@@ -17,7 +17,7 @@ from scipy.special import ndtr
 
 from lowdim.judge.cells import CellBeliefs
 from lowdim.judge.maps.map_columns import MapColumn
-from lowdim.judge.partition import ALL_BULK, Partition
+from lowdim.judge.outliers.partition import ALL_BULK, Partition
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Posterior
@@ -26,7 +26,7 @@ from lowdim.sources.source import Block
 
 if TYPE_CHECKING:
     from lowdim.judge.axes import AxisCard
-    from lowdim.judge.rows.reference_law import RowLaw
+    from lowdim.judge.outliers.law import RowLaw
     from lowdim.judge.stability import Stability
     from lowdim.table.table import Table
 

@@ -17,8 +17,8 @@ from lowdim.judge.mixed.fit_mixed import rows_fitted
 from lowdim.judge.mixed.given_others import GivenOthers, UsualRows, cells_at, given_others, usual_posterior, usual_rows
 from lowdim.judge.mixed.mixed_rows import law_of_rows, mixed_cell_p, mixed_distances
 from lowdim.judge.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls
-from lowdim.judge.partition import ALL_BULK, Partition
-from lowdim.judge.rows.reference_law import GAUSSIAN_LAW, LEAST_ROWS_OF_LAW, RowLaw
+from lowdim.judge.outliers.law import GAUSSIAN_LAW, LEAST_ROWS_OF_LAW, RowLaw
+from lowdim.judge.outliers.partition import ALL_BULK, Partition
 from lowdim.judge.stability import RemovedRow, Stability, angle, axis_angles, clouds_of, stability_of
 from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.maths.seeds import BOOTSTRAP

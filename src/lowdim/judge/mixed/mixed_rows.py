@@ -8,7 +8,7 @@ Of a row, with position m and G the information of its seen cells, each counted 
 where S sums -2 log p(cell | the others of its row) less its expectation over the cell's values, in units of the spread
 that this has: a row whose answers are unlikely given each other. E S and sd S are those of the bulk of the rows.
 D2 = T2 + Q. For real columns they behave as those of a Gaussian map, chi-square with q, #seen - q and #seen degrees of
-freedom; what is ordinary is said by the bulk of the rows, as there (`reference_law.py`).
+freedom; what is ordinary is said by the bulk of the rows, as there (`judge/outliers/law.py`).
 
 A cell's p is the probability of all values that are no likelier, given the others. Where more cells of a column have
 small p than should (an overconfident model), they are raised to the power that puts their lower quantile where it
@@ -25,7 +25,7 @@ from scipy.special import stdtr
 
 from lowdim.judge.cells import informed_shift
 from lowdim.judge.mixed.given_others import GivenOthers
-from lowdim.judge.rows.reference_law import (
+from lowdim.judge.outliers.law import (
     GAUSSIAN_DOF,
     LEAST_ROWS_OF_LAW,
     UPPER_ROWS,

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtrc
 
-from lowdim.judge.partition import AXIS_SHARE, GROUP_ROWS
+from lowdim.judge.outliers.partition import AXIS_SHARE, GROUP_ROWS
 from lowdim.maths.linalg import Array
 
 MADE_SHARE = 0.5  # of an axis' variation that must lie between them and the others

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from lowdim.judge.rows.reference_law import false_discovery
+from lowdim.judge.outliers.law import false_discovery
 from lowdim.maths.linalg import Array
 from lowdim.text.messages import error
 from lowdim.text.table import text_table

@@ -10,9 +10,9 @@ A row with no more seen cells than dimensions lies on the map wherever it is: T2
 freedom and Q does not exist. Cells are looked at beside what the others of their row say (`judge/cells.py`).
 
 These laws are those of a Gaussian table with known parameters. From 20 rows on, the bulk of the rows says what is
-ordinary instead (`reference_law.py`): F laws of the distances, a t law for each column's surprises, levels by their
-shares. A row is odd if its distance is, or one of its cells given the others. Where not even a heavy-tailed law fits
-the bulk, none is called odd, and the farthest are listed as unjudged.
+ordinary instead (`judge/outliers/law.py`): F laws of the distances, a t law for each column's surprises, levels by
+their shares. A row is odd if its distance is, or one of its cells given the others. Where not even a heavy-tailed law
+fits the bulk, none is called odd, and the farthest are listed as unjudged.
 
 Reference: [Lawrence2012] for the posterior; Benjamini and Hochberg, Controlling the false discovery rate,
 Journal of the Royal Statistical Society B 57 (1995).
@@ -27,17 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
-from lowdim.judge.cells import CellBeliefs, given_others
-from lowdim.judge.framed_gaussian import framed_gaussian
+from lowdim.judge.cells import CellBeliefs, framed_gaussian, given_others
 from lowdim.judge.maps.map_columns import MapColumn
-from lowdim.judge.rows.outlyingness import robust_units, similar_groups
-from lowdim.judge.rows.reference_law import (
+from lowdim.judge.outliers.law import (
     GAUSSIAN_LAW,
     RowLaw,
     false_discovery,
     p_of_rows,
     row_p_values,
 )
+from lowdim.judge.outliers.outlyingness import robust_units, similar_groups
 from lowdim.maths.linalg import Array, Mask
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lowdim.judge.maps.table_map import TableMap
-    from lowdim.judge.partition import Partition
+    from lowdim.judge.outliers.partition import Partition
     from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.column import ColumnScales
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.cells import CellBeliefs
+from lowdim.judge.outliers.law import RowLaw, p_of_rows
 from lowdim.judge.rows.odd_rows import P_NOTE, blame, disagrees, expectation, in_own_units, row_name
-from lowdim.judge.rows.reference_law import RowLaw, p_of_rows
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.sources.source import Block

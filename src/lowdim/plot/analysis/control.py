@@ -25,8 +25,8 @@ from lowdim.plot.registry import InReport, plot
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
     from lowdim.jobs.apply import PlacedRows
+    from lowdim.judge.outliers.law import RowLaw
     from lowdim.judge.rows.odd_rows import Law
-    from lowdim.judge.rows.reference_law import RowLaw
 
 MOST_NAMED_BEYOND = 8  # rows named on a chart
 LEVEL = 0.99  # of the limits

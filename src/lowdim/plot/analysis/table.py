@@ -386,7 +386,7 @@ def gap_pairs(table: Table) -> Plot:
     """
     # here, as a plot of columns needs no judge of gaps
     from lowdim.judge.gaps import gap_report
-    from lowdim.judge.rows.reference_law import false_discovery
+    from lowdim.judge.outliers.law import false_discovery
 
     hole, names = np.isnan(table.X), table.names
     with_gaps = np.flatnonzero(hole.any(axis=0) & ~hole.all(axis=0))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from lowdim.judge.cells import framed_gaussian
 from lowdim.judge.fills.engines.engine import EngineFit, FittedEngine, draw_seed, drawing
 from lowdim.judge.fills.engines.variational_pca import fit_variational
-from lowdim.judge.framed_gaussian import framed_gaussian
 from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.linear.linear_gaussian import LinearGaussian

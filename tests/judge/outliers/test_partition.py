@@ -10,7 +10,7 @@ import pytest
 
 import lowdim as ld
 from lowdim.jobs.analysis import Analysis, Settings, analysis_of
-from lowdim.judge.partition import ALL_BULK, far_partition
+from lowdim.judge.outliers.partition import ALL_BULK, far_partition
 
 NAMES = ("flow", "temp", "press", "ph", "load", "cond", "age")
 OFFSET = np.array([7.0, 6.0, 0.0, 5.0, -6.0, 0.0, 4.0])

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 from lowdim import PPCA
-from lowdim.judge.robust import robust_fit
-from lowdim.judge.rows.reference_law import (
+from lowdim.judge.outliers.law import (
     GAUSSIAN_DOF,
     JUDGING_DOF,
     LEAST_ROWS_OF_LAW,
@@ -18,9 +17,8 @@ from lowdim.judge.rows.reference_law import (
     model_law,
     row_law,
     t_law,
-    wrong_cells,
-    wrong_rows,
 )
+from lowdim.judge.outliers.partition import robust_fit, wrong_cells, wrong_rows
 from lowdim.judge.verdicts import odd_sentence
 from tests.judge.contaminated import contaminated
 from tests.judge.rows.judging import explain_row, judge_rows, law_of_new_rows

@@ -7,7 +7,7 @@ import pytest
 
 from lowdim import PPCA, RobustPPCA
 from lowdim.datasets.oil import oil_flow
-from lowdim.judge.robust import robust_fit
+from lowdim.judge.outliers.partition import robust_fit
 from tests.judge.contaminated import CASES, angle, contaminated, hidden_group
 from tests.judge.rows.judging import judge_rows
 
@@ -108,7 +108,7 @@ def test_tables_too_small_to_screen_are_fitted_plainly():
 
 
 def test_a_large_table_is_judged_by_some_of_its_rows(monkeypatch):
-    monkeypatch.setattr("lowdim.judge.robust.JUDGED_CELLS", 2000)
+    monkeypatch.setattr("lowdim.judge.outliers.partition.JUDGED_CELLS", 2000)
     X, W, far, _ = contaminated("scattered", 0.1, 7, n=1000)
     fit = robust_fit(X, 2, standardize=False)
     assert fit.choice == "screened" and fit.far_rows[far].mean() > 0.9

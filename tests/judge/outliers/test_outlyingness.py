@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import median_abs_deviation
 
-from lowdim.judge.rows.outlyingness import are_levels, far_rows, masked_rows, outlyingness, robust_units
+from lowdim.judge.outliers.outlyingness import are_levels, far_rows, masked_rows, outlyingness, robust_units
 from tests.judge.contaminated import hidden_group
 
 

@@ -90,16 +90,13 @@ def are_levels(x: Array) -> bool:
     values, counts = np.unique(x, return_counts=True)
     if len(counts) <= FEW_LEVELS or counts.max(initial=0) >= COMMON_SHARE * len(x):
         return True
-    return any(
-        counts[end] >= APART_SHARE * len(x) and _is_apart(values[end], values[beside], x[x != values[end]])
-        for end, beside in ((0, 1), (-1, -2))
-    )
-
-
-def _is_apart(value: float, nearest: float, others: Array) -> bool:
-    """Whether a value is farther from all others than their spread explains."""
-    spread = MAD_TO_SD * float(np.median(np.abs(others - np.median(others)))) or float(others.std())
-    return abs(value - nearest) > APART_SPREADS * spread
+    for end, beside in ((0, 1), (-1, -2)):
+        if counts[end] >= APART_SHARE * len(x):
+            others = x[x != values[end]]
+            spread = MAD_TO_SD * float(np.median(np.abs(others - np.median(others)))) or float(others.std())
+            if abs(values[end] - values[beside]) > APART_SPREADS * spread:
+                return True
+    return False
 
 
 def own_tails(X: Array, mask: Mask | None = None) -> Mask:
@@ -115,21 +112,17 @@ def own_tails(X: Array, mask: Mask | None = None) -> Mask:
     """
     seen = np.ones(X.shape, dtype=bool) if mask is None else mask
     centre, spread = robust_units(X, mask)
-    levels = _level_columns(X, seen)
-    far = (np.abs(X - centre) > LONG_SPREADS * spread) & seen
-    share = np.where(levels, 0.0, far.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
-    alone = (share >= LONG_SHARE / 2).mean() <= LONG_COLUMNS
-    return levels | (share >= LONG_SHARE) if alone else levels
-
-
-def _level_columns(X: Array, seen: Mask) -> Mask:
-    """`are_levels` of every column; one without gaps, with many values and none of them common, is not even asked."""
+    # a column without gaps, with many values and none of them common, need not be asked
     asked = np.ones(X.shape[1], dtype=bool)
     whole, common = np.flatnonzero(seen.all(axis=0)), int(np.ceil(APART_SHARE * len(X)))
     if common > 1:
         ordered = np.sort(X[:, whole], axis=0)
         asked[whole] = (_distinct(ordered) <= FEW_LEVELS) | (ordered[common - 1 :] == ordered[: 1 - common]).any(axis=0)
-    return np.array([ask and are_levels(X[seen[:, j], j]) for j, ask in enumerate(asked)], dtype=bool)
+    levels = np.array([ask and are_levels(X[seen[:, j], j]) for j, ask in enumerate(asked)], dtype=bool)
+    far = (np.abs(X - centre) > LONG_SPREADS * spread) & seen
+    share = np.where(levels, 0.0, far.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
+    alone = (share >= LONG_SHARE / 2).mean() <= LONG_COLUMNS
+    return levels | (share >= LONG_SHARE) if alone else levels
 
 
 def outlyingness(
@@ -158,16 +151,22 @@ def outlyingness(
         0 everywhere if no direction has a spread.
     """
     Z = _clipped(Z, mask, clip)
-    P = Z @ _directions(Z, rng, n_directions).T
+    if len(Z) < 2:
+        return np.zeros(len(Z))
+    # directions through pairs of rows
+    i = rng.integers(len(Z), size=n_directions)
+    k = (i + rng.integers(1, len(Z), size=n_directions)) % len(Z)
+    across = Z[i] - Z[k]
+    length = np.linalg.norm(across, axis=1)
+    P = Z @ (across[length > 0] / length[length > 0, None]).T
+    # how far out along the worst, beside all rows, then beside the inner ones
     out = _farthest(P, P[evenly_spread(len(P), MEASURED_ROWS)])
-    inner = P[out <= np.quantile(out, INNER_SHARE)] if len(P) else P
+    inner = P[out <= np.quantile(out, INNER_SHARE)]
     return _farthest(P, inner[evenly_spread(len(inner), MEASURED_ROWS)])
 
 
 def _farthest(P: Array, measured: Array) -> Array:
     """How far each row of projections is out along the worst direction, by median and MAD of the measured rows."""
-    if not len(measured):
-        return np.zeros(len(P))
     middle = np.median(measured, axis=0)
     spread = MAD_TO_SD * np.median(np.abs(measured - middle), axis=0)
     usable = spread > 1e-9 * spread.max(initial=0.0)
@@ -218,18 +217,14 @@ def masked_rows(Z: Array, mask: Mask | None, outlying: Array, rng: np.random.Gen
     best = sorted((_tightness(Z[rows]), k) for k, rows in enumerate(tries))[:KEPT_STARTS]
     halves = [_concentrated(Z, tries[k], half, MOST_STEPS) for _, k in best]
     tight = Z[min(halves, key=lambda rows: _tightness(Z[rows]))]
-    masked = _farther(Z, tight, MASKED_TIMES)
+    distance = _distances(Z, tight)
+    masked = np.asarray(distance > MASKED_TIMES * np.median(distance))
     if masked.mean() < MASKED_SHARE or (tight.std(axis=0) < STRATUM_SPREAD * Z.std(axis=0)).any():
         return nobody
     for j in range(d):
-        masked &= _farther(np.delete(Z, j, axis=1), np.delete(tight, j, axis=1), WITHOUT_ONE)
+        distance = _distances(np.delete(Z, j, axis=1), np.delete(tight, j, axis=1))
+        masked &= distance > WITHOUT_ONE * np.median(distance)
     return masked if masked.mean() >= MASKED_SHARE else nobody
-
-
-def _farther(Z: Array, tight: Array, times: float) -> Mask:
-    """Rows so many times as far from a tight half as the middle row."""
-    distance = _distances(Z, tight)
-    return np.asarray(distance > times * np.median(distance))
 
 
 def _concentrated(Z: Array, rows: NDArray[np.intp], half: int, steps: int) -> NDArray[np.intp]:
@@ -256,39 +251,22 @@ def _tightness(rows: Array) -> float:
 
 
 def _clipped(Z: Array, mask: Mask | None, clip: float) -> Array:
-    """Cells no farther out than the clip, with their gaps filled."""
+    """Cells no farther out than the clip, their gaps filled from the first principal axes, found together with them."""
     Z = np.clip(Z if mask is None else np.where(mask, Z, 0.0), -clip, clip)
-    return Z if mask is None or mask.all() else _filled(Z, mask)
-
-
-def _filled(Z: Array, mask: Mask) -> Array:
-    """The clipped table with its gaps filled from its first principal axes, found together with them."""
+    if mask is None or mask.all():
+        return Z
     rank = int(np.clip(Z.shape[1] // 4, 1, 8))
     for _ in range(FILL_PASSES):
-        values, U = np.linalg.eigh(Z.T @ Z / len(Z)) if Z.shape[1] <= len(Z) else _short_axes(Z)
+        if Z.shape[1] <= len(Z):
+            values, U = np.linalg.eigh(Z.T @ Z / len(Z))
+        else:
+            values, V = np.linalg.eigh(Z @ Z.T / len(Z))
+            U = Z.T @ V / np.sqrt(np.maximum(values * len(Z), 1e-300))
         noise = float(values[:-rank].mean()) if len(values) > rank else 0.0
         U, kept = U[:, -rank:], values[-rank:]
         shrink = np.maximum(kept - noise, 0.0) / np.maximum(kept, 1e-300)
         Z = np.where(mask, Z, (Z @ U) * shrink @ U.T)
     return Z
-
-
-def _short_axes(Z: Array) -> tuple[Array, Array]:
-    """Eigenvalues and axes of Z'Z / n by the n x n side."""
-    values, V = np.linalg.eigh(Z @ Z.T / len(Z))
-    return values, Z.T @ V / np.sqrt(np.maximum(values * len(Z), 1e-300))
-
-
-def _directions(Z: Array, rng: np.random.Generator, n_directions: int) -> Array:
-    """Unit vectors through pairs of rows."""
-    if len(Z) < 2:
-        return np.zeros((0, Z.shape[1]))
-    i = rng.integers(len(Z), size=n_directions)
-    k = (i + rng.integers(1, len(Z), size=n_directions)) % len(Z)
-    A = Z[i] - Z[k]
-    length = np.linalg.norm(A, axis=1)
-    directions: Array = A[length > 0] / length[length > 0, None]
-    return directions
 
 
 def similar_groups(Z: Array, mask: Mask | None, rows: NDArray[np.intp], least: int = 3) -> list[NDArray[np.intp]]:

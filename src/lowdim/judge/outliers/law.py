@@ -24,30 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
-from lowdim.judge.cells import CellBeliefs, CellsGivenOthers, given_others
-from lowdim.judge.framed_gaussian import FramedGaussian
-from lowdim.judge.partition import FEW_SHARE
-from lowdim.judge.rows.outlyingness import own_tails
+from lowdim.judge.cells import CellBeliefs
+from lowdim.judge.outliers.outlyingness import own_tails
 from lowdim.maths.linalg import Array, Mask
-from lowdim.sources.source import Block
 
 if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
 
 LEAST_ROWS_OF_LAW = 20  # rows that can set a law of their own; fewer are judged by the model's
-TAIL_ROWS = 100  # rows from which cells held out of a fit can be told from the tail of the others
 UPPER_SHARE, UPPER_ROWS = 0.03, 4  # of the rows, but at least so many, beyond the quantile that sets a tail
 MANY_ROWS = 500  # from here on each column has a tail of its own
 DOF_A_ROW = 0.5  # degrees of freedom, at most, for each of fewer rows
 GAUSSIAN_DOF = 1e4  # degrees of freedom that no table can tell from a Gaussian
 LEAST_DOF = 0.5
 JUDGING_DOF = 2.0  # with fewer degrees of freedom the bulk has no variance, and no row can be called odd
-CENTRAL_CELLS, CENTRAL_ROWS = 0.15, 0.25  # beyond the quantiles of a centre: a tenth of the cells, a fifth of the rows
-# may be wrong
-BEYOND_FAR = 0.1  # of the rows, that are beyond the quantile of a centre beside those that are far
-TAIL_SHARE = 0.28  # of what was left out, that the law of the centre must predict for a tail: 0.30 to 0.88 in t3 and
-# lognormal tables, 0.00 to 0.28 where a hundredth to a tenth of the cells are wrong (measured)
-IMPOSSIBLE_SHARE = 0.02  # of some cells, as many as the heaviest tail would have: the others are wrong
 
 
 LEVEL_KNOTS = 200  # values of a column of levels whose places are kept; between them they lie on lines
@@ -143,45 +133,6 @@ def law_of_later_rows(law: RowLaw) -> RowLaw:
     return law._replace(dof=max(law.dof, JUDGING_DOF))
 
 
-def law_of_table(g: FramedGaussian, x: Array, mask: Mask, held: Mask | None, far: Mask | None) -> tuple[RowLaw, Mask]:
-    """The law of a table's rows and cells, and the cells that the others are looked at beside: all but wrong ones.
-
-    Cells `held` out of the fit and `far` rows have no part in saying what is ordinary.
-    """
-    counts = level_counts(x, mask)
-    cells = g.inward(Block(np.where(mask, as_counted(x, counts), 0.0), mask)).x
-    kept = mask if held is None else mask & ~held
-    inside = np.ones(len(mask), dtype=bool) if far is None else ~far
-    bulk = bulk_of(g, cells, mask, kept, inside)
-    own = bulk.kept & bulk.inside[:, None]
-    law = bulk.law._replace(cells=cell_laws(bulk.cells.surprise, bulk.cells.D2, mask, bulk.law, own, counts))
-    return law, bulk.kept
-
-
-class Bulk(NamedTuple):
-    """What the bulk of a table says is ordinary."""
-
-    law: RowLaw
-    kept: Mask
-    inside: Mask  # the rows that set it
-    cells: CellsGivenOthers  # every cell beside what the kept others of its row say
-
-
-def bulk_of(g: FramedGaussian, x: Array, mask: Mask, kept: Mask, inside: Mask) -> Bulk:
-    """The law that the kept cells of the rows inside set, or all cells where so few cannot tell wrong ones from a tail.
-
-    x is in the model's units.
-    """
-    if len(x) < TAIL_ROWS:
-        kept = mask
-    if not kept.all() or not inside.all():
-        far = given_others(g, x, mask, kept).surprise
-        kept = mask & ~wrong_cells(far, mask & inside[:, None], mask & ~kept)
-    cells, seen = given_others(g, x, mask, kept), kept.sum(axis=1)
-    inside = ~wrong_rows(cells.D2, seen, ~inside)
-    return Bulk(row_law(cells.D2[inside], seen[inside]), kept, inside, cells)
-
-
 def p_of_rows(told: CellBeliefs, law: RowLaw) -> Array:
     """The p of each row: of its distance or of its least likely cell."""
     least = np.zeros(0) if law.cells is None else told.p.min(axis=1)
@@ -247,7 +198,12 @@ def cell_laws(
 ) -> CellLaws:
     """A t law of each column's surprises; `bulk` marks the cells that set it, `counts` the columns of levels."""
     w = _student_surprises(surprise, D2, mask, law)
-    scales, dofs = _column_laws(w, bulk)
+    rows = bulk.any(axis=1)
+    alike = bulk[rows].all(axis=0) & bool(rows.any())  # columns that the same rows set: all at once
+    scales, dofs = np.zeros((2, w.shape[1]))
+    scales[alike], dofs[alike] = t_laws(w[np.ix_(rows, alike)])
+    for j in np.flatnonzero(~alike):
+        scales[j], dofs[j] = t_law(w[bulk[:, j], j])
     if len(w) < MANY_ROWS:  # too few for a tail of each column
         dofs = np.full(len(dofs), t_law((w / scales)[bulk])[1])
     dofs = np.minimum(dofs, [most_dof(many) for many in bulk.sum(axis=0).tolist()])
@@ -270,17 +226,6 @@ def _student_surprises(surprise: Array, D2: Array, mask: Mask, law: RowLaw) -> A
     s2, seen = surprise**2 / law.scale, mask.sum(axis=1)[:, None]
     rest = np.maximum(D2[:, None] / law.scale - s2, 0.0)
     return np.asarray(np.sqrt(s2 / ((law.dof + rest) / (law.dof + np.maximum(seen, 1) - 1.0))))
-
-
-def _column_laws(w: Array, bulk: Mask) -> tuple[Array, Array]:
-    """`t_law` of every column; of those that the same rows set all at once."""
-    rows = bulk.any(axis=1)
-    alike = bulk[rows].all(axis=0) & bool(rows.any())
-    laws = np.zeros((2, w.shape[1]))
-    laws[:, alike] = t_laws(w[np.ix_(rows, alike)])
-    for j in np.flatnonzero(~alike):
-        laws[:, j] = t_law(w[bulk[:, j], j])
-    return laws[0], laws[1]
 
 
 def t_law(w: Array, beyond: float = UPPER_SHARE) -> tuple[float, float]:
@@ -312,75 +257,29 @@ def _tail_ratios(share: float) -> tuple[Array, Array]:
     return grid, np.log(stdtrit(grid, 1.0 - 0.5 * share) / stdtrit(grid, 0.75))
 
 
-# what a fit left out: wrong, or the tail of the rest ---------------------------------------------------------
-def wrong_cells(surprise: Array, mask: Mask, held: Mask) -> Mask:
-    """The cells held out of a fit, if they are not the tails of their columns; none of them where they are so few that
-    a quantile does not mind.
-
-    Heavy tails and wrong cells both lie far out; but laws that fit the centres of the columns expect the former. Where
-    the tails of some columns are expected, cells of others that not even the heaviest tail would reach are wrong.
-    """
-    out = held & mask
-    beyond = np.zeros_like(out)
-    if out.any(axis=1).mean() <= FEW_SHARE:
-        return beyond
-    expected = 0.0
-    for j in np.flatnonzero(out.any(axis=0)):
-        size, far = np.abs(surprise[mask[:, j], j]), np.abs(surprise[:, j])
-        scale, dof = t_law(size, CENTRAL_CELLS)
-        expected += len(size) * 2.0 * float(stdtr(dof, -far[out[:, j]].min() / scale))
-        beyond[:, j] = out[:, j] & (far >= _least_impossible(far[out[:, j]], scale, len(size)))
-    return beyond if expected >= TAIL_SHARE * out.sum() else out
-
-
-def _least_impossible(far: Array, scale: float, n: int) -> float:
-    """The size from which on cells are more than fifty times as many as the heaviest tail that judges would have."""
-    size = np.sort(far)[::-1]
-    tail = n * 2.0 * stdtr(JUDGING_DOF, -size / scale)
-    impossible = np.flatnonzero(tail <= IMPOSSIBLE_SHARE * np.arange(1, len(size) + 1))
-    return float(size[impossible[-1]]) if len(impossible) else np.inf
-
-
-def wrong_rows(D2: Array, seen: NDArray[Any], far: Mask) -> Mask:
-    """The far rows, if they are too many not to be minded and not the tail of the others."""
-    if far.mean() <= FEW_SHARE:
-        return np.zeros_like(far)
-    beyond = max(CENTRAL_ROWS, float(far.mean()) + BEYOND_FAR)  # the quantile is none of the far rows'
-    p = row_law(D2, seen, beyond).p_value(D2, seen)
-    tail = float(np.median(p[far])) >= TAIL_SHARE * 0.5 * far.mean()  # half of the far rows lie beyond their median
-    return np.zeros_like(far) if tail else far
-
-
 # columns of levels -----------------------------------------------------------------------------------------
-def tempered_levels(X: Array, mask: Mask) -> tuple[Array, Mask]:
-    """The table with levels and long tails no farther from the mean than their share says; and which columns have them.
-
-    A level that a share f of the rows reach is at most as far out as a Gaussian's quantile of 1 - f / 2.
+def level_counts(X: Array, mask: Mask) -> tuple[Array, ...]:
+    """Where the values of columns of levels and of long tails count as being: no farther from the mean than their share
+    says; nothing of other columns. A level that a share f of the rows reach is at most as far out as a Gaussian's
+    quantile of 1 - f / 2.
 
     >>> yes = np.zeros((200, 1)); yes[:2] = 1.0
-    >>> T, levels = tempered_levels(yes, np.ones((200, 1), dtype=bool))
-    >>> round(float((T[0, 0] - T.mean()) / yes.std()), 2), bool(levels[0])
-    (2.56, True)
+    >>> T = as_counted(yes, level_counts(yes, np.ones((200, 1), dtype=bool)))
+    >>> round(float((T[0, 0] - T.mean()) / yes.std()), 2)
+    2.56
     """
-    counts = level_counts(X, mask)
-    return as_counted(X, counts), np.array([places.size > 0 for places in counts], dtype=bool)
-
-
-def level_counts(X: Array, mask: Mask) -> tuple[Array, ...]:
-    """Where the values of columns of levels and of long tails count as being, by their shares; nothing of others."""
     if len(X) < LEAST_ROWS_OF_LAW:
         return tuple([AS_IT_IS] * X.shape[1])
-    levels = own_tails(X, mask) & mask.any(axis=0)
-    return tuple(_places(X[mask[:, j], j]) if levels[j] else AS_IT_IS for j in range(X.shape[1]))
-
-
-def _places(x: Array) -> Array:
-    values, many = np.unique(x, return_counts=True)
-    upto, mean, sd = np.cumsum(many), x.mean(), x.std()
-    share = np.where(values > mean, len(x) - upto + many, upto) / len(x)
-    limit = -sd * ndtri(np.minimum(share, 1.0) / 2.0)
-    knots = np.unique(np.linspace(0, len(values) - 1, min(len(values), LEVEL_KNOTS)).round().astype(np.intp))
-    return np.stack([values, mean + np.clip(values - mean, -limit, limit)])[:, knots]
+    counts = [AS_IT_IS] * X.shape[1]
+    for j in np.flatnonzero(own_tails(X, mask) & mask.any(axis=0)):
+        x = X[mask[:, j], j]
+        values, many = np.unique(x, return_counts=True)
+        upto, mean, sd = np.cumsum(many), x.mean(), x.std()
+        share = np.where(values > mean, len(x) - upto + many, upto) / len(x)
+        limit = -sd * ndtri(np.minimum(share, 1.0) / 2.0)
+        knots = np.unique(np.linspace(0, len(values) - 1, min(len(values), LEVEL_KNOTS)).round().astype(np.intp))
+        counts[j] = np.stack([values, mean + np.clip(values - mean, -limit, limit)])[:, knots]
+    return tuple(counts)
 
 
 def as_counted(X: Array, counts: tuple[Array, ...]) -> Array:
