@@ -15,7 +15,7 @@ from lowdim.plot.access import ModelOnTable
 from lowdim.plot.analysis import axes as axis_plots
 from lowdim.plot.analysis import biplot as biplot_plot
 from lowdim.plot.analysis import control as control_plot
-from lowdim.plot.analysis import decode, dimensions, dist_matrix, map_quality, odd_rows, traverse
+from lowdim.plot.analysis import decode, dimensions, map_quality, odd_rows, traverse
 from lowdim.plot.analysis import fills as fill_plots
 from lowdim.plot.analysis import stability as stability_plot
 from lowdim.plot.analysis import table as table_plots
@@ -218,7 +218,7 @@ def compared_map(plot):
 
 
 shepard, neighbors, trust, distance_matrix = map(
-    compared_map, (map_quality.shepard, map_quality.neighbors, map_quality.trust, dist_matrix.dist_matrix)
+    compared_map, (map_quality.shepard, map_quality.neighbors, map_quality.trust, map_quality.dist_matrix)
 )
 
 

@@ -19,7 +19,7 @@ def test_every_plot_of_one_model_applies_or_says_why(sheet):
     X, kind = roll()
     table = ld.read(X)
     for name in (row.name for row in every_plot() if row.needs == "model"):
-        if name in ("gtm_sheet", "magnification", "responsibility", "traverse", "trace", "rebuilt"):
+        if name in ("gtm_sheet", "magnification", "traverse", "trace", "rebuilt"):
             assert plot_model(name, sheet, table).name == name
         else:
             with pytest.raises(LowdimError, match="LD216"):
@@ -44,12 +44,10 @@ def test_every_plot_of_one_model_applies_or_says_why(sheet):
 def test_an_analysis_draws_them_of_models_made_for_it():
     X, _ = roll(60, gaps=0.05)
     found = ld.analyse(X, budget="1s")
-    for name in ("gtm_sheet", "magnification", "responsibility", "latent_variance"):
+    for name in ("gtm_sheet", "magnification", "latent_variance"):
         assert found.plot.draw(name).name == name
     assert found.plot.gtm_sheet(model=ld.GTM(1, grid=9, basis=4).fit(X)).title.startswith("A sheet of 9 nodes")
     assert found.plot.traverse(model=ld.GTM(1, grid=9, basis=4).fit(X)).name == "traverse"
-    net = ld.Autoencoder(hidden=(3,), max_iter=5)
-    assert found.plot.bottleneck([1], model=net, seeds=1).data["linear"].shape == (1,)
 
 
 @pytest.mark.slow
@@ -74,11 +72,11 @@ def test_bound_plots(tmp_path):
 
 
 def test_every_plot_of_an_analysis_can_be_drawn(equal_rows):
-    """Gaps, and rows that are equal: the map is judged over common cells, and springs join rows that differ."""
+    """Gaps, and rows that are equal: the map is judged over common cells."""
     found, X = equal_rows, equal_rows.table.X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ld.messages.LowdimWarning)
-        for name in ("shepard", "neighbors", "trust", "versus", "dist_matrix", "kpca_contours", "springs"):
+        for name in ("shepard", "neighbors", "trust", "versus", "dist_matrix"):
             plot = found.plot.draw(name)
             assert plot.name == name and plot.sentence.endswith(".")
         sd = np.nanstd(X, axis=0, ddof=1)
@@ -86,5 +84,3 @@ def test_every_plot_of_an_analysis_can_be_drawn(equal_rows):
         assert found.plot.trust().data["trust"] == pytest.approx(judge_map(X / sd, decoded).row_trust, abs=1e-9)
         mine = found.posterior.mean[:, ::-1]
         assert found.plot.versus(mine).data["moved"].max() >= 0 and found.plot.shepard(mine).data["stress"] > 0
-    with pytest.raises(LowdimError, match=r"LD210.*columns"):
-        found.plot.kpca_contours((0, 9))

@@ -68,7 +68,7 @@ def test_a_newcomer_s_plot_is_drawn_everywhere(extrema, tmp_path, monkeypatch, c
 def test_names_in_the_text_are_those_of_the_functions():
     """What is read from the files is what the decorators say, for every plot."""
     assert descriptions() == {row.name: row.about for row in every_plot()}
-    assert len(descriptions()) >= 42
+    assert len(descriptions()) >= 39
     with pytest.raises(OptionError, match=r"LD210.*no_such"):
         find("no_such")
 

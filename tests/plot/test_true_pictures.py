@@ -96,7 +96,7 @@ def test_numbers_are_in_the_columns_own_units(analysed):
 
 @pytest.mark.slow
 def test_every_plot_of_any_table_applies_or_says_why(analysed):
-    for name in (row.name for row in every_plot() if row.name != "bottleneck"):
+    for name in (row.name for row in every_plot()):
         plot = drawn(analysed[1], name)
         if plot is not None:
             inside(plot, slack=0.15)

@@ -16,10 +16,13 @@ X = load_demo("gaussian", hidden=0.0).truth
 bayesian = ld.BayesianPCA(9).fit(X)
 
 # %%
-# All nine columns of each on one scale: area is the size of an entry. Columns that were switched off stay empty. In a
-# terminal: ``lowdim fit table.csv -m bpca``, then ``lowdim plot hinton table.bpca.run --beside``.
+# Maximum likelihood, then the Bayesian fit: area is the size of an entry. Columns that were switched off stay empty.
+# In a terminal: ``lowdim fit table.csv -m bpca``, then ``lowdim plot hinton table.bpca.run``.
 table = ld.read(X)
-both = plot_model("hinton", bayesian, table, beside=True)
+likely = plot_model("hinton", ld.PPCA(9).fit(X), table)
+
+# %%
+kept = plot_model("hinton", bayesian, table)
 
 # %%
 shown = plot_model("relevance", bayesian, table)

@@ -11,9 +11,9 @@ published ones, so twenty such tables give a band.
 """
 
 import numpy as np
+from lessons.kpca_contours import kpca_contours
 
 import lowdim as ld
-from lowdim.plot.models.kpca_contours import kpca_contours
 
 CENTRES = np.array([[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]])
 
@@ -24,7 +24,7 @@ def clusters(seed):
 
 X = clusters(0)
 model = ld.KernelPCA(8, kernel="rbf", gamma=10.0).fit(X)
-contours = kpca_contours(ld.read(X), model=model)
+contours = kpca_contours(model, X)
 
 # %%
 published = np.array([21.72, 21.65, 4.11, 3.93, 3.66])

@@ -14,12 +14,12 @@ author's turned pictures are not available, so ours (bilinear) come near for q =
 import warnings
 
 import numpy as np
+from lessons.dist_panels import dist_panels
 from scipy.ndimage import rotate
 
 import lowdim as ld
 from lowdim.datasets import load
 from lowdim.plot.access import plot_model
-from lowdim.plot.analysis.dist_matrix import dist_panels
 
 warnings.filterwarnings("ignore", message="LD203")  # axes in pairs of equal variance, as a circle has
 warnings.filterwarnings("ignore", category=ld.messages.LowdimWarning)  # what is said of reading 4,096 pixels
@@ -36,7 +36,7 @@ circle = plot_model("map", pca, table, join=True, shape=(64, 64))
 
 # %%
 # Distances over q, in the order of the angle.
-panels = dist_panels(table, kept=[2, 10, 100])
+panels = dist_panels(table.X, [2, 10, 100])
 error = dict(zip(panels.data["q"].tolist(), (panels.data["error"] * table.d / p).tolist(), strict=True))
 
 # %%

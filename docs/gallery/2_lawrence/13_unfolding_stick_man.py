@@ -15,6 +15,7 @@ was given distances where its program asks for their squares; ours has the squar
 # slow: three unfoldings and six scores
 import matplotlib.pyplot as plt
 import numpy as np
+from lessons.springs import springs
 
 import lowdim as ld
 from lowdim.datasets import load
@@ -36,6 +37,10 @@ for ax, (name, Z) in zip(axes.ravel(), maps.items(), strict=True):
     ax.plot(*Z.T, color="#bbbbbb", lw=0.8)
     ax.scatter(*Z.T, c=np.arange(55), s=16, cmap="cividis")
     ax.set_title(f"{name}: {scores[name]:.0f}", fontsize=10)
+
+# %%
+# The springs that hold the map of MVU, and one draw of its field: the mattress in its heat bath.
+held = springs(models["MVU"])
 
 # %%
 saved = load("author_maps").extra

@@ -9,6 +9,7 @@ where the sheet is stretched between groups.
 
 # slow: a sheet of 400 nodes
 import numpy as np
+from lessons.responsibility import responsibility
 
 import lowdim as ld
 from lowdim.datasets import load
@@ -49,6 +50,10 @@ sheet = plot_model("gtm_sheet", models[10], table, color=regime)
 
 # %%
 stretched = plot_model("magnification", models[20], table, color=regime)
+
+# %%
+# The row whose posterior is the most spread out: its mean, where the map draws it, stands between places.
+posterior = responsibility(models[10], X)
 
 # %%
 for grid, printed in ((10, 74), (20, 44)):

@@ -7,14 +7,14 @@ the principal subspace (Baldi and Hornik 1989), so its error is the sum of the d
 """
 
 import numpy as np
+from lessons.bottleneck import bottleneck
 from sklearn.datasets import load_wine
 
 import lowdim as ld
-from lowdim.plot.access import plot_model
 
 X = load_wine().data
 X = (X - X.mean(axis=0)) / X.std(axis=0)
-shown = plot_model("bottleneck", ld.Autoencoder(), ld.read(X), [1, 2, 3, 5], seeds=1)
+shown = bottleneck(ld.Autoencoder(), X, [1, 2, 3, 5], seeds=1)
 
 # %%
 network, pca = ld.Autoencoder(2, hidden=()).fit(X), ld.PCA(2).fit(X)

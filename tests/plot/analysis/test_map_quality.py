@@ -7,9 +7,8 @@ from sklearn.manifold import trustworthiness
 
 import lowdim as ld
 from lowdim.judge.maps.quality import judge_map
-from lowdim.plot.analysis.dist_matrix import dist_panels
 from lowdim.text.messages import LowdimError
-from tests.plot.from_arrays import distance_matrix, neighbors, shepard, table_of, trust, versus
+from tests.plot.from_arrays import distance_matrix, neighbors, shepard, trust, versus
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, svg_of, texts
 
 
@@ -85,22 +84,6 @@ def test_distances_are_in_the_order_of_the_table_where_asked_for():
     assert plot.data["row"].tolist() == [str(k + 1) for k in range(30)] and "order of the table" in plot.sentence
     with pytest.raises(LowdimError, match=r"LD210.*order"):
         distance_matrix(X, Z, order="angle")
-
-
-def test_distances_over_q_miss_what_the_eigenvalues_leave_out():
-    """[Lawrence2012] figure 3.7 on its right scale: the error is 2/d (total variance - first q eigenvalues)."""
-    X = np.random.default_rng(0).standard_normal((60, 8)) @ np.diag([3.0, 2.5, 2, 1, 1, 0.5, 0.5, 0.1])
-    plot = same_twice(lambda: dist_panels(table_of(X), kept=[1, 2, 5, 8, 50]))
-    values = np.linalg.eigvalsh(np.cov(X.T))[::-1]
-    assert plot.data["q"].tolist() == [1, 2, 5, 8]
-    assert plot.data["error"] == pytest.approx([2 / 8 * values[q:].sum() for q in (1, 2, 5, 8)], abs=1e-9)
-    D = ((X[:, None] - X) ** 2).sum(axis=2) / 8
-    assert plot.data["distance"][:, -1] == pytest.approx(D, abs=1e-9)
-    by_axis = dist_panels(table_of(X), kept=[2], order="axis").data["row"] - 1
-    first = (X - X.mean(axis=0)) @ np.linalg.svd(X - X.mean(axis=0))[2][0]
-    assert by_axis.tolist() in (np.argsort(first).tolist(), np.argsort(-first).tolist())
-    with pytest.raises(LowdimError, match=r"LD210.*kept"):
-        dist_panels(table_of(X), kept=[0])
 
 
 @pytest.mark.parametrize("n, q", [(3, 2), (40, 1), (500, 3)])

@@ -1,12 +1,11 @@
-"""The sheet of a GTM, its stretch and its nodes: every number is the model's own, by its public verbs or by hand."""
+"""The sheet of a GTM and its stretch: every number is the model's own, by its public verbs or by hand."""
 
 import numpy as np
 import pytest
-from scipy.special import softmax
 from sklearn import decomposition as peers
 
 import lowdim as ld
-from lowdim.plot.models.gtm import gtm_sheet, lattice, magnification, responsibility
+from lowdim.plot.models.gtm import gtm_sheet, lattice, magnification
 from lowdim.table.column import Column
 from lowdim.text.messages import LowdimError
 from tests.plot.from_arrays import on_table
@@ -49,7 +48,6 @@ def test_a_drawn_sample_gets_a_regular_grid(sampled):
     assert "15 x 15 latent points" in plot.title and len(plot.data["node"]) == 225
     assert plot.data["node_place"].min() == -2.0 and plot.data["node_place"].max() == 2.0
     parsed(magnification(on_table(sampled, X)))
-    assert responsibility(on_table(sampled, X), 3).data["share"].shape == (40,)
 
 
 def test_the_stretch_is_that_of_small_steps(sheet):
@@ -72,31 +70,6 @@ def test_with_one_axis_it_is_a_curve():
     shown = magnification(on_table(model, X))
     assert shown.data["stretch"].shape == (12,) and parsed(shown) is not None
     assert gtm_sheet(on_table(model, X)).title.startswith("A sheet of 12 nodes")
-    assert responsibility(on_table(model, X), 5).data["share"].sum() == pytest.approx(1.0)
-
-
-def test_shares_are_those_of_the_nodes_densities(sheet):
-    X, _ = roll()
-    plot = same_twice(lambda: responsibility(on_table(sheet, X, None, [f"r{i}" for i in range(len(X))]), 7))
-    by_hand = softmax(-((X[7] - sheet.nodes_) ** 2).sum(axis=1) / (2 * sheet.noise_variance_))
-    assert plot.data["share"] == pytest.approx(by_hand, abs=1e-9)
-    assert plot.data["mean"] == pytest.approx(by_hand @ sheet.grid_) == sheet.transform(X)[7]
-    assert plot.data["mode"].tolist() == sheet.grid_[by_hand.argmax()].tolist() and plot.title.startswith("Row r7: ")
-    held = int((np.cumsum(np.sort(by_hand)[::-1]) < 0.9).sum()) + 1
-    assert f"{held} of 64 nodes hold" in plot.sentence
-
-
-def test_without_a_row_the_most_spread_out_is_drawn(sheet):
-    X, _ = roll(gaps=0.3)
-    plot = responsibility(on_table(sheet, X))
-    apart = np.linalg.norm(sheet.transform(X) - sheet.mode(X), axis=1)
-    i = int(apart.argmax())
-    assert f"Row {i + 1} (the most spread out of all)" in plot.sentence
-    assert f"{np.isnan(X[i]).sum()} gap" in plot.sentence
-    assert f"{apart[i] / (2 / 7):.3g} spacings apart" in plot.sentence
-    assert "where little of the posterior is" in plot.sentence
-    with pytest.raises(LowdimError, match="LD210"):
-        responsibility(on_table(sheet, X), 500)
 
 
 def test_a_drawn_sample_on_one_axis_is_no_grid():

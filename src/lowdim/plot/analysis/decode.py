@@ -1,8 +1,4 @@
-"""What positions decode to: a row rebuilt from few axes, the axes themselves as images; `traverse` walks along one.
-
-Columns may be a table's, a curve (`shape=(d,)`), an image (`shape=(height, width)`) or the coordinates of a figure of
-joined points (`shape="skeleton"`).
-"""
+"""Rows made again from few axes, one by one and in a grid of pictures; the axes themselves as images."""
 
 from __future__ import annotations
 
@@ -20,10 +16,8 @@ from lowdim.plot.pictures import (
     CONNECTIONS,
     SHAPE,
     Connections,
-    Form,
     ImageForm,
     Shape,
-    Skeleton,
     draw_image,
     draw_picture,
     everyone,
@@ -49,10 +43,10 @@ ROWS = PlotOption("shown", "rows", "The rows, by their names or counted from 1, 
     "reconstruct",
     "One row rebuilt from its first axes, and what is left over.",
     needs="analysis",
-    options=(ROW, SHAPE, CONNECTIONS),
+    options=(ROW,),
     report=InReport("lost", "rows", says_something=lambda analysis: analysis.dims > 2),
 )
-def reconstruct(analysis: Analysis, row: int = 0, *, shape: Shape = None, connections: Connections = None) -> Plot:
+def reconstruct(analysis: Analysis, row: int = 0) -> Plot:
     """One row, rebuilt from one, two, five and all axes, and what is left over.
 
     x_q = mean + sum_{k <= q} z_k w_k with the model's own z and w (later coordinates are set to 0); the error is the
@@ -63,24 +57,17 @@ def reconstruct(analysis: Analysis, row: int = 0, *, shape: Shape = None, connec
     row : int, default 0
         Its position.
     """
-    q, table, ones = analysis.dims, analysis.table, analysis.table.in_ones()
+    q, ones = analysis.dims, analysis.table.in_ones()
     X, names = ones.X, ones.scale_names
     draw.need_axes(q, 1, "reconstruct")
-    form = form_of_rows(shape, names, X, connections, everyone(table))
-    x = X[row]
-    z = analysis.map.transform(table.X[[row]])[0]
+    x, z = X[row], analysis.map.transform(analysis.table.X[[row]])[0]
     steps = np.array(sorted({k for k in (1, 2, 5, q) if k <= q}), dtype=int)
     built = analysis.map.inverse_transform(np.where(np.arange(len(z)) < steps[:, None], z, 0.0))
     unit, mean = _spread(X)
     residual = (x - built) / unit
     wrong = np.sqrt(np.nanmean(residual**2, axis=1)) if np.isfinite(x).any() else np.full(len(steps), np.nan)
     title, sentence = _built_words(row, steps, wrong, int(np.isnan(x).sum()))
-    if form is None:
-        figure = _built_row((x - mean) / unit, (built - mean) / unit, steps, wrong, names)
-    elif isinstance(form, Skeleton):
-        figure = _built_figure(x, built, steps, form)
-    else:
-        figure = _built_image(x, built, steps, form) if isinstance(form, ImageForm) else _built_curve(x, built, steps)
+    figure = _built_row((x - mean) / unit, (built - mean) / unit, steps, wrong, names)
     draw.headline(figure, title)
     data = {
         "column": names,
@@ -149,57 +136,6 @@ def _built_row(x: Array, built: Array, steps: NDArray[np.int_], wrong: Array, na
     return figure
 
 
-def _built_curve(x: Array, built: Array, steps: NDArray[np.int_]) -> Figure:
-    figure = draw.blank(6.4, 4.0)
-    top, low = figure.subplots(2, 1, height_ratios=[2, 1], sharex=True)
-    places = np.arange(1, len(x) + 1)
-    top.plot(places, x, color=draw.INK, lw=2.0, label="original")
-    for k, (q, curve) in enumerate(zip(steps, built, strict=True)):
-        top.plot(places, curve, color=draw.COLOURS[k % 6], lw=1.1, ls=("-", "--", "-.", ":")[k % 4], label=f"q = {q}")
-    figure.legend(*top.get_legend_handles_labels(), loc="outside lower left", ncols=6)
-    top.set_ylabel("value")
-    low.plot(places, x - built[-1], color=draw.COLOURS[3], lw=1.0)
-    low.axhline(0, color=draw.GREY, lw=0.6)
-    low.set(xlabel="place along the curve", ylabel=f"left over\n(q = {steps[-1]})")
-    return figure
-
-
-def _built_figure(x: Array, built: Array, steps: NDArray[np.int_], form: Skeleton) -> Figure:
-    """The figure, and over it in grey what each number of axes makes of it."""
-    frame = np.concatenate([x[None], built])
-    figure = draw.blank(6.4, float(np.clip(0.5 + 6.4 / len(frame) * picture_height(form, frame), 2.2, 5.0)))
-    panels = figure.subplots(1, len(frame), squeeze=False)[0]
-    draw_picture(panels[0], x, form, "original", frame)
-    for ax, q, cells in zip(panels[1:], steps, built, strict=True):
-        draw_picture(ax, cells, form, f"q = {q}", frame, behind=x)
-    return figure
-
-
-def _built_image(x: Array, built: Array, steps: NDArray[np.int_], shape: ImageForm) -> Figure:
-    total = len(steps) + 2
-    n_across = min(total, 5)
-    figure = draw.blank(6.4, max(2.2, 0.5 + -(-total // n_across) * 6.4 / n_across * shape.height / shape.width * 1.05))
-    panels = figure.subplots(-(-total // n_across), n_across, squeeze=False).ravel()
-    low, high = float(np.nanmin(x)), float(np.nanmax(x))
-    draw_image(panels[0], x, shape, "original", low=low, high=high)
-    for ax, q, image in zip(panels[1:], steps, built, strict=False):
-        draw_image(ax, image, shape, f"q = {q}", low=low, high=high)
-    residual = x - built[-1]
-    size = float(np.nanmax(np.abs(residual))) or 1.0
-    draw_image(
-        panels[total - 1],
-        residual,
-        shape,
-        f"left over, ± {draw.number(size)}",
-        cmap=draw.DIVERGING,
-        low=-size,
-        high=size,
-    )
-    for ax in panels[total:]:
-        ax.set_axis_off()
-    return figure
-
-
 @plot(
     "rebuilt",
     "Some rows beside what so many axes make of them, in a grid.",
@@ -241,7 +177,15 @@ def rebuilt(
     at = spread_out(n, MOST_GRID_ROWS) if shown is None else np.asarray(shown, dtype=int)
     built = np.stack([np.asarray(model.inverse_transform(np.where(np.arange(q) < k, z, 0.0))) for k in steps]) * unit
     wrong = np.array([float(np.nansum((own - one) ** 2) / n) for one in built])
-    figure = _grid(np.concatenate([own[None, at], built[:, at]]), steps, form, [draw.short(names[i], 9) for i in at])
+    pictures = np.concatenate([own[None, at], built[:, at]])  # originals, then a line for each number of axes
+    high = min(picture_height(form, pictures.reshape(-1, pictures.shape[2])), 1.8)
+    figure = draw.blank(6.8, 0.7 + len(pictures) * 6.6 / len(at) * high)
+    panels = figure.subplots(len(pictures), len(at), squeeze=False)
+    for (k, i), ax in np.ndenumerate(panels):
+        behind, named = (pictures[0, i], "") if k else (None, draw.short(names[at[i]], 9))
+        draw_picture(ax, pictures[k, i], form, named, pictures[:, i], behind=behind)
+    for ax, said in zip(panels[:, 0], ["original", *(f"q = {k}" for k in steps)], strict=True):
+        ax.set_ylabel(said, fontsize=9)
     share = wrong[-1] / float(np.nansum((own - np.nanmean(own, axis=0)) ** 2) / n)
     title = f"Rows from {draw.count(int(steps[-1]), 'axis', 'axes')}: {draw.percent(share)} of the variation is missing"
     draw.headline(figure, title)
@@ -249,20 +193,6 @@ def rebuilt(
     sentence = f"Rebuilt from their first axes, rows miss their cells by (mean squared length): {path}."
     data = {"row": at + 1, "original": own[at], "q": steps, "rebuilt": built[:, at].transpose(1, 0, 2), "error": wrong}
     return Plot("rebuilt", figure, title=title, sentence=sentence, data=data)
-
-
-def _grid(shown: Array, steps: NDArray[np.int_], form: Form, names: Sequence[str]) -> Figure:
-    """Originals on top, one line of pictures for each number of axes below."""
-    down, across = shown.shape[:2]
-    high = min(picture_height(form, shown.reshape(-1, shown.shape[2])), 1.8)
-    figure = draw.blank(6.8, 0.7 + down * 6.6 / across * high)
-    panels = figure.subplots(down, across, squeeze=False)
-    for k in range(down):
-        for i, ax in enumerate(panels[k]):
-            behind = shown[0, i] if k else None
-            draw_picture(ax, shown[k, i], form, names[i] if k == 0 else "", shown[:, i], behind=behind)
-        panels[k, 0].set_ylabel("original" if k == 0 else f"q = {steps[k - 1]}", fontsize=9)
-    return figure
 
 
 @plot("component_images", "The mean and the first axes as images.", needs="model", options=(SHAPE,))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.judge.maps.neighbours import NEAR, distances, kept, order
+from lowdim.judge.maps.neighbours import NEAR, distances, kept, rank_agreement
+from lowdim.judge.maps.neighbours import order as near_order
 from lowdim.judge.maps.quality import Shepard, cells_of, coordinates, floors, shares_true, typical
 from lowdim.judge.maps.quality import shepard as shepard_pairs
 from lowdim.maths.linalg import Array
@@ -16,7 +17,7 @@ from lowdim.plot import base as draw
 from lowdim.plot.access import unit_of
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, as_map, legend_above, plain_log, spread_out
-from lowdim.plot.registry import plot
+from lowdim.plot.registry import PlotOption, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 MOST_COMPARED_ROWS = 1000  # rows whose pairs are compared
 PAIR_BINS = 60  # bins a side of the pairs
 MOST_NAMED_MOVES = 5  # rows that are named
+MOST_MATRIX_ROWS = 400  # rows of a matrix that is drawn: more than there are dots
+ORDER = PlotOption("order", ("axis", "rows"), "How rows are ordered: along the first axis, or as in the table")
 
 
 class Compared(NamedTuple):
@@ -146,10 +149,10 @@ def neighbors(analysis: Analysis, Z: Any = None) -> Plot:
         Another map of the same rows; that of the analysis where it is left out.
     """
     X, Y, *_ = compared(analysis, "neighbors", Z)
-    table_order, n = order(distances(X)), len(X)
+    table_order, n = near_order(distances(X)), len(X)
     k = min(NEAR, n - 2)
     floor = floors(X, Y.shape[1], table_order)
-    curves = {"this map": kept(table_order, order(distances(Y)))}
+    curves = {"this map": kept(table_order, near_order(distances(Y)))}
     curves |= {name: typical(random_curves) for name, random_curves in floor.items()}
     size = np.arange(1, n - 1)
     chance = size / (n - 1)
@@ -212,7 +215,7 @@ def trust(analysis: Analysis, Z: Any = None) -> Plot:
     rows = compared(analysis, "trust", Z)
     X, Y, names, _ = rows
     near = min(NEAR, len(X) - 2)
-    table_order, map_order = order(distances(X)), order(distances(Y))
+    table_order, map_order = near_order(distances(X)), near_order(distances(Y))
     row_trust, whole = shares_true(table_order, map_order, near), shares_true(map_order, table_order, near)
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
     figure = draw.blank(6.4, 4.6)
@@ -323,3 +326,56 @@ def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str]) -> None:
     hollow: dict[str, Any] = {"facecolors": draw.PAPER, "edgecolors": draw.COLOURS[3], "linewidths": 0.8}
     ax.scatter(u, v, marker="s", zorder=2, label=names[1], **hollow, **look)
     legend_above(ax, ncols=2)
+
+
+@plot("dist_matrix", "Distances in the table and on the map.", needs="analysis", options=(ORDER,))
+def dist_matrix(analysis: Analysis, Z: Any = None, *, order: str = "axis") -> Plot:
+    """Distances between rows in the table and on the map, both in one order and shaded alike.
+
+    Map distances are scaled by the one factor that fits them best. Blocks on the diagonal are groups; a map that keeps
+    distances shows the same picture twice. Rows without a common cell are hatched.
+
+    Reference: [Lawrence2012] of `docs/sources.md`, figures 3.2 to 3.11.
+
+    Parameters
+    ----------
+    Z : array of shape (n_rows, q), optional
+        Another map of the same rows; that of the analysis where it is left out.
+    order : {"axis", "rows"}, default "axis"
+        Along the map's first axis, or as in the table: frames of a film, angles of a turn.
+    """
+    if order not in ("axis", "rows"):
+        raise error("LD210", option="order", value=order, allowed="'axis' or 'rows'")
+    X, Y, names, n = compared(analysis, "dist_matrix", Z, analysis.table.n)
+    at = np.argsort(Y[:, 0], kind="stable") if order == "axis" else np.arange(n)
+    at = at[spread_out(n, MOST_MATRIX_ROWS)]
+    names = [names[i] for i in at]
+    D, E = np.sqrt(distances(X[at])), np.sqrt(distances(Y[at]))
+    known = np.isfinite(D)
+    size = float((E[known] ** 2).sum())
+    scale = float((D[known] * E[known]).sum()) / size if size > 0.0 else 1.0
+    top = float(max(D[known].max(initial=0.0), scale * E.max(initial=0.0))) or 1.0
+    named = spread_out(len(at), 25 if len(at) <= 25 else 8)  # a few rows' names down the side
+    figure = draw.blank(7.2, 3.5)
+    pair = figure.subplots(1, 2, sharex=True, sharey=True)
+    for ax, M, words in ((pair[0], np.where(known, D, np.nan), "in the table"), (pair[1], scale * E, "on the map")):
+        ax.set_facecolor("#dddddd")
+        ax.patch.set_hatch("////")
+        image = ax.imshow(M, cmap=draw.SEQUENTIAL, vmin=0.0, vmax=top, interpolation="nearest")
+        ax.set_title(words, fontsize=9)
+        ax.set_xticks([])
+        ax.set_yticks(named, [draw.short(names[i], 12) for i in named], fontsize=7)
+    by = "by axis 1" if order == "axis" else "in their order"
+    pair[0].set_ylabel(f"rows {by}")
+    figure.colorbar(image, ax=list(pair), label="distance (dark: far)", shrink=0.85)
+    ranks = rank_agreement(D**2, E**2)
+    title = f"Distances of {draw.count(len(at), 'row')} {by}: rank agreement {ranks:.2f}"
+    draw.headline(figure, title)
+    subset_text = "" if len(at) == n else f" {len(at)} of {n:,} rows are drawn, evenly spread."
+    ordered = "ordered by the map's first axis" if order == "axis" else "in the order of the table"
+    sentence = (
+        f"Distances between rows in the table and on the map, {ordered} and shaded alike: their ranks agree by "
+        f"{ranks:.2f}.{subset_text}"
+    )
+    data = {"row": names, "table": np.where(known, D, np.nan), "map": scale * E, "scale": scale}
+    return Plot("dist_matrix", figure, title=title, sentence=sentence, data=data)

@@ -1,4 +1,4 @@
-"""The bent sheet of a GTM or a density network, how much it is stretched, and one row's posterior over its nodes."""
+"""The bent sheet of a GTM or a density network, and how much it is stretched."""
 
 from __future__ import annotations
 
@@ -13,21 +13,18 @@ from lowdim.plot.access import ModelOnTable, fit_spread_rows
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, draw_groups, explain_kinds
 from lowdim.plot.marks import MOST_POINTS, as_map, legend_above, own_ticks, spread_out
-from lowdim.plot.registry import COLOR, PLANE, ROW, plot
+from lowdim.plot.registry import COLOR, PLANE, plot
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from lowdim.jobs.analysis import Analysis
 
 SHEET_LINES = 15  # lines a side where the latent points are a drawn sample and no grid
 SHEET_REACH = 2.0  # of such a sheet, in standard deviations of its Gaussian
 SMALLEST_STRETCH = 1e-12  # of the largest: a sheet that is folded flat has none, and its logarithm must be drawn
-STRETCH_SHADES = "Greys"  # under coloured rows; dark = stretched, or likely
-POSTERIOR_SHARE = 0.9  # of a posterior
-SPACINGS_APART = 1.5  # node spacings between mean and mode from which the mean stands between places
+STRETCH_SHADES = "Greys"  # under coloured rows; dark = stretched
 POINTS_PER_NODE = 4  # points of a line between two nodes
 
 
@@ -304,126 +301,3 @@ def _stretch_words(model: Any, net: Lattice, value: Array, rows: Array) -> tuple
         f" {draw.percent(float((at_rows > least).mean()))} of {len(rows):,} rows lie in the most stretched tenth "
         "of the map: dark borders separate what is near on the map and far apart in the table."
     )
-
-
-# one row ------------------------------------------------------------------------------------------------
-@plot(
-    "responsibility",
-    "One row's posterior over the nodes of a GTM.",
-    needs="model",
-    options=(ROW,),
-    stand_in=gtm_of,
-)
-def responsibility(subject: ModelOnTable, row: int | None = None) -> Plot:
-    """One row's posterior over the nodes of a GTM or the sample of a density network; its mean and mode joined.
-
-    Where mean and mode lie apart, the posterior is spread out or has several peaks, and the mean, which `transform`
-    gives, stands between places.
-
-    Reference: [Lawrence2012] of `docs/sources.md`, figure 6.10.
-
-    Parameters
-    ----------
-    subject : ModelOnTable
-        The model; of an analysis without `model=`, a GTM of its table.
-    row : int, optional
-        Its position; the row whose mean and mode lie farthest apart where it is left out.
-    """
-    model, X, net = subject.model, subject.X, lattice(subject, "responsibility")
-    means, modes = np.asarray(model.transform(X)), np.asarray(model.mode(X))
-    distance = np.sqrt(((means - modes) ** 2).sum(axis=1))
-    chosen = row is None
-    i = int(np.argmax(distance)) if row is None else int(row)
-    if not 0 <= i < len(X):
-        raise error("LD210", option="row", value=row, allowed=f"a position from 0 to {len(X) - 1}")
-    places, share = np.asarray(model.grid_), np.asarray(model.responsibilities(X[i : i + 1]))[0]
-    figure = draw.blank(6.4, 4.8)
-    ax = figure.subplots()
-    if places.shape[1] == 1:
-        _bars(ax, places[:, 0], share, float(means[i, 0]), float(modes[i, 0]))
-    else:
-        _nodes(figure, ax, places, share, net)
-        other_rows = means[spread_out(len(means), MOST_POINTS)]
-        ax.plot(*other_rows.T, ".", color=draw.GREY, ms=2, alpha=0.6, zorder=2, label="the other rows")
-        _joined(ax, means[i], modes[i])
-        as_map(ax, "axis 1 of the map (no scale)", "axis 2 of the map (no scale)", box=True)
-    legend_above(ax, ncols=3)
-    title, sentence = _row_words(
-        subject.row_names[i], share, float(distance[i]), _spacing(net, places), chosen, int(np.isnan(X[i]).sum())
-    )
-    draw.headline(figure, title)
-    return Plot(
-        "responsibility",
-        figure,
-        title=title,
-        sentence=sentence,
-        data={"node": places, "share": share, "mean": means[i], "mode": modes[i]},
-    )
-
-
-def _spacing(net: Lattice, places: Array) -> float:
-    """Between neighbouring nodes; of a drawn sample, what it would be on average."""
-    side = net.sides[0]
-    if net.of_model:
-        return float(side[1] - side[0]) if len(side) > 1 else 1.0
-    return float(4.0 / len(places) ** (1.0 / places.shape[1]))
-
-
-def _nodes(figure: Figure, ax: Axes, places: Array, share: Array, net: Lattice) -> None:
-    """Shares as shades of a grid, or as areas where the nodes are drawn at random."""
-    if net.of_model:
-        order = np.lexsort(places.T[::-1])
-        shade = ax.pcolormesh(
-            *net.sides,
-            share[order].reshape([len(s) for s in net.sides]).T,
-            cmap="Blues",
-            vmin=0.0,
-            shading="nearest",
-            rasterized=True,
-        )
-        figure.colorbar(shade, ax=ax, shrink=0.8, label="share of the row (responsibility) of each node")
-        return
-    x, y = places.T
-    ax.scatter(x, y, s=18, marker="+", color=draw.INK, linewidths=0.6, alpha=0.6, zorder=1, label="nodes")
-    ax.scatter(
-        x,
-        y,
-        s=500.0 * share,
-        facecolors=draw.COLOURS[5],
-        edgecolors=draw.COLOURS[0],
-        linewidths=0.6,
-        alpha=0.8,
-        zorder=3,
-        label="area: share of the row",
-    )
-
-
-def _joined(ax: Axes, mean: Array, mode: Array) -> None:
-    ax.plot(*np.stack([mean, mode]).T, "-", color=draw.COLOURS[3], lw=1.4, zorder=5)
-    ax.plot(*mean[:, None], "o", color=draw.COLOURS[3], mec=draw.PAPER, ms=9, zorder=6, label="its mean")
-    ax.plot(*mode[:, None], "*", color=draw.COLOURS[3], mec=draw.PAPER, ms=13, zorder=6, label="its mode")
-
-
-def _bars(ax: Axes, places: Array, share: Array, mean: float, mode: float) -> None:
-    order = np.argsort(places)
-    ax.vlines(places[order], 0.0, share[order], color=draw.COLOURS[0], lw=4)
-    low = -0.06 * float(share.max())
-    _joined(ax, np.array([mean, low]), np.array([mode, low]))
-    ax.set(xlabel="the map's axis (no scale)", ylabel="share of the row (responsibility) of each node")
-
-
-def _row_words(name: str, share: Array, distance: float, spacing: float, chosen: bool, gaps: int) -> tuple[str, str]:
-    n_nodes = int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), POSTERIOR_SHARE) + 1)
-    steps = distance / spacing
-    far = steps > SPACINGS_APART
-    verb = "holds" if n_nodes == 1 else "hold"
-    holds_text = f"{n_nodes} of {draw.count(len(share), 'node')} {verb} {draw.percent(POSTERIOR_SHARE)}"
-    title = f"Row {draw.short(name)}: {holds_text} of its posterior" + (
-        "; its mean stands between places" if far else ""
-    )
-    text = (
-        f"Row {draw.short(name)}{' (the most spread out of all)' if chosen else ''}: the likeliest node has "
-        f"{draw.percent(float(share.max()))} and {holds_text}; mean and mode lie {draw.number(steps)} spacings apart"
-    )
-    text += ", so that the mean stands where little of the posterior is" if far else ""
-    return title, text + (f". {draw.count(gaps, 'gap')} in the row." if gaps else ".")

@@ -10,37 +10,19 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
-from lowdim.plot.access import ModelOnTable, given_model, unit_of
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import MOST_VECTOR_POINTS, as_map, legend_above, spread_out
-from lowdim.plot.registry import plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.jobs.analysis import Analysis
-
-SPRING_ROWS = 500  # of a map that is made for an analysis
 MOST_SPRING_LINES = 6000  # springs that are drawn; the strongest, where there are more
 FAINTEST_SPRING = 1e-6  # of the strongest: weaker springs hold nothing, and are not drawn
 TENSE_SHARE = 0.05  # of the springs, those under the most tension are drawn in red
 
 
-def laplacian_of(analysis: Analysis, model: Any) -> ModelOnTable:
-    """The model that is given, or Laplacian eigenmaps of up to 500 rows of the filled table."""
-    if model is not None:
-        return given_model(analysis, model)
-    from lowdim.models.spectral.laplacian_eigenmaps import LaplacianEigenmaps
-
-    unit, filled = unit_of(analysis), analysis.fills.modelled
-    cells = filled / unit
-    rows = np.sort(np.unique(cells, axis=0, return_index=True)[1])  # equal rows have no spring between them
-    rows = rows[spread_out(len(rows), SPRING_ROWS)]
-    return ModelOnTable(LaplacianEigenmaps(2).fit(cells[rows]), analysis.table, unit, rows, filled)
-
-
-@plot("springs", "The springs that hold a spectral map together.", needs="model", stand_in=laplacian_of)
-def springs(subject: ModelOnTable) -> Plot:
+@draw.styled
+def springs(model: Any) -> Plot:
     """Rows on a map joined by the springs of its precision L: -L_ij is a spring's strength, wider lines are stronger.
 
     The energy of the map is sum_ij w_ij |z_i - z_j|^2; the springs that hold most of it are red: there the map is torn
@@ -51,12 +33,14 @@ def springs(subject: ModelOnTable) -> Plot:
 
     Parameters
     ----------
-    subject : ModelOnTable
-        A spectral model; of an analysis without `model=`, Laplacian eigenmaps of its filled table.
+    model : SpectralModel
+        Fitted, with a field: Laplacian eigenmaps, LLE, an unfolding.
+
+    Returns
+    -------
+    Plot
     """
-    if not callable(getattr(subject.model, "field", None)):
-        raise subject.lacks("springs", "it has no springs", "a spectral model: -m laplacian, lle or mvu")
-    Y, field = subject.model.embedding_, subject.model.field()
+    Y, field = model.embedding_, model.field()
     i, j, w = edges_of(field.precision)
     height = field.sample(1, 0)[:, 0]
     xy = Y[:, :2] if Y.shape[1] > 1 else np.column_stack([Y[:, 0], np.zeros(len(Y))])
@@ -69,7 +53,7 @@ def springs(subject: ModelOnTable) -> Plot:
     as_map(right, up="", box=True)
     title, sentence = _words(len(Y), i, w, tension)
     draw.headline(figure, title)
-    data = {"row": subject.row_names, "place": Y, "from": i + 1, "to": j + 1, "strength": w, "tension": tension}
+    data = {"place": Y, "from": i + 1, "to": j + 1, "strength": w, "tension": tension}
     return Plot("springs", figure, title=title, sentence=sentence, data=data | {"height": height})
 
 

@@ -4,41 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
+from lowdim.models.linear.pca import PCA
+from lowdim.models.nonlinear.autoencoder import Autoencoder
 from lowdim.models.nonlinear.mlp import layer_sizes
 from lowdim.plot import base as draw
-from lowdim.plot.access import ModelOnTable, unit_of
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import spread_out, whole_ticks
-from lowdim.plot.registry import plot
-from lowdim.text.messages import LowdimWarning, error
+from lowdim.plot.marks import whole_ticks
+from lowdim.text.messages import LowdimWarning
 
-if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
-
-BOTTLENECK_ROWS = 1000  # of the table of an analysis
 MOST_WIDTHS = 6  # tried at most where none are named
 HELD_OUT_EVERY = 5  # one row in five is kept out of the fits, and judged
 STARTS = 3
 EQUAL_LOSS = 1e-6  # of the variance: the linear autoencoder and PCA differ by less, or it is said
 
 
-def filled_rows(analysis: Analysis, model: Any) -> ModelOnTable:
-    """The options of an autoencoder, and up to 1,000 rows of the filled table."""
-    from lowdim.models.nonlinear.autoencoder import Autoencoder
-
-    rows = spread_out(analysis.table.n, BOTTLENECK_ROWS)
-    network = Autoencoder() if model is None else model
-    return ModelOnTable(network, analysis.table, unit_of(analysis), rows, analysis.fills.modelled)
-
-
-@plot("bottleneck", "What autoencoders of each width lose, beside PCA.", needs="model", stand_in=filled_rows)
-def bottleneck(subject: ModelOnTable, widths: Sequence[int] | None = None, *, seeds: int = STARTS) -> Plot:
+@draw.styled
+def bottleneck(network: Autoencoder, X: Array, widths: Sequence[int] | None = None, *, seeds: int = STARTS) -> Plot:
     """The share of the variance that is lost against the width: an autoencoder, the linear one, and PCA.
 
     Every fifth row is kept out of all fits; the lines are of these rows, the dotted ones of the rows of the fits. Bars
@@ -51,31 +38,22 @@ def bottleneck(subject: ModelOnTable, widths: Sequence[int] | None = None, *, se
 
     Parameters
     ----------
-    subject : ModelOnTable
-        An autoencoder, whose options are used; of an analysis its filled table.
+    network : Autoencoder
+        Its options are used.
+    X : array of shape (n_rows, n_columns)
+        The rows, without gaps.
     widths : sequence of int, optional
         Of the bottleneck; 1 to 6 where it is left out.
     seeds : int, default 3
         Starts at each width.
-    """
-    from lowdim.models.nonlinear.autoencoder import Autoencoder  # imports its optimiser
 
-    X, network = subject.X, subject.model
-    if not isinstance(network, Autoencoder):
-        raise subject.lacks("bottleneck", "it is no autoencoder", "lowdim fit FILE -m autoencoder")
-    if np.isnan(X).any():
-        raise error(
-            "LD163",
-            f"{int(np.isnan(X).sum())} gaps",
-            job="The plot 'bottleneck'",
-            why="the first layer of an autoencoder needs every cell",
-            fix="fill the gaps first",
-        )
+    Returns
+    -------
+    Plot
+    """
     most = min(X.shape[1], len(X) - len(X) // HELD_OUT_EVERY - 1)
     usual = range(1, min(MOST_WIDTHS, X.shape[1] - 1, most) + 1)
     tried = np.array(list(usual if widths is None else widths), dtype=int)
-    if not len(tried) or tried.min() < 1 or tried.max() > most:
-        raise error("LD210", option="widths", value=widths, allowed=f"whole numbers from 1 to {most}")
     out = np.arange(len(X)) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
     lost = _lost(X, out, tried, network, seeds)
     figure = draw.blank(6.4, 4.2)
@@ -87,8 +65,6 @@ def bottleneck(subject: ModelOnTable, widths: Sequence[int] | None = None, *, se
 
 def _lost(X: Array, out: NDArray[np.bool_], widths: NDArray[np.int_], network: Any, seeds: int) -> dict[str, Array]:
     """Shares of the variance lost at each width, of the rows left out and of those of the fit."""
-    from lowdim.models.linear.pca import PCA
-
     rows: dict[str, list[Any]] = {key: [] for key in ("pca", "linear", "network", "pca_fit", "network_fit")}
     for width in widths.tolist():
         pca = PCA(width).fit(X[~out])
