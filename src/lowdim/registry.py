@@ -256,7 +256,7 @@ ENTRIES = (
         "GTM", "models.nonlinear.gtm",
         "a sheet of nodes bent through the table: gaps, density, uncertainty, magnification",
         _BENT, "", "gtm", "GTM", _gtm, axes=True, most_axes=3, usual=2,
-        records=("GTMParams",), statistics=("models.nonlinear.node_model.NodeSums",),
+        records=("GTMParams", "RBFBasis"), statistics=("models.nonlinear.node_model.NodeSums",),
     ),
     ModelEntry(
         "DensityNetwork", "models.nonlinear.density_network",

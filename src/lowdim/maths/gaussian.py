@@ -208,13 +208,3 @@ def expand(s: Sums, W: Array, mu: Array) -> tuple[Array, Array]:
     nu = s.z / s.n
     P = unpack(s.zz[:, None], q)[0] / s.n - np.outer(nu, nu)
     return W @ root(P), mu + W @ nu
-
-
-def parameter_covariance(s: Sums, psi: Array, q: int) -> Array:
-    """Covariance of (w_j, mu_j) given the latent variables' posterior: psi_j A_j^-1, d matrices; light: d x 1."""
-    if len(s.A) < len(psi):  # light: after expansion A is close to n I
-        return (psi / s.seen)[:, None]
-    A = design(s.A, q)
-    values, U = np.linalg.eigh(A)
-    values = np.maximum(values, EPS * np.maximum(values[:, -1:], 1.0))
-    return np.asarray((U * (psi[:, None] / values)[:, None, :]) @ U.transpose(0, 2, 1))

@@ -90,7 +90,9 @@ def rotate(
 
 def simple_axes(W: Array, psi: Array, rotation: str) -> Array:
     """The T of a rotation of loadings W with noise variances psi, found on the scale of correlations: units do not
-    matter."""
+    matter. One axis stays as it is."""
+    if W.shape[1] < 2:
+        return np.eye(W.shape[1])
     sd = np.sqrt((W**2).sum(axis=1) + psi)
     return rotate(W / sd[:, None], rotation).matrix
 

@@ -21,12 +21,13 @@ def test_a_grid_and_bells_are_the_gtm(gaps):
     sheet = GTM(2, grid=6, basis=4, tol=1e-8, max_iter=3000).fit(X)
     net = DensityNetwork(2, n_samples=36, sampling="grid", basis=4, tol=1e-8, max_iter=3000).fit(X)
     p, q = sheet.params_, net.params_
-    same = DensityNetworkParams(p.grid, (), p.centres, p.width, p.W, p.psi, p.prior, p.low)
+    centres, width = p.basis
+    same = DensityNetworkParams(p.grid, (), centres, width, p.W, p.psi, p.prior, p.low)
     block = net.frame_.inward(as_source(X).sample(len(X)))
     a, b = sheet._posterior(p, block), net._posterior(same, block)
     assert b.log_density.sum() == pytest.approx(a.log_density.sum(), abs=1e-10)
     assert b.share == pytest.approx(a.share, abs=1e-12)
-    assert np.array_equal(q.grid, p.grid) and np.array_equal(q.centres, p.centres) and q.width == p.width
+    assert np.array_equal(q.grid, p.grid) and np.array_equal(q.centres, centres) and q.width == width
     one, two = sheet._stats(p, block), net._stats(same, block)
     mine, theirs = net._update(same, two), sheet._update(p, one)
     assert np.abs(mine.W - theirs.W).max() < 1e-12 and mine.psi == pytest.approx(theirs.psi, rel=1e-12)

@@ -52,12 +52,6 @@ def none_or(rule: Rule, meaning: str = "") -> Rule:
     return Rule(lambda v: v is None or rule.holds(v), f"None{meaning and f' ({meaning})'} or {rule.words}")
 
 
-def is_seed(value: Any) -> bool:
-    """Whether a value can be a random_state."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
-    return whole or value is None or isinstance(value, np.random.Generator | np.random.RandomState)
-
-
 WHOLE = Rule(
     lambda v: isinstance(v, int | np.integer) and not isinstance(v, bool) and bool(v >= 0), "a whole number >= 0"
 )
@@ -68,7 +62,9 @@ NOT_NEGATIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(0 
 POSITIVE = Rule(lambda v: isinstance(v, int | float | np.number) and bool(v > 0), "a number > 0")
 TRUTH = Rule(lambda v: isinstance(v, bool | np.bool_), "True or False")
 SEED = Rule(
-    is_seed, "None, a whole number >= 0, a numpy Generator or RandomState", "int, Generator, RandomState or None"
+    lambda v: v is None or isinstance(v, np.random.Generator | np.random.RandomState) or WHOLE.holds(v),
+    "None, a whole number >= 0, a numpy Generator or RandomState",
+    "int, Generator, RandomState or None",
 )
 SEVERAL = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2")
 ORTHOGONAL = ("varimax", "quartimax")  # rotations that keep the prior of a position as it is
@@ -214,6 +210,6 @@ def seed_of(random_state: Any) -> int:
         return int(random_state.integers(2**63))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
-    if not is_seed(random_state):
+    if not SEED.holds(random_state):
         raise error("LD210", option="random_state", value=random_state, allowed=SEED.words)
     return int(random_state)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fit import Fit
 from lowdim.maths.linalg import LARGEST, Array, lower, unpack
+from lowdim.maths.linalg import orthogonality as measured_orthogonality
 from lowdim.sources.views import Frame
 from lowdim.text.messages import warn
 from lowdim.text.notebook import block, table
@@ -130,6 +131,7 @@ def certify(
     *,
     digits: float = 15.0,
     rows: float | None = None,
+    axes: Array | None = None,
     residual: float | None = None,
     orthogonality: float = 0.0,
     condition: float = 1.0,
@@ -138,8 +140,14 @@ def certify(
 ) -> Certificate:
     """The certificate of a climb; its residual is what the objective may still gain, unless another is given.
 
-    Of an EM fit to so many `rows`, the true digits follow from that gain and from the condition.
+    Of an EM fit to so many `rows`, the true digits follow from that gain and from the condition; this and the
+    orthogonality are told by the model's `axes`, where these should be orthogonal columns.
     """
+    if axes is not None:
+        sizes = np.linalg.norm(axes, axis=0)
+        kept = sizes[sizes > 0]
+        condition = float(kept.max() / kept.min()) if len(kept) else 1.0
+        orthogonality = measured_orthogonality(axes / np.where(sizes > 0, sizes, 1.0))
     if rows is not None:
         # A gap of g nats leaves parameters sqrt(2 g) of their standard errors away from the optimum, and these are a
         # share 1 / sqrt(rows) of their size.

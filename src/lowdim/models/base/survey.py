@@ -36,15 +36,8 @@ class TableSurvey(NamedTuple):
     moments: Moments | None  # where the table is complete and not wide
     pairs: Pairs | None  # where it has gaps and is not wide
     passes: int = 1
-
-    @property
-    def gaps(self) -> bool:
-        return self.columns.holes > 0
-
-    @property
-    def gathered(self) -> int:
-        """1 where the table is wide and has to be gathered for a start: a pass more."""
-        return int(self.pairs is None and self.moments is None)
+    gaps: bool = False
+    gathered: int = 0  # 1 where the table is wide and has to be gathered for a start: a pass more
 
     @property
     def stored(self) -> Source | None:
@@ -101,7 +94,7 @@ def survey_table(
         passes = 3
     moments = None if blocks is None or cols.holes else blocks.complete
     pairs = None if blocks is None or not cols.holes else blocks.pairs()
-    survey = TableSurvey(frame, Framed(source, frame), cols, moments, pairs, passes)
+    survey = TableSurvey(frame, Framed(source, frame), cols, moments, pairs, passes, cols.holes > 0, int(wide))
     check_columns(survey, units_matter and not standardize, pairs_matter)
     return standardized(survey, source, ddof) if standardize else survey
 
@@ -164,7 +157,7 @@ def standardized(survey: TableSurvey, source: Source, ddof: int = 1, note: str =
         m = m._replace(mean=m.mean / sd, covariance=m.covariance / np.outer(sd, sd))
     if p is not None:
         p = p._replace(total=p.total / sd[:, None], product=p.product / np.outer(sd, sd))
-    return TableSurvey(frame, Framed(source, frame), scaled, m, p, survey.passes)
+    return survey._replace(frame=frame, source=Framed(source, frame), columns=scaled, moments=m, pairs=p)
 
 
 def first_axes(survey: TableSurvey, q: int) -> tuple[Array, Array]:

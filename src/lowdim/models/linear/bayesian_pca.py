@@ -14,7 +14,7 @@ from lowdim.maths.gaussian import Sums, sums
 from lowdim.maths.linalg import EPS, Array, sign_rule
 from lowdim.models.base.estimator import Absent
 from lowdim.models.base.options import POSITIVE, WHOLE, check_components, none_or, one_of, option
-from lowdim.models.base.results import Fitted, Posterior, squared
+from lowdim.models.base.results import Fitted, Posterior, certify, squared
 from lowdim.models.base.survey import TableSurvey, columns_of, first_axes
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
@@ -269,9 +269,13 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior]):
         }
         # the axes are orthogonal in the expected sense: sum_j E[w_j w_j'] is diagonal
         second = params.W.T @ params.W + params.V[:, :q, :q].sum(axis=0) * (d / len(params.V))
-        notes = (f"{q} of {params.n_start} axes kept, {params.n_start - q} switched off",)
-        certificate = self._certify_em(
-            fit, np.linalg.cholesky(second).T, fit.stats.n, boundary=noise_on_bound(params, q), notes=notes
+        certificate = certify(
+            fit,
+            self._objective_name,
+            rows=fit.stats.n,
+            axes=np.linalg.cholesky(second).T,
+            boundary=noise_on_bound(params, q),
+            notes=(f"{q} of {params.n_start} axes kept, {params.n_start - q} switched off",),
         )
         return Fitted(params, frame, certificate, attributes, fit.history)
 

@@ -15,7 +15,7 @@ from lowdim.maths.linalg import Array, align, inverse_packed, lower, root, sign_
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.estimator import Absent
 from lowdim.models.base.options import check_components
-from lowdim.models.base.results import Fitted, Posterior, in_range, product, squared
+from lowdim.models.base.results import Fitted, Posterior, certify, in_range, product, squared
 from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import (
@@ -28,7 +28,7 @@ from lowdim.models.linear.principal_axes import closed_noise, principal
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame, gather
-from lowdim.text.messages import error, warn
+from lowdim.text.messages import error
 
 
 class DualPPCAParams(NamedTuple):
@@ -114,10 +114,6 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
         # Eigenvalues of Y Y' / d are those of Y'Y / n times n / d, and s2 the mean of the n - q discarded ones.
         values, tail = spectrum.values * n / d, spectrum.tail * n / d
         s2, floor = (v * n / d for v in closed_noise(spectrum, spectrum.tail / max(n - q, 1)))
-        boundary: tuple[str, ...] = ()
-        if s2 == floor:
-            boundary = ("noise_variance_",)
-            warn("LD202", floor=s2, q=q, rank=spectrum.rank)
         top = np.maximum(values, s2)
         logs = n * np.log(2 * np.pi) + np.log(top).sum() + (n - q) * np.log(s2)
         value = float(-0.5 * d * (logs + (values / top).sum() + tail / s2))
@@ -135,7 +131,8 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
         places = [z for _, z in walk(partial(self._places, params), survey.source, run)]
         params = params._replace(X=np.concatenate(places))
         fit = Fit(params, None, value, (value,), spectrum.passes + 1, True, "closed form", spectrum.solver)
-        certificate = self._certify_em(fit, params.X, float(d), boundary=boundary)
+        boundary = noise_on_bound(params, q, spectrum.rank)
+        certificate = certify(fit, self._objective_name, rows=float(d), axes=params.X, boundary=boundary)
         certificate = certificate._replace(residual=spectrum.residual, digits=spectrum.digits)
         return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), (value,))
 
@@ -163,7 +160,8 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
             fit = held_out_fits(self, partial(self._positions, survey, run), survey, 0, run).calibrate(fit)
         params = fit.params
         boundary = noise_on_bound(params, self.n_components)
-        certificate = self._certify_em(fit, params.X, float(survey.source.d), boundary=boundary)
+        columns = float(survey.source.d)
+        certificate = certify(fit, self._objective_name, rows=columns, axes=params.X, boundary=boundary)
         return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), fit.history)
 
     def _positions(self, survey: TableSurvey, run: Run, source: Source) -> Fit[DualPPCAParams, DualSums]:
@@ -228,14 +226,14 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
         return params._replace(X=align(X, params.X), mu=stats.means, psi=psi)
 
     def _pack(self, params: DualPPCAParams) -> Array:
-        u = self._unit(params)
+        u = np.sqrt(params.low.mean() / self._low_share)
         return np.concatenate([params.X.ravel() / u, params.mu / u, np.log(params.psi[:1])])
 
     def _unpack(self, vector: Array, like: DualPPCAParams) -> DualPPCAParams:
         X, mu, logs = np.split(vector, [like.X.size, like.X.size + len(like.mu)])
         near = np.log(like.psi[0])
         s2 = max(float(np.exp(np.clip(logs[0], near - 3.0, near + 3.0))), float(like.low[0]))
-        u = self._unit(like)
+        u = np.sqrt(like.low.mean() / self._low_share)
         return like._replace(X=X.reshape(like.X.shape) * u, mu=mu * u, psi=np.full_like(like.psi, s2))
 
     def _loadings_of(self, params: DualPPCAParams, side: Source, run: Run) -> DualPPCAParams:

@@ -12,9 +12,9 @@ from lowdim.engine.statistics import Moments
 from lowdim.maths.factor import degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array
-from lowdim.maths.rotate import METHODS
+from lowdim.maths.rotate import METHODS, simple_axes
 from lowdim.models.base.options import WHOLE, one_of, option
-from lowdim.models.base.results import Fitted, Posterior, squared
+from lowdim.models.base.results import Fitted, Posterior, certify, squared
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
@@ -22,7 +22,6 @@ from lowdim.models.linear.linear_gaussian import (
     excess,
     on_floor,
     principal_start,
-    with_simple_axes,
 )
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
@@ -143,12 +142,12 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
         reason = "the gradient vanishes" if solution.converged else "the optimiser stopped short"
         fit = Fit(params, None, value, (value,), 0, solution.converged, reason, "newton")
         notes = (f"{solution.evaluations} evaluations of the criterion",)
-        certificate = self._certify_em(
-            fit, params.W / np.sqrt(params.psi)[:, None], m.n, boundary=on_bound(params, names), notes=notes
-        )
+        axes, boundary = W / np.sqrt(psi)[:, None], on_bound(params, names)
+        certificate = certify(fit, self._objective_name, rows=m.n, axes=axes, boundary=boundary, notes=notes)
         digits = min(certificate.digits, float(-np.log10(max(solution.gradient, solution.ridge, 1e-15))))
         certificate = certificate._replace(residual=solution.gradient, digits=max(digits, 0.0))
-        params = with_simple_axes(params, self.rotation)
+        if self.rotation is not None:
+            params = params._replace(T=simple_axes(W, psi, self.rotation))
         attributes = self._attributes(params, frame)
         attributes["goodness_of_fit_"] = goodness_of_fit(solution.criterion, m.n, d, q)
         return Fitted(params, frame, certificate, attributes, fit.history)
@@ -184,12 +183,12 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
         fit = self.fit_from(self._start(survey), survey.source, run)
         fit = fit._replace(passes=fit.passes + survey.gathered)
-        warn_of_heywood(fit.params, survey.source.columns)
-        boundary = on_bound(fit.params, survey.source.columns)
-        certificate = self._certify_em(
-            fit, fit.params.W / np.sqrt(fit.params.psi)[:, None], fit.stats.n, boundary=boundary
-        )
-        params = with_simple_axes(fit.params, self.rotation)
+        params, names = fit.params, survey.source.columns
+        warn_of_heywood(params, names)
+        axes, boundary = params.W / np.sqrt(params.psi)[:, None], on_bound(params, names)
+        certificate = certify(fit, self._objective_name, rows=fit.stats.n, axes=axes, boundary=boundary)
+        if self.rotation is not None:
+            params = params._replace(T=simple_axes(params.W, params.psi, self.rotation))
         return Fitted(params, survey.frame, certificate, self._attributes(params, survey.frame), fit.history)
 
     # scores ------------------------------------------------------------------------------------------

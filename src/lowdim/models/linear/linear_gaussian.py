@@ -16,23 +16,13 @@ from lowdim.engine.fit import Cost, Fit, em, plan, walking
 from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Moments, moments, stored_moments
 from lowdim.maths.eigen import PASSES
-from lowdim.maths.gaussian import LIGHT, Sums, expand, parameter_covariance, pattern_sums, posterior, regress, sums
-from lowdim.maths.linalg import Array, Mask, align, lower, orthogonality, root_times, sign_rule
-from lowdim.maths.rotate import simple_axes
+from lowdim.maths.gaussian import LIGHT, Sums, design, expand, pattern_sums, posterior, regress, sums
+from lowdim.maths.linalg import EPS, Array, Mask, align, lower, root_times, sign_rule
 from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, TRUTH, WHOLE, check_components, option
-from lowdim.models.base.results import (
-    Cells,
-    Certificate,
-    Fitted,
-    Posterior,
-    RowPosterior,
-    certify,
-    squared,
-    standard,
-)
+from lowdim.models.base.results import Cells, Fitted, Posterior, RowPosterior, squared, standard
 from lowdim.models.base.scores import count_parameters
 from lowdim.models.base.survey import TableSurvey, columns_of, first_axes, is_wide, standardized, survey_table
 from lowdim.sources.source import Block, Source, tile_rows
@@ -98,6 +88,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
     _pairs_matter: ClassVar[bool] = True  # whether it rests on correlations of columns
     _ddof: ClassVar[int] = 1  # a standardised column has unit variance with divisor n - _ddof
     _fewer_with_gaps: ClassVar[bool] = False  # whether gaps leave fewer axes, where no number of them is asked for
+    avoids_covariance = staticmethod(is_wide)  # of n, d: whether a fit to a complete table holds no d x d matrix
     _low_share: ClassVar[float] = FLOOR  # the bound of a noise variance as a share of its column's variance
 
     n_components: Any = option(default=2, rule=WHOLE, words="Latent dimensions q.", kind="int", kw_only=False)
@@ -127,10 +118,6 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
         else:
             fitted = self._complete(survey, run)
         return fitted.restated(survey.columns.seen, survey.passes)
-
-    def avoids_covariance(self, n: int, d: int) -> bool:
-        """Whether a fit to a complete n x d table holds no d x d matrix."""
-        return is_wide(n, d)
 
     def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
         """The fit to a complete table."""
@@ -183,11 +170,17 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
 
     def _canonical(self, params: P, stats: Any) -> P:
         """Columns of W orthogonal in the metric of the noise, falling, signs fixed; V is turned along."""
-        q = params.W.shape[1]
-        V = parameter_covariance(stats, params.psi, q)
-        W = params.W
+        W, psi, q = params.W, params.psi, params.W.shape[1]
+        # The covariance of each column's (w_j, mu_j), given where the rows lie: psi_j A_j^-1.
+        if len(stats.A) < len(psi):  # light: after expansion A is close to n I
+            V = (psi / stats.seen)[:, None]
+        else:
+            values, U = np.linalg.eigh(design(stats.A, q))
+            values = np.maximum(values, EPS * np.maximum(values[:, -1:], 1.0))
+            V = (U * (psi[:, None] / values)[:, None, :]) @ U.transpose(0, 2, 1)
         if q:
-            Qt = np.linalg.svd(W / np.sqrt(params.psi / params.psi[0])[:, None], full_matrices=False)[2]
+            # The axes are those of W'Psi^-1 W; the parameters' covariance turns with them.
+            Qt = np.linalg.svd(W / np.sqrt(psi / psi[0])[:, None], full_matrices=False)[2]
             Q = Qt.T * sign_rule(W @ Qt.T)
             W = W @ Q
             if V.ndim == 3:
@@ -199,7 +192,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
 
     # what EM's extrapolation sees: one vector, in units that do not depend on the table's -----------------
     def _pack(self, params: P) -> Array:
-        u = self._unit(params)
+        u = np.sqrt(params.low.mean() / self._low_share)  # the columns' typical spread, told by the bounds of the noise
         return np.concatenate([params.W.ravel() / u, params.mu / u, np.log(params.psi)])
 
     def _unpack(self, vector: Array, like: P) -> P:
@@ -207,13 +200,9 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
         W, mu, logs = np.split(vector, [d * q, d * q + d])
         near = np.log(like.psi)
         psi = np.exp(np.clip(logs, near - 3.0, near + 3.0))  # an extrapolation may not run away
-        u = self._unit(like)
+        u = np.sqrt(like.low.mean() / self._low_share)
         made: P = like._replace(W=W.reshape(d, q) * u, mu=mu * u, psi=np.maximum(psi, like.low))
         return made
-
-    def _unit(self, params: P) -> float:
-        """The columns' typical spread, told by the bounds of their noise."""
-        return float(np.sqrt(params.low.mean() / self._low_share))
 
     # rows ------------------------------------------------------------------------------------------
     def _posterior(self, params: P, block: Block) -> R:
@@ -335,23 +324,6 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
             "noise_variance_": float(reported[-1]),
         }
 
-    def _certify_em(
-        self, fit: Fit[Any, Any], W: Array, n: float, boundary: tuple[str, ...] = (), notes: tuple[str, ...] = ()
-    ) -> Certificate:
-        """The certificate of an EM fit to n rows whose axes are the orthogonal columns of W."""
-        sizes = np.linalg.norm(W, axis=0)
-        kept = sizes[sizes > 0]
-        condition = float(kept.max() / kept.min()) if len(kept) else 1.0
-        return certify(
-            fit,
-            self._objective_name,
-            rows=n,
-            orthogonality=orthogonality(W / np.where(sizes > 0, sizes, 1.0)),
-            condition=condition,
-            boundary=boundary,
-            notes=notes,
-        )
-
     def get_covariance(self) -> Array:
         """The model's covariance of the columns, W W' + Psi, in reported units."""
         W, psi = self._covariance_parts()
@@ -442,19 +414,12 @@ def on_floor(params: LinearParams) -> Mask:
     return params.psi <= params.low * (1 + 1e-6)
 
 
-def noise_on_bound(params: LinearParams, q: int) -> tuple[str, ...]:
-    """What a certificate says is on a bound, with a warning, where nothing is left over for the noise."""
+def noise_on_bound(params: LinearParams, q: int, rank: int | None = None) -> tuple[str, ...]:
+    """What a certificate says is on a bound, with a warning, where q of the `rank` axes leave nothing for the noise."""
     if not on_floor(params).any():
         return ()
-    warn("LD202", floor=float(params.psi[0]), q=q, rank=q)
+    warn("LD202", floor=float(params.psi[0]), q=q, rank=q if rank is None else rank)
     return ("noise_variance_",)
-
-
-def with_simple_axes(params: LinearGaussianParams, rotation: str | None) -> LinearGaussianParams:
-    """The parameters with axes on which each column loads on few, on the scale of correlations: units do not matter."""
-    if rotation is None or params.W.shape[1] < 2:
-        return params
-    return params._replace(T=simple_axes(params.W, params.psi, rotation))
 
 
 def refuse_gap_in_batch(block: Block) -> NoReturn:

@@ -14,8 +14,8 @@ from lowdim.maths.gaussian import Sums, posterior
 from lowdim.maths.linalg import Array, lower
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.options import POSITIVE, SEED, TRUTH, WHOLE, Rule, check_components, one_of, option, seed_of
-from lowdim.models.base.results import Fitted, Posterior, in_range, product, squared
-from lowdim.models.base.survey import TableSurvey, first_axes
+from lowdim.models.base.results import Fitted, Posterior, certify, in_range, product, squared
+from lowdim.models.base.survey import TableSurvey, first_axes, is_wide
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
     excess,
@@ -127,7 +127,7 @@ class PCA(LinearGaussian[PCAParams, Posterior]):
     def avoids_covariance(self, n: int, d: int) -> bool:
         if self.solver in ("covariance", "qr"):
             return False
-        return self.solver in ("dual", "krylov") or super().avoids_covariance(n, d)
+        return self.solver in ("dual", "krylov") or is_wide(n, d)
 
     # complete tables -----------------------------------------------------------------------------
     def _complete(self, survey: TableSurvey, run: Run) -> Fitted:
@@ -245,7 +245,8 @@ class PCA(LinearGaussian[PCAParams, Posterior]):
         # one pass for the density, and one where a wide table was gathered to count its axes
         more_passes = 1 + survey.gathered * (not WHOLE.holds(self.n_components))
         scored = scored._replace(objective=density, passes=scored.passes + more_passes)
-        certificate = self._certify_em(scored, params.W * np.sqrt(params.variance), n)
+        axes = params.W * np.sqrt(params.variance)
+        certificate = certify(scored, self._objective_name, rows=n, axes=axes)
         noise = 0.0 if on_floor(params).any() else float(params.psi[0])
         attributes = self._attributes(params, survey.frame, n, noise)
         return Fitted(params, survey.frame, certificate, attributes, scored.history)

@@ -6,8 +6,9 @@ import numpy as np
 
 from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Moments
+from lowdim.maths.rotate import simple_axes
 from lowdim.models.base.options import ORTHOGONAL, check_components, one_of, option
-from lowdim.models.base.results import Fitted, Posterior
+from lowdim.models.base.results import Fitted, Posterior, certify
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
@@ -15,7 +16,6 @@ from lowdim.models.linear.linear_gaussian import (
     excess,
     noise_on_bound,
     principal_start,
-    with_simple_axes,
 )
 from lowdim.models.linear.principal_axes import (
     Spectrum,
@@ -79,10 +79,6 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior]):
         d, q = spectrum.vectors.shape
         # s2 is the mean of the discarded eigenvalues, and W the axes as long as the others exceed it.
         s2, floor = closed_noise(spectrum, spectrum.tail / max(d - q, 1))
-        boundary: tuple[str, ...] = ()
-        if s2 == floor:
-            boundary = ("noise_variance_",)
-            warn("LD202", floor=s2, q=q, rank=spectrum.rank)
         params = LinearGaussianParams(
             W=spectrum.vectors * np.sqrt(np.maximum(spectrum.values - s2, 0.0)),
             mu=spectrum.mean,
@@ -92,10 +88,12 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior]):
             low=np.full(d, floor),
             excess=excess(np.full(d, spectrum.n), q),
         )
+        boundary = noise_on_bound(params, q, spectrum.rank)
         value = spectrum_log_likelihood(spectrum, s2)
         certificate = certify_spectrum(spectrum, value, self._objective_name, spectrum.passes, boundary)
-        turned = with_simple_axes(params, self.rotation)
-        return Fitted(turned, frame, certificate, self._isotropic_attributes(turned, frame), (value,))
+        if self.rotation is not None:
+            params = params._replace(T=simple_axes(params.W, params.psi, self.rotation))
+        return Fitted(params, frame, certificate, self._isotropic_attributes(params, frame), (value,))
 
     # gaps ------------------------------------------------------------------------------------------
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
@@ -105,10 +103,11 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior]):
             warn("LD212", seen=f"{cells:g}", free=free)
         fit = self.fit_from(principal_start(survey, q), survey.source, run)
         fit = fit._replace(passes=fit.passes + survey.gathered)
-        boundary = noise_on_bound(fit.params, q)
-        certificate = self._certify_em(fit, fit.params.W, fit.stats.n, boundary)
-        turned = with_simple_axes(fit.params, self.rotation)
-        return Fitted(turned, survey.frame, certificate, self._isotropic_attributes(turned, survey.frame), fit.history)
+        params, boundary = fit.params, noise_on_bound(fit.params, q)
+        certificate = certify(fit, self._objective_name, rows=fit.stats.n, axes=params.W, boundary=boundary)
+        if self.rotation is not None:
+            params = params._replace(T=simple_axes(params.W, params.psi, self.rotation))
+        return Fitted(params, survey.frame, certificate, self._isotropic_attributes(params, survey.frame), fit.history)
 
 
 PPCA = ProbabilisticPCA

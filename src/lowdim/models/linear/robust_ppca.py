@@ -15,7 +15,7 @@ from lowdim.maths.optimise import gamma_shape
 from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import Absent, Out
 from lowdim.models.base.options import POSITIVE, Rule, option
-from lowdim.models.base.results import Cells, Fitted, Posterior
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
@@ -250,7 +250,7 @@ class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior]):
         boundary = noise_on_bound(params, q)
         if self.dof is None and not params.low_dof < params.dof < MOST_DOF:
             boundary += ("dof_",)
-        certificate = self._certify_em(fit, params.W, fit.stats.rows, boundary=boundary)
+        certificate = certify(fit, self._objective_name, rows=fit.stats.rows, axes=params.W, boundary=boundary)
         attributes = {"dof_": float(params.dof), **self._isotropic_attributes(params, survey.frame)}
         return Fitted(params, survey.frame, certificate, attributes, fit.history)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.maths.linalg import Array
 from lowdim.models.base.results import Posterior
-from lowdim.models.nonlinear.gtm import RBFBasis, least_squares, normal_matrices, solve_columns
+from lowdim.models.nonlinear.gtm import RBFBasis, least_squares, solve_columns
 from lowdim.models.nonlinear.mlp import (
     Layers,
     activate,
@@ -108,7 +108,7 @@ def best_output_layer(layers: Layers, like: DensityNetworkParams, stats: NodeSum
     activations = forward(layers, like.grid, like.activation)
     units = activate(activations[-1].copy(), like.activation)
     Phi = np.hstack([units, np.ones((len(units), 1))])
-    A = normal_matrices(Phi, stats)
+    A = np.array([Phi.T @ (Phi * g[:, None]) for g in stats.G.T])
     size = float(np.trace(A, axis1=1, axis2=2).mean()) / Phi.shape[1]
     ridge = np.full(Phi.shape[1], max(like.psi * like.prior, LEAST_RIDGE * size))
     ridge[-1] = 0.0

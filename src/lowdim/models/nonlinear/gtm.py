@@ -62,17 +62,12 @@ class GTMParams(NamedTuple):
     """Parameters of a GTM, in the frame's units: nodes at W'phi(grid), one noise variance."""
 
     grid: Array  # K x L
-    centres: Array  # M x L
-    width: float
+    basis: RBFBasis  # M bells and a constant
     W: Array  # (M + 1) x d
     psi: float
     prior: float  # precision of the weights
     low: float  # the floor of psi
     inflation: float = 1.0  # what standard deviations of cells are multiplied by
-
-    @property
-    def basis(self) -> RBFBasis:
-        return RBFBasis(self.centres, self.width)
 
     @property
     def nodes(self) -> Array:
@@ -121,17 +116,12 @@ def regression_step(params: Params, stats: NodeSums, auto_prior: bool) -> Params
     # The weighted normal equations: (Phi'G Phi + prior s2 I) W = Phi'R'X, the constant not shrunk.
     ridge = np.full(Phi.shape[1], params.psi * params.prior)
     ridge[-1] = 0.0
-    A = normal_matrices(Phi, stats)
+    A = np.array([Phi.T @ (Phi * g[:, None]) for g in stats.G.T])  # of every column; one where no cell is missing
     W = solve_weights(Phi, stats, A, ridge, params.W)
     # The noise: the mean square of the seen cells about the nodes, by the responsibilities.
     psi = max((stats.xx + misfit(Phi @ W, stats)) / max(stats.cells, 1.0), params.low)
     prior = evidence_precision(A / psi, W, params) if auto_prior else params.prior
     return params._replace(W=W, psi=psi, prior=prior)
-
-
-def normal_matrices(Phi: Array, stats: NodeSums) -> Array:
-    """Phi' diag(g) Phi of every column; one where no cell is missing."""
-    return np.array([Phi.T @ (Phi * g[:, None]) for g in stats.G.T])
 
 
 def solve_weights(Phi: Array, stats: NodeSums, A: Array, ridge: Array, old: Array) -> Array:
@@ -265,7 +255,7 @@ class GTM(NodeModel[GTMParams]):
             W = W + JITTER * np.sqrt(total / d) * rng.standard_normal(W.shape)
         if len(W) >= survey.columns.n:
             warn("LD476", bells=len(W) - 1, n=f"{survey.columns.n:g}", nodes=len(nodes))
-        return GTMParams(nodes, bells.centres, bells.width, W, start.psi, start.prior, start.low)
+        return GTMParams(nodes, bells, W, start.psi, start.prior, start.low)
 
     def _update(self, params: GTMParams, stats: NodeSums) -> GTMParams:
         """The M-step: the weighted normal equations of the bells, then the noise."""

@@ -116,13 +116,10 @@ class NodeSums(NamedTuple):
 class NodePosterior(NamedTuple):
     """p(node | seen cells) of each row, and the place that follows."""
 
-    share: Array  # n x K
+    mean: Array  # n x L
     log_density: Array
+    share: Array  # n x K
     grid: Array
-
-    @property
-    def mean(self) -> Array:
-        return self.share @ self.grid
 
     def turned(self, T: Array) -> Posterior:
         """As Gaussian moments of the place."""
@@ -389,7 +386,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
     def _posterior(self, params: Params, block: Block) -> Any:
         mask = None if block.mask is None or block.mask.all() else block.mask
         share, log_density = node_responsibilities(block.x, mask, params.nodes, params.psi)
-        return NodePosterior(share, log_density, params.grid)
+        return NodePosterior(share @ params.grid, log_density, share, params.grid)
 
     def _decode(self, params: Params, posterior: Any) -> Cells:
         """The nodes' cells mixed by their shares; a point of the map decodes through the functions themselves."""
@@ -411,8 +408,8 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         return params
 
     def _prior(self, params: Params, n: int) -> Any:
-        K = len(params.grid)
-        return NodePosterior(np.full((n, K), 1.0 / K), np.zeros(n), params.grid)
+        share = np.full((n, len(params.grid)), 1.0 / len(params.grid))
+        return NodePosterior(share @ params.grid, np.zeros(n), share, params.grid)
 
     def _axes(self, params: Params) -> Array:
         return np.eye(params.grid.shape[1])
