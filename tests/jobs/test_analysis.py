@@ -269,10 +269,12 @@ def test_a_far_group_that_makes_an_axis_is_said_and_named(tmp_path):
     pd.DataFrame(X, columns=[f"x{j}" for j in range(10)]).to_csv(tmp_path / "t.csv", index=False)
     found = ld.analyse(tmp_path / "t.csv", budget="1s")
     (apart,) = (card for card in found.axes if card.apart)
-    assert apart.apart.rows == tuple(range(20)) and apart.apart.share > 0.8
-    assert "20 rows make a" in found.sentences[1] and "(rows 1, 2, 3, 4, 5 and 15 more)" in found.sentences[1]
+    assert sorted(apart.apart.rows) == list(range(20)) and apart.apart.share > 0.8
+    assert "20 rows make a" in found.sentences[1] and " and 15 more)" in found.sentences[1]
+    farthest = f"(rows {apart.apart.rows[0] + 1}, {apart.apart.rows[1] + 1}, "
+    assert farthest in found.sentences[1]
     assert "20 rows make a" in no_rows.sentences(found)[1] and "(rows" not in no_rows.sentences(found)[1]
-    assert "(rows 1, 2" in apart.text(found.row_names)
+    assert farthest in apart.text(found.row_names)
     opened = ld.load_run(save_run(found, tmp_path / "t.run")).analysis
     assert opened.axes[apart.axis - 1].apart == apart.apart and opened.sentences == found.sentences
 

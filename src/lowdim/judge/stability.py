@@ -22,6 +22,7 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import Moments, moments
 from lowdim.engine.statistics import columns as columns_of
 from lowdim.judge.cells import FramedGaussian, framed_gaussian
+from lowdim.judge.row_order import row_order
 from lowdim.maths.gaps import Group, bounded_covariance, given_seen, pattern_groups
 from lowdim.maths.gaussian import posterior
 from lowdim.maths.linalg import Array, Mask, align, evenly_spread
@@ -195,12 +196,14 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
     work = n * d * (d if ready.closed else q * (q + 3) / 2 + 4) + REFIT_OVERHEAD
     count = min(bootstraps, max(LEAST_REFITS, int(REFIT_WORK * (10 if ready.closed else 1) / work)))
     seed = seed_of(random_state)
-    fits = []
+    fits, weight = [], np.empty(n)
+    rows = ready.source.block_of(slice(0, n), 0)
+    order = row_order(rows.x, rows.mask, seed)  # rows that come in another order are drawn as often
     with no_warnings():
         for b in range(count):
-            weight = np.random.default_rng([seed, BOOTSTRAP, b]).multinomial(n, np.full(n, 1.0 / n))
+            weight[order] = np.random.default_rng([seed, BOOTSTRAP, b]).multinomial(n, np.full(n, 1.0 / n))
             try:
-                fits.append(ready.fit(weight.astype(np.float64)))
+                fits.append(ready.fit(weight.copy()))
             except LowdimError:
                 continue  # few rows drawn again and again: a column that never changes, say
     k = len(fits)

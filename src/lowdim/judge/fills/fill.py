@@ -32,7 +32,8 @@ from lowdim.judge.fills.trial import Trial, tried
 from lowdim.judge.fills.view import FillView, declared_orders, fill_view, number_view
 from lowdim.judge.fills.words import LABEL_ROWS, LabelFill, WordStack, label_fills
 from lowdim.judge.read_table import numbers_of
-from lowdim.maths.linalg import Array, Mask, centre_and_spread, evenly_spread
+from lowdim.judge.row_order import row_order
+from lowdim.maths.linalg import Array, Mask, centre_and_spread
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.views import gather
@@ -198,7 +199,7 @@ def _linear_models(
         found = small_models(n, d, q)
     else:
         if q is None:
-            rows = evenly_spread(n, FILL_SAMPLE, ends=True)
+            rows = row_order(X, ~np.isnan(X), seed)[:FILL_SAMPLE]
             q = fill_dimension(X[rows], standardize=standardize, random_state=seed).n_components
         found = [within_reach(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)))]
     return [of_numbers(fit, d) for fit in found]

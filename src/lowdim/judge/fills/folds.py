@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lowdim.judge.fills.engines.engine import EngineFit, FittedEngine
 from lowdim.judge.hidden_cells import dealt
+from lowdim.judge.row_order import row_order
 from lowdim.maths.linalg import Array, Mask, centre_and_spread
 from lowdim.maths.seeds import FILL_TRIALS
 from lowdim.text.messages import LowdimError, no_warnings
@@ -78,21 +79,23 @@ def folds_for(mask: Mask) -> tuple[int, int]:
     return 5, 3 if 3 * cells < 5 * ENOUGH_HIDDEN else 2
 
 
-def row_folds(n: int, folds: int, seed: int) -> NDArray[np.intp]:
-    """A fold for every row, as even as they can be."""
-    return np.random.default_rng([seed, FILL_TRIALS]).permutation(n) % folds
-
-
 def hidden_folds(
     rows: Array, folds: int, fits: int, seed: int, columns: Sequence[int] | None = None
 ) -> list[HiddenFold]:
-    """The first folds of a table's rows, cells of these columns (of all, where none are named) hidden in them."""
-    fold, some = row_folds(len(rows), folds, seed), np.arange(rows.shape[1]) if columns is None else np.array(columns)
-    return [_hidden_fold(rows, fold, k, seed, some) for k in range(fits)]
+    """The first folds of a table's rows, cells of these columns (of all, where none are named) hidden in them.
+
+    Rows are dealt round and round in an order that their cells set, so that the one in which they came hides nothing.
+    """
+    some = np.arange(rows.shape[1]) if columns is None else np.array(columns)
+    order = row_order(rows, ~np.isnan(rows), seed)
+    return [_hidden_fold(rows, order, folds, k, seed, some) for k in range(fits)]
 
 
-def _hidden_fold(rows: Array, fold: NDArray[np.intp], k: int, seed: int, columns: NDArray[np.intp]) -> HiddenFold:
-    left = np.flatnonzero(fold == k)
+def _hidden_fold(
+    rows: Array, order: NDArray[np.intp], folds: int, k: int, seed: int, columns: NDArray[np.intp]
+) -> HiddenFold:
+    own_fold = np.arange(len(order)) % folds == k
+    left, fitted = order[own_fold], order[~own_fold]
     mask = ~np.isnan(rows[np.ix_(left, columns)])
     part = np.where(mask, dealt(mask, HIDDEN_PARTS, np.random.default_rng([seed, FILL_TRIALS, k])), -1)
     cells = max(int(mask.sum()), 1)
@@ -103,7 +106,7 @@ def _hidden_fold(rows: Array, fold: NDArray[np.intp], k: int, seed: int, columns
     column, seen = columns[among], rows[left[own]]
     less = seen.copy()
     less[at, column] = np.nan
-    return HiddenFold(rows[fold != k], less, at, left[own[at]], column, seen[at, column])
+    return HiddenFold(rows[fitted], less, at, left[own[at]], column, seen[at, column])
 
 
 def hidden_cells(folds: Sequence[HiddenFold]) -> FoldCells:

@@ -23,7 +23,8 @@ from lowdim.judge.fills.folds import (
 from lowdim.judge.fills.result import EngineShare
 from lowdim.judge.fills.view import FillView
 from lowdim.judge.fills.words import WordTrials
-from lowdim.maths.linalg import Array, centre_and_spread, evenly_spread
+from lowdim.judge.row_order import row_order
+from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.text.messages import LowdimError, no_warnings
 
 TRIAL_ROWS = 6_000  # rows of a large table that trials are made with: more of them teach nothing about a quantile
@@ -52,7 +53,9 @@ def tried(
     regressions: bool,
 ) -> Trial:
     """Hide cells of the numbers, where some are missing, and of the words that have gaps, and let all fill them."""
-    rows = view.rows[evenly_spread(len(view.rows), TRIAL_ROWS)] if len(view.rows) > TRIAL_ROWS else view.rows
+    rows = view.rows
+    if len(rows) > TRIAL_ROWS:
+        rows = rows[row_order(rows, ~np.isnan(rows), seed)[:TRIAL_ROWS]]
     columns = [*(range(view.d) if linear else ()), *view.words]
     folds = hidden_folds(rows, parts, fits, seed, columns) if columns else []
     cells = hidden_cells(folds)
