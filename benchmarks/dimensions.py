@@ -165,7 +165,7 @@ CASES: dict[str, tuple[set[int], Callable[[Rng], np.ndarray]]] = {  # the right 
 }
 RULES: dict[str, Callable[[Jury], int | None]] = {
     "needed": lambda j: j.q,
-    "told from noise": lambda j: j.detectable,
+    "detectable": lambda j: j.detectable,
     "parallel analysis": lambda j: _said(j, "parallel analysis"),
     "evidence": lambda j: _said(j, "evidence"),
     "Minka": lambda j: _said(j, "Minka"),
@@ -272,7 +272,7 @@ def simulated_lines(tables: int, names: list[str]) -> list[str]:
 
 def real_lines() -> list[str]:
     lines = [
-        "| table | size | needed | told from noise | carried | own units | parallel | evidence | expected | CPU s |",
+        "| table | size | needed | detectable | carried | own units | parallel | evidence | expected | CPU s |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name in REAL:

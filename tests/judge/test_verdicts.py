@@ -33,7 +33,7 @@ def analysis(q: int, detectable: int, asked: int | str = "auto") -> SimpleNamesp
     ("q", "detectable", "want"),
     [
         (1, 1, "One dimension carries 90% of what the columns share."),
-        (2, 3, "Two dimensions carry 96% of what the columns share; one more can be told from noise."),
+        (2, 3, "Two dimensions carry 96% of what the columns share. One weaker dimension is detectable too."),
         (3, 3, "Three dimensions carry all that the columns share."),
         (0, 0, f"No shared structure found: {NO_GROUPS}"),
     ],

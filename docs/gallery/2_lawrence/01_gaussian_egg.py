@@ -9,9 +9,7 @@ dimension two thirds are yolk; in a thousand nearly everything is in the shell.
 """
 
 import numpy as np
-from lessons.egg import egg
-
-from lowdim.judge.dimensions.distance_law import shell_mass
+from lessons.egg import egg, shell_mass
 
 shown = egg()
 

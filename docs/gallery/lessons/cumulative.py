@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.judge.dimensions.parallel import eigenvalues
+from lowdim.judge.dimensions.judges import eigenvalues
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot

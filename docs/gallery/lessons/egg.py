@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.stats import chi2
 
-from lowdim.judge.dimensions.distance_law import shell_mass
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import plain_log, write
+from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 YOLK, GREEN, WHITE = "#F0E442", "#009E73", "#e6e6e6"
 CURVE_PLACES = 120
+
+
+class Shell(NamedTuple):
+    """Where the mass of a Gaussian lies, by distance from its centre a dimension."""
+
+    inside: float  # the yolk: nearer than `low`
+    shell: float  # between
+    outside: float  # the white: farther than `high`
+
+
+def shell_mass(p: int, low: float = 0.95, high: float = 1.05) -> Shell:
+    """The Gaussian egg: mass of N(0, I_p) with root mean square coordinate below, between and above two radii.
+
+    |x|^2 ~ chi2(p), so the mass within r is P(chi2_p <= p r^2).
+
+    Reference: [Lawrence2012] in docs/sources.md, figures 1.1 to 1.3.
+
+    >>> [round(100 * mass, 1) for mass in shell_mass(1, 0.95, 1.05)]
+    [65.8, 4.8, 29.4]
+    """
+    if p < 1 or not 0.0 <= low <= high:
+        raise error("LD210", option="p, low, high", value=(p, low, high), allowed="p >= 1 and 0 <= low <= high")
+    inside, outside = float(chi2.cdf(p * low**2, p)), float(chi2.sf(p * high**2, p))
+    return Shell(inside, 1.0 - inside - outside, outside)
 
 
 @draw.styled

@@ -254,7 +254,7 @@ class Analysis:
 
     @part
     def dims(self) -> int:
-        """Those asked for, or those needed; a map is drawn with a second axis where that can be told from noise."""
+        """Those asked for, or those needed; a map is drawn with a second axis where that is detectable."""
         if self.settings.dims != "auto":
             return int(self.settings.dims)
         from lowdim.judge.dimensions.jury import axes_drawn

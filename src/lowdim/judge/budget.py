@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lowdim.judge.dimensions.judges import SHUFFLED_CELLS, SHUFFLES, usual_folds
 from lowdim.judge.dimensions.jury import MOST_FOLDS
-from lowdim.judge.dimensions.parallel import SHUFFLED_CELLS, SHUFFLES
-from lowdim.judge.dimensions.row_folds import usual_folds
 
 DEFAULT_BUDGET = 60.0  # seconds that an analysis may take where nobody says
 FIXED_SECONDS = 2.5  # of any table, measured on one core of 2023 as the three that follow

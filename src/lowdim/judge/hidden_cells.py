@@ -1,4 +1,4 @@
-"""Cells hidden on purpose: which part of a table hides each of them."""
+"""Cells hidden and rows left out on purpose: which part of a table hides each of them."""
 
 from __future__ import annotations
 
@@ -24,3 +24,12 @@ def deal(mask: Mask, seed: int, parts: int = HELD_OUT_PARTS) -> NDArray[np.intp]
     """The fold that hides each cell, -1 where none does: gaps, and columns too thin to lose any."""
     fold = dealt(mask, parts, np.random.default_rng([seed, HELD_OUT_FOLDS]))
     return np.where(mask & (mask.sum(axis=0) >= THIN_COLUMN), fold, -1)
+
+
+def left_out(n: int, folds: int) -> list[Mask]:
+    """The rows that each fold leaves out, as even as they can be; of rows in an order that says nothing (`row_order`).
+
+    >>> [rows.tolist() for rows in left_out(3, 2)]
+    [[True, False, True], [False, True, False]]
+    """
+    return [np.arange(n) % folds == k for k in range(folds)]

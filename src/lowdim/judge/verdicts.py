@@ -48,7 +48,7 @@ def sample_sentence(analysis: Any) -> str:
 def dimension_sentence(analysis: Any) -> str:
     words = in_words(analysis.jury)
     if analysis.settings.dims == "auto":
-        return words.removesuffix(".") + f"{second_axis(analysis.jury.needed, analysis.dims)}."
+        return words + " The map has a second axis." * bool(second_axis(analysis.jury.needed, analysis.dims))
     return f"You asked for {count(analysis.dims, 'dimension')}. {words}"
 
 

@@ -101,7 +101,7 @@ def dimensions(analysis: Analysis, rows: bool) -> Section:
         analysis.sentences[0],
         "Rows are left out in turn, and each of their cells is predicted from the rest of its row: the skill is the "
         "share of their variance that is predicted so. A dimension is needed if it adds at least a sixteenth of the "
-        "skill of the best number; it can be told from noise if the skill rises by more than its standard error. An "
+        "skill of the best number; it is detectable if the skill rises by more than its standard error. An "
         "eigenvalue above the band of shuffled tables is more than chance makes.",
         "Columns are taken as normal scores, so that no tail decides; Q2 is the same share in the columns' own units, "
         "by the principal axes of the map. The other judges advise: they answer slightly different questions. The "

@@ -6,7 +6,7 @@ import importlib
 import numpy as np
 import pytest
 from lessons.bubblewrap import bubblewrap
-from lessons.egg import egg
+from lessons.egg import egg, shell_mass
 from lessons.em_bound import em_bound
 from lessons.functions import FAR, NEAR, pushed, random_functions
 from lessons.latent_line import generate, shrink
@@ -62,6 +62,13 @@ def test_columns_that_are_never_seen_together_are_refused():
     X[::2, 0] = X[1::2, 1] = np.nan
     with pytest.raises(OptionError, match=r"LD216[\s\S]*fewer than 3 rows"):
         shrink(ld.read(X))
+
+
+def test_the_egg_is_all_shell_in_many_dimensions():
+    assert shell_mass(10_000).shell > 0.999999
+    assert sum(shell_mass(7, 0.5, 2.0)) == pytest.approx(1.0)
+    with pytest.raises(ld.messages.OptionError, match="LD210"):
+        shell_mass(3, 2.0, 1.0)
 
 
 def test_the_masses_of_the_egg_are_the_texts():

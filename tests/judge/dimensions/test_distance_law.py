@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist
 
 import lowdim as ld
-from lowdim.judge.dimensions.distance_law import distance_law, shell_mass
+from lowdim.judge.dimensions.distance_law import distance_law
 from tests.conftest import need
 from tests.judge.simulated import noise, seeds_gaussian, with_gaps
 
@@ -28,19 +28,6 @@ def test_published_variances():
         assert law.columns == p
         assert law.gaussian_variance == pytest.approx(8 / p, rel=1e-9)
         assert law.mean == pytest.approx(2.0, rel=1e-9)
-
-
-@pytest.mark.parametrize(("p", "want"), [(1, (65.8, 4.8, 29.4)), (2, (59.4, 7.4, 33.2)), (3, (56.1, 9.2, 34.7))])
-def test_the_gaussian_egg(p, want):
-    """[Lawrence2012], figures 1.1 to 1.3."""
-    np.testing.assert_allclose(100 * np.array(shell_mass(p, 0.95, 1.05)), want, atol=0.05)
-
-
-def test_the_egg_is_all_shell_in_many_dimensions():
-    assert shell_mass(10_000).shell > 0.999999
-    assert sum(shell_mass(7, 0.5, 2.0)) == pytest.approx(1.0)
-    with pytest.raises(ld.messages.OptionError, match="LD210"):
-        shell_mass(3, 2.0, 1.0)
 
 
 def test_all_pairs_are_scipys():

@@ -8,12 +8,11 @@ import pytest
 from lowdim.judge.dimensions.factors import (
     CovarianceForm,
     Factors,
+    covariance,
     factor_ladder,
-    pattern_covariances,
     principal_ladder,
 )
-from lowdim.judge.dimensions.gap_covariance import covariance
-from lowdim.judge.dimensions.normal_scores import standardized
+from lowdim.judge.dimensions.jury_table import standardized
 from lowdim.maths.factor import maximum_likelihood
 from tests.judge.simulated import noise, rank_two, uneven, with_gaps
 
@@ -105,4 +104,6 @@ def test_a_wide_table_with_gaps_and_a_row_without_cells():
     S = covariance(standardized(np.where(mask, X, 0.0), mask), mask, np.random.default_rng(0))
     assert S.is_rows and S.matrix.shape == (20, 60) and np.isfinite(S.matrix).all()
     f = ladder(S, 2)[-1]
-    np.testing.assert_allclose(pattern_covariances(f, mask[3:4])[0], np.eye(2))
+    G, z = f.places(np.zeros((1, 60)), mask[3:4], np.array([0]))
+    np.testing.assert_allclose(G[0], np.eye(2))
+    np.testing.assert_array_equal(z, np.zeros((1, 2)))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.judge.dimensions.evidence import jury_table
 from lowdim.judge.dimensions.jury import DimensionRow, Jury, choose_dimension, most_possible
+from lowdim.judge.dimensions.jury_table import jury_table
 from lowdim.judge.dimensions.text import NO_GROUPS, in_words, sentence
 from tests.conftest import need
 from tests.judge.simulated import noise, rank_two, seeds_gaussian, uneven, with_gaps
@@ -92,8 +92,8 @@ def test_digester():
 
 def test_digester_in_words():
     text = choose_dimension(digester(), random_state=3).text()
-    assert text.startswith("Dimensions: 5 (98% of what the columns share; 1 more can be told from noise)\n")
-    assert ">5    65%" in text and "<- needed" in text and "<- told from noise" in text
+    assert text.startswith("Dimensions: 5 (98% of what the columns share; 1 weaker one detectable)\n")
+    assert ">5    65%" in text and "<- needed" in text and "<- detectable" in text
     assert "Minka 5 (44 complete rows, 5 has 7" in text
     assert "5 beats 4 by" in text
     assert "65% of the variation is shared structure, 35% is column-by-column noise" in text
@@ -141,7 +141,7 @@ def test_exact_ranks():
     rng = np.random.default_rng(0)
     found = choose_dimension(rng.standard_normal((50, 2)) @ rng.standard_normal((2, 9)))
     assert (found.q, found.detectable, found.sentence) == (2, 2, "2")
-    assert in_words(found) == "Your table has 2 dimensions: nothing is left to call noise."
+    assert in_words(found) == "Your table has 2 dimensions, which leave no noise."
     assert "exactly rank 2" in found.text()
     closed = noise(0, 200, 8)
     closed[:, 7] = 10.0 - closed[:, :7].sum(axis=1)  # columns that add up leave a rank of 7, and no structure else
@@ -210,7 +210,7 @@ def steps(seed: int = 0) -> np.ndarray:
 def test_no_noise_floor_is_no_excuse():
     """Once "as many as 5 columns allow": two axes show 94 % of the variance and all that the columns share."""
     found = choose_dimension(steps(), standardize=False)
-    assert found.q <= 2 and "low-dimensional" not in found.text() + in_words(found)
+    assert found.q <= 2 and "share little" not in found.text() + in_words(found)
 
 
 def test_no_more_factors_than_can_be_told():
@@ -259,8 +259,8 @@ def jury(q: int, detectable: int, *skill: float) -> Jury:
     [
         (
             jury(2, 5, 0.0, 0.5, 0.776, 0.8),
-            "2 (97% of what the columns share; 3 more can be told from noise)",
-            "Two dimensions carry 97% of what the columns share; three more can be told from noise.",
+            "2 (97% of what the columns share; 3 weaker ones detectable)",
+            "Two dimensions carry 97% of what the columns share. Three weaker dimensions are detectable too.",
         ),
         (
             jury(1, 1, 0.0, 0.5, 0.4),
@@ -275,13 +275,28 @@ def jury(q: int, detectable: int, *skill: float) -> Jury:
         (
             jury(1, 1, 0.0, 0.04, 0.03),
             "1 (all that the columns share)",
-            "One dimension carries all that the columns share: a map of two axes says only 4% of a cell from the "
-            "rest of its row, so that the table has no low-dimensional summary.",
+            "One dimension carries all that the columns share. The columns share little: two axes predict only 4% of a "
+            "cell's variance from the rest of its row.",
         ),
         (
             jury(13, 14, *np.linspace(0.0, 0.75, 15)),
-            "13 (93% of what the columns share; 1 more can be told from noise)",
-            "13 dimensions carry 93% of what the columns share; one more can be told from noise.",
+            "13 (93% of what the columns share; 1 weaker one detectable)",
+            "13 dimensions carry 93% of what the columns share. One weaker dimension is detectable too.",
+        ),
+        (  # all but what rounds to nothing: a further one is detectable, so that two do not carry "all"
+            jury(2, 4, 0.0, 0.5, 0.7985, 0.799, 0.8),
+            "2 (more than 99% of what the columns share; 2 weaker ones detectable)",
+            "Two dimensions carry more than 99% of what the columns share. Two weaker dimensions are detectable too.",
+        ),
+        (  # an answer in own units is told in own units: of the normal scores these have nothing
+            jury(2, 2, 0.0, 0.01, -0.06)._replace(
+                own_units=True,
+                rows=tuple(
+                    DimensionRow(k, 0.0, share, 0.0, None, None, 0.0) for k, share in enumerate((0.0, 0.3, 0.45, 0.5))
+                ),
+            ),
+            "2 (90% of what the columns share, in their own units)",
+            "Two dimensions carry 90% of what the columns share, in their own units.",
         ),
     ],
 )

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from lowdim.judge.dimensions.evidence import factor_evidence
-from lowdim.judge.dimensions.factors import factor_ladder
-from lowdim.judge.dimensions.gap_covariance import covariance
+from lowdim.judge.dimensions.factors import covariance, factor_ladder
+from lowdim.judge.dimensions.judges import factor_evidence
 from lowdim.judge.dimensions.jury import choose_dimension
+from lowdim.judge.dimensions.jury_table import standardized
 from lowdim.judge.dimensions.neighbour_noise import falling_correlations, neighbour_evidence, neighbour_ladder
-from lowdim.judge.dimensions.normal_scores import standardized
 from tests.judge.simulated import noise, seeds_gaussian
 
 

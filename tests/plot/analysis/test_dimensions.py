@@ -61,8 +61,8 @@ def test_heldout_differences_are_paired() -> None:
     assert plot.data["own_units"].tolist() == own and plot.data["detectable"].tolist() == [3]
     assert plot.title == "2 dimensions predict 45% of the variance of left-out rows' cells"
     assert "2 beats 1 (0.15 ± 0.03)" in plot.sentence
-    assert "2 and 3 cannot be told apart (-0.009 ± 0.014)" in plot.sentence and "450 cells" in plot.sentence
-    assert any("3 told from noise" in t for t in texts(plot))
+    assert "2 and 3 cannot be distinguished (-0.009 ± 0.014)" in plot.sentence and "450 cells" in plot.sentence
+    assert any("3 detectable" in t for t in texts(plot))
     assert same_twice(lambda: heldout([0], [0.0], [0.0], 0)).title.startswith("No number of dimensions")
 
 

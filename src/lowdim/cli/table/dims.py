@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @asking(SEED, BUDGET)
 def dims_command(file: str, options: dict[str, Any], settings: Settings, as_json: bool, answer: str | None) -> None:
-    """How many dimensions the table has, needed and told from noise, with every judge's answer. FILE may be a run
+    """How many dimensions the table has, needed and detectable, with every judge's answer. FILE may be a run
     folder: what the judges said then."""
     if answer is not None and is_run(file):
         raise click.UsageError("--for asks the judges anew: give the table's file, not a run")

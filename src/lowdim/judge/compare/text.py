@@ -187,7 +187,7 @@ def filling(best: list[MethodRow]) -> str:
     error = best[0].measures["rmse"].mean or 0.0
     if error >= 1.0:
         return f"To fill gaps: none of them; the best, {best[0].title}, is no better than column means ({error:.2f})."
-    doubt = " (they cannot be told apart)" if len(best) > 1 else ""
+    doubt = " (they cannot be distinguished)" if len(best) > 1 else ""
     return f"To fill gaps: {names(best)}{doubt}; hidden cells are missed by {error:.2f} standard deviations."
 
 
@@ -195,7 +195,7 @@ def seeing(rows: Sequence[MethodRow], best: list[MethodRow]) -> str:
     if not best:
         return ""
     share = best[0].measures["neighbours"].mean or 0.0
-    doubt = " (they cannot be told apart)" if len(best) > 1 else ""
+    doubt = " (they cannot be distinguished)" if len(best) > 1 else ""
     floor = next((row.measures["neighbours"].mean for row in rows if row.method == FLOOR_METHOD), None)
     beside = "" if floor is None or best[0].method == FLOOR_METHOD else f", a random projection {floor:.0%}"
     return f"To see groups: {names(best)}{doubt}; the map keeps {share:.0%} of the 10 nearest rows{beside}."
@@ -205,7 +205,7 @@ def density(rows: Sequence[MethodRow]) -> str:
     best = pick(rows, BY_KEY["density"])
     if not best:
         return ""
-    doubt = " (they cannot be told apart)" if len(best) > 1 else ""
+    doubt = " (they cannot be distinguished)" if len(best) > 1 else ""
     return f"To know how sure to be: {names(best)}{doubt}, by the density of hidden cells."
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.dimensions.evidence import JuryTable, jury_table
+from lowdim.judge.dimensions.jury_table import JuryTable, jury_table
 from lowdim.maths.linalg import Array
 from lowdim.maths.seeds import DISTANCE_PAIRS
 from lowdim.models.base.options import seed_of
@@ -122,44 +122,36 @@ def law_of(t: JuryTable, seed: int, *, pairs: int = MOST_PAIRS, quick: bool = Fa
     drawn = t.n * (t.n - 1) // 2 > pairs
     y, cells = _drawn_pairs(t, pairs, seed) if drawn else _all_pairs(t)
     y, cells = y[cells > 0], cells[cells > 0]
-    return _law(t, y, cells, drawn or t.sampled > 0) if len(y) > 1 and y.var() > 0.0 else None
-
-
-def _law(t: JuryTable, y: Array, cells: Array, drawn: bool) -> DistanceLaw:
+    if len(y) < 2 or y.var() == 0.0:
+        return None
     mean, variance = float(y.mean()), float(y.var(ddof=1))
     compared = float(t.d if t.mask is None else 1.0 / (1.0 / cells).mean())
     count = np.full(t.d, float(t.n)) if t.mask is None else t.mask.sum(axis=0)
     s2, m4 = (t.x**2).sum(axis=0) / (count - 1.0), (t.x**4).sum(axis=0) / count
     spread, shape = float((s2**2).mean()), float((m4 + s2**2).mean())
+    # The variance without gaps. A mean over h of the p columns, drawn at random, has variance c + (v - c)/h with v a
+    # single column's variance and c the mean covariance of two columns; c follows, and h becomes p.
+    full = variance
+    if 1.0 < compared < t.d:
+        single = 2.0 * shape
+        shared = (variance - single / compared) / (1.0 - 1.0 / compared)
+        full = max(shared + (single - shared) / t.d, variance * compared / t.d)
     low, high = float(y.min()), float(y.max())
     room = 1e-9 * high if high - low < 1e-9 * high else 0.0  # rows of a simplex are all equally far, to the last digits
     counts, edges = np.histogram(y, bins=HISTOGRAM_BINS, range=(low - room, high + room))
-    full = _without_gaps(variance, 2.0 * shape, compared, t.d)
     return DistanceLaw(
         mean,
         variance,
-        2.0 * mean**2 / full,
-        t.d,
-        compared,
-        8.0 * spread / compared,
-        2.0 * shape / compared,
-        len(y),
-        drawn,
-        counts,
-        edges,
+        effective=2.0 * mean**2 / full,
+        columns=t.d,
+        compared=compared,
+        gaussian_variance=8.0 * spread / compared,
+        independent_variance=2.0 * shape / compared,
+        pairs=len(y),
+        drawn=drawn or t.sampled > 0,
+        counts=counts,
+        edges=edges,
     )
-
-
-def _without_gaps(variance: float, single: float, compared: float, p: int) -> float:
-    """The variance of a mean over p columns from that over fewer, drawn at random.
-
-    A mean over h of the columns has variance c + (v - c)/h with v a single column's variance and c the mean
-    covariance of two columns; c follows, and h becomes p.
-    """
-    if compared >= p or compared <= 1.0:
-        return variance
-    shared = (variance - single / compared) / (1.0 - 1.0 / compared)
-    return max(shared + (single - shared) / p, variance * compared / p)
 
 
 def _all_pairs(t: JuryTable) -> tuple[Array, Array]:
@@ -187,29 +179,3 @@ def _drawn_pairs(t: JuryTable, pairs: int, seed: int) -> tuple[Array, Array]:
         parts.append((off.sum(axis=1) if both is None else (off * both).sum(axis=1), cells))
     total, cells = (np.concatenate(p)[:pairs] for p in zip(*parts, strict=True))
     return total / np.maximum(cells, 1.0), cells
-
-
-class Shell(NamedTuple):
-    """Where the mass of a Gaussian lies, by distance from its centre a dimension."""
-
-    inside: float  # the yolk: nearer than `low`
-    shell: float  # between
-    outside: float  # the white: farther than `high`
-
-
-def shell_mass(p: int, low: float = 0.95, high: float = 1.05) -> Shell:
-    """The Gaussian egg: mass of N(0, I_p) with root mean square coordinate below, between and above two radii.
-
-    |x|^2 ~ chi2(p), so the mass within r is P(chi2_p <= p r^2).
-
-    Reference: [Lawrence2012] in docs/sources.md, figures 1.1 to 1.3.
-
-    >>> [round(100 * mass, 1) for mass in shell_mass(1, 0.95, 1.05)]
-    [65.8, 4.8, 29.4]
-    """
-    from scipy.stats import chi2
-
-    if p < 1 or not 0.0 <= low <= high:
-        raise error("LD210", option="p, low, high", value=(p, low, high), allowed="p >= 1 and 0 <= low <= high")
-    inside, outside = float(chi2.cdf(p * low**2, p)), float(chi2.sf(p * high**2, p))
-    return Shell(inside, 1.0 - inside - outside, outside)

@@ -1,11 +1,17 @@
-"""Factors of a covariance for 0, 1, 2, ... of them, and what they say about each cell from the rest of its row."""
+"""Factors of a covariance for 0, 1, 2, ... of them, and what they say about each cell from the rest of its row.
+
+The covariance of a table with gaps is found with a few factors, too: they say what the unseen cells are expected to be,
+and how unsure that is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from lowdim.maths.linalg import Array, Mask, distinct, largest
@@ -18,6 +24,9 @@ DIRECT_ROWS = 160  # of rows that stand for a covariance, whose products are lon
 PRODUCTS = 3  # products between two updates of the noises
 SPARE = 4  # vectors beyond those asked for, so that the products converge and the next one is at hand
 TINY = 1e-12  # variance of a column that has none
+FILLING_FACTORS = (2, 8)  # factors that fill gaps: a quarter of the columns, within these
+FILLING_PASSES = 8  # the most passes over the rows
+FILLING_TOL = 5e-3  # shares of variance by which noises may still move
 
 
 class CovarianceForm(NamedTuple):
@@ -81,9 +90,21 @@ class Factors(NamedTuple):
             G = np.linalg.inv(np.eye(self.q) + self.W.T @ V)
             return np.asarray((r / self.psi - (r @ V @ G) @ V.T) / (1.0 / self.psi - outer @ G.ravel()))
         first, of = distinct(mask)
-        G = pattern_covariances(self, mask[first])
+        G, z = self.places(r, mask[first], of)
         precision = 1.0 / self.psi - G.reshape(len(G), -1) @ outer.T
-        return np.asarray((r / self.psi - positions(self, r, G[of]) @ V.T) / precision[of] * mask)
+        return np.asarray((r / self.psi - z @ V.T) / precision[of] * mask)
+
+    def places(self, r: Array, patterns: Mask, of: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Given the seen cells o of each row: the covariance of its factors, and where it lies on them.
+
+        G = (I + W_o' Psi_o^-1 W_o)^-1, one for each pattern of gaps; G W_o' Psi_o^-1 r_o, with r = 0 at gaps, of the
+        rows, whose patterns are `of`.
+        """
+        V = self.W / self.psi[:, None]
+        inner = (self.W[:, :, None] * V[:, None, :]).reshape(len(V), -1)
+        precision = np.eye(self.q) + (patterns.astype(np.float64) @ inner).reshape(len(patterns), self.q, self.q)
+        G = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+        return G, np.asarray(np.matmul(G[of], (r @ V)[:, :, None])[:, :, 0])
 
     def log_likelihood(self, S: CovarianceForm, n: float) -> float:
         """Of n rows with covariance S: -n/2 (d log 2 pi + log|Sigma| + tr Sigma^-1 S)."""
@@ -136,13 +157,55 @@ def principal_ladder(S: CovarianceForm, most: int) -> Iterator[Factors]:
         yield Factors(U[:, :q] * np.sqrt(np.maximum(values[:q] - s2, 0.0)), np.full(d, s2))
 
 
-def pattern_covariances(f: Factors, mask: Mask) -> Array:
-    """The covariance of the factors given the seen cells, (I + W_o' Psi_o^-1 W_o)^-1, for each row of a mask."""
-    inner = (f.W[:, :, None] * (f.W / f.psi[:, None])[:, None, :]).reshape(len(f.W), -1)
-    precision = np.eye(f.q) + (mask.astype(np.float64) @ inner).reshape(len(mask), f.q, f.q)
-    return np.asarray(np.linalg.inv(precision), dtype=np.float64)
+def covariance(x: Array, mask: Mask | None, rng: np.random.Generator) -> CovarianceForm:
+    """Second moments of centred columns; those of gaps as EM for a few factors expects them.
 
-
-def positions(f: Factors, r: Array, G: Array) -> Array:
-    """Where each row lies: G W_o' Psi_o^-1 r_o, with r = 0 at gaps."""
-    return np.asarray(np.matmul(G, (r @ (f.W / f.psi[:, None]))[:, :, None])[:, :, 0])
+    Reference: Little and Rubin, Statistical Analysis with Missing Data, Wiley, 2002, section 11.3.
+    """
+    n, d = x.shape
+    wide = d > n
+    if mask is None or mask.all():
+        A = x / np.sqrt(n)
+        return CovarianceForm(A if wide else A.T @ A, wide, (A**2).sum(axis=0))
+    seen = mask.astype(np.float64)
+    cells = np.maximum(seen.sum(axis=0), 1.0)
+    # The start: factors of the covariances over the rows that have both cells; of a wide table, of its rows with gaps
+    # at 0.
+    if wide:
+        start = CovarianceForm(x / np.sqrt(cells), True, (x**2).sum(axis=0) / cells)
+    else:
+        C = (x.T @ x) / np.maximum(seen.T @ seen, 1.0)
+        start = CovarianceForm(C, False, np.diag(C).copy())
+    k = min(int(np.clip(d // 4, *FILLING_FACTORS)), max(d - 1, 1), n)
+    f = next(islice(factor_ladder(start, rng), k, None))
+    # Passes: each column on the places z of the rows that have it, W_j = (sum x_j z') (sum z z' + G)^-1.
+    first, of = distinct(mask)
+    patterns = mask[first]
+    v = np.maximum((x**2).sum(axis=0) / cells, TINY)
+    for _ in range(FILLING_PASSES):
+        G, z = f.places(x, patterns, of)
+        moments = (z[:, :, None] * z[:, None, :] + G[of]).reshape(n, -1)
+        S = (seen.T @ moments).reshape(-1, f.q, f.q)
+        T = x.T @ z
+        W = np.asarray(np.linalg.solve(S + 1e-9 * np.eye(f.q), T[:, :, None])[:, :, 0], dtype=np.float64)
+        last, f = f, Factors(W, np.clip(v - (W * T).sum(axis=1) / cells, LEAST_NOISE * v, v))
+        if float(np.abs(f.psi - last.psi).max()) < FILLING_TOL:
+            break
+    # (1/n) sum E[x x']: gaps on their expected values, and the covariance W_m G W_m' + Psi_m of what is left open; of
+    # a wide table that is counted in the variances alone.
+    G, z = f.places(x, patterns, of)
+    filled = np.where(mask, x, z @ f.W.T)
+    if wide:
+        A = filled / np.sqrt(n)
+        return CovarianceForm(A, True, (A**2).sum(axis=0) + (1.0 - seen.mean(axis=0)) * f.psi)
+    gone = (~patterns).astype(np.float64)
+    count = np.bincount(of, minlength=len(patterns)).astype(np.float64)
+    C = filled.T @ filled
+    for i in range(f.q):
+        for j in range(i + 1):
+            both = gone.T @ (gone * (count * G[:, i, j])[:, None])
+            pair = np.outer(f.W[:, i], f.W[:, j])
+            C += both * (pair if j == i else pair + pair.T)
+    C[np.diag_indices(d)] += (count @ gone) * f.psi
+    C /= n
+    return CovarianceForm(C, False, np.diag(C).copy())

@@ -1,4 +1,4 @@
-"""The jury of dimensions: how many does this table need, and how many can be told from noise?"""
+"""The jury of dimensions: how many does this table need, and how many are detectable?"""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.dimensions.distance_law import DistanceLaw, law_of
-from lowdim.judge.dimensions.evidence import (
-    JuryTable,
+from lowdim.judge.dimensions.factors import covariance, factor_ladder, principal_ladder
+from lowdim.judge.dimensions.judges import (
+    PairedDifference,
+    ParallelAnalysis,
+    RowFolds,
     factor_evidence,
-    jury_table,
-    log_likelihoods,
-    spectrum,
+    parallel_analysis,
+    usual_folds,
     weights,
 )
-from lowdim.judge.dimensions.factors import factor_ladder, principal_ladder
-from lowdim.judge.dimensions.gap_covariance import covariance
+from lowdim.judge.dimensions.jury_table import JuryTable, jury_table, normal_scores
 from lowdim.judge.dimensions.neighbour_noise import neighbour_evidence, neighbour_ladder
-from lowdim.judge.dimensions.normal_scores import normal_scores
-from lowdim.judge.dimensions.parallel import ParallelAnalysis, parallel_analysis
-from lowdim.judge.dimensions.row_folds import FoldErrors, PairedDifference, RowFolds, usual_folds
 from lowdim.judge.dimensions.text import jury_card, jury_lines, jury_text, sentence
 from lowdim.judge.dimensions.utility import Utility, utility
 from lowdim.judge.outliers.partition import far_before_counting
@@ -62,7 +60,7 @@ class DimensionRow(NamedTuple):
 
 
 class Jury(NamedTuple):
-    """How many dimensions a table needs, how many can be told from noise, and what each judge says."""
+    """How many dimensions a table needs, how many are detectable, and what each judge says."""
 
     q: int  # the answer: how many are needed
     sentence: str
@@ -74,8 +72,9 @@ class Jury(NamedTuple):
     distances: DistanceLaw | None
     notes: tuple[str, ...]
     columns: int = 0  # columns that vary
-    detectable: int = 0  # how many can be told from noise; at least q
+    detectable: int = 0  # how many can be distinguished from noise; at least q
     utility: Utility | None = None  # what each number is worth for the answers that were given
+    own_units: bool = False  # whether the columns' own units decided, whose cells normal scores alone predict worse
 
     @property
     def needed(self) -> int:
@@ -83,17 +82,16 @@ class Jury(NamedTuple):
         return self.q
 
     @property
-    def carried(self) -> float:
-        """The share of the skill of the best number that `q` dimensions have; 1 where nothing was tried."""
-        skill = [row.skill for row in self.rows if row.skill is not None]
-        best = max(skill, default=0.0)
-        return min(max(skill[self.q] / best, 0.0), 1.0) if best > 0.0 and self.q < len(skill) else 1.0
+    def skill(self) -> list[float]:
+        """By number of dimensions the share of left-out cells predicted, on the scale that decided."""
+        found = [row.q2 if self.own_units else row.skill for row in self.rows]
+        return [share for share in found if share is not None]
 
     @property
-    def plane_skill(self) -> float | None:
-        """The share of left-out cells that two dimensions predict (one, if no more were tried); None if untried."""
-        skill = [row.skill for row in self.rows if row.skill is not None]
-        return max(skill[:3]) if len(skill) > 1 else None
+    def carried(self) -> float:
+        """The share of the skill of the best number that `q` dimensions have; 1 where nothing was tried."""
+        best = max(self.skill, default=0.0)
+        return min(max(self.skill[self.q] / best, 0.0), 1.0) if best > 0.0 and self.q < len(self.skill) else 1.0
 
     def text(self) -> str:
         """The table that `lowdim dims` prints."""
@@ -118,7 +116,7 @@ class Jury(NamedTuple):
 
 
 def axes_drawn(jury: Jury, d: int) -> int:
-    """The axes of a map of d columns: those needed, and a second one where it can be told from noise."""
+    """The axes of a map of d columns: those needed, and a second one where it is detectable."""
     return min(max(jury.q, min(2, jury.detectable)) if jury.q else 0, d - 1)
 
 
@@ -133,7 +131,7 @@ def choose_dimension(
     y: Any = None,
     random_state: Any = 0,
 ) -> Jury:
-    """How many dimensions a table needs, and how many can be told from noise.
+    """How many dimensions a table needs, and how many are detectable.
 
     Rows are left out in turn. Factor analysis (a noise for each column) of the other rows, columns as normal scores,
     predicts every seen cell of a left-out row from the rest of its row; the skill s(q) is the share of their variance
@@ -171,8 +169,8 @@ def choose_dimension(
     Returns
     -------
     Jury
-        `.q` is the answer (`.needed`), `.detectable` how many can be told from noise, `.sentence` both in words,
-        `.text()` every judge's answer.
+        `.q` is the answer (`.needed`), `.detectable` how many can be distinguished from noise, `.sentence` both in
+        words, `.text()` every judge's answer.
 
     References
     ----------
@@ -200,11 +198,12 @@ def choose_dimension(
         return _without(0, (*notes, f"{few}, so nothing can be shared"), t)
     if t.mask is None and (exact := _exact(t, notes)):
         return exact
+    distances = law_of(t, seed, quick=True)
     top = min(most_possible(t), MOST_DIMENSIONS if most is None else most)
-    scores, notes = _screened(t, seed, notes)
-    noise = parallel_analysis(_weighted_scores(scores), scores.mask, shuffles=shuffles, band=band, seed=seed)
-    tried = _try(scores, top, usual_folds(scores.n, scores.d) if folds is None else min(folds, scores.n), seed)
-    return _verdict(tried, noise, top, notes)._replace(distances=law_of(t, seed, quick=True))
+    t, scores, notes = _screened(t, seed, notes)
+    shuffled = parallel_analysis(scores * np.sqrt(t.shares), t.mask, shuffles=shuffles, band=band, seed=seed)
+    left_out = usual_folds(t.n, t.d) if folds is None else min(folds, t.n)
+    return _verdict(t, scores, shuffled, top, left_out, seed, notes)._replace(distances=distances)
 
 
 def _for_use(jury: Jury, found: Utility) -> Jury:
@@ -247,12 +246,22 @@ def _exact(t: JuryTable, notes: tuple[str, ...]) -> Jury | None:
     """The verdict on a complete table of low rank; that of a nearly full rank tells of columns that add up."""
     values = spectrum(t.x)
     rank, full = rank_of(values), min(t.n - 1, t.d)
-    q = exact_rank(log_likelihoods(values[:rank], t.d, t.n, rank - 1)[1]) or rank
+    rest = np.append(np.cumsum(values[:rank][::-1])[::-1], 0.0)[:rank]
+    q = exact_rank(rest / (t.d - np.arange(rank))) or rank
     if 2 * q > full + 1 or q == full or (q < rank and values[q] > CLIFF * values[q - 1]):
         return None
     leaves = f"{count(q, 'dimension')} {'leaves' if q == 1 else 'leave'} nothing to call noise"
     exactly = f"the table has exactly rank {rank}: nothing is left to call noise"
     return _without(q, (*notes, exactly if q == rank else leaves), t)
+
+
+def spectrum(x: Array) -> Array:
+    """Eigenvalues (1/n) of the covariance of complete rows, falling; min(n - 1, d) of them at the most."""
+    n, d = x.shape
+    x = x - x.mean(axis=0)
+    values = np.linalg.eigvalsh(x @ x.T if n < d else x.T @ x)[::-1] / n
+    eigenvalues: Array = np.maximum(values[: min(n - 1, d)], 0.0)
+    return eigenvalues
 
 
 def most_possible(t: JuryTable) -> int:
@@ -264,162 +273,113 @@ def most_possible(t: JuryTable) -> int:
     return min(next(q for q in range(t.d) if degrees_of_freedom(t.d, q) <= 0), max(t.n // 2, 1))
 
 
-class _Trial(NamedTuple):
-    """One table under all judges that fit something."""
-
-    table: JuryTable  # columns as normal scores, far rows set aside
-    factors: FoldErrors  # of the normal scores
-    principal: FoldErrors  # of the columns in their own units
-    noise: Array  # noise variances of principal axes
-    bic: Array
-    minka: Array | None  # posterior
-    rho: float | None  # correlation of the noise of neighbouring columns, where they share any
-
-
-def _screened(t: JuryTable, seed: int, notes: tuple[str, ...]) -> tuple[JuryTable, tuple[str, ...]]:
-    """The table without the rows far from its bulk, with its normal scores."""
+def _screened(t: JuryTable, seed: int, notes: tuple[str, ...]) -> tuple[JuryTable, Array, tuple[str, ...]]:
+    """The table without the rows far from its bulk, and its normal scores."""
     scores = normal_scores(t.x, t.mask)
     if t.n < ROWS_TO_SCREEN * t.d:
-        return t._replace(scores=scores), notes
+        return t, scores, notes
     far = far_before_counting(scores, t.x, t.mask, np.random.default_rng([seed, FAR_ROWS]))
     if not far.any():
-        return t._replace(scores=scores), notes
+        return t, scores, notes
     near = t.rows_of(~far)
     note = f"{count(int(far.sum()), 'row')} far from the bulk set aside while counting dimensions"
-    return near._replace(scores=normal_scores(near.x, near.mask)), (*notes, note)
+    return near, normal_scores(near.x, near.mask), (*notes, note)
 
 
-def _try(t: JuryTable, top: int, folds: int, seed: int) -> _Trial:
-    """Factors of the normal scores and principal axes of the columns in own units, on the same folds."""
+def _verdict(
+    t: JuryTable, scores: Array, shuffled: ParallelAnalysis, top: int, folds: int, seed: int, notes: tuple[str, ...]
+) -> Jury:
+    """The judges on a table without far rows, and the answer that follows from theirs."""
     rng = np.random.default_rng([seed, FACTOR_STARTS])
-    assert t.scores is not None
-    scores, own = RowFolds(t.scores, t.mask, folds, seed), RowFolds(t.x, t.mask, folds, seed)
-    found = scores.errors(partial(factor_ladder, rng=rng), top, weight=_shares(t))
+    rows = t.n if t.mask is None else t.seen / t.d  # complete rows that would hold as many cells
+    of_scores, of_columns = RowFolds(scores, t.mask, folds, seed), RowFolds(t.x, t.mask, folds, seed)
+    # Rows left out, and evidence: factors of the normal scores, a noise for each column.
+    found = of_scores.errors(partial(factor_ladder, rng=rng), top, weight=t.shares)
     tried = len(found.squares) - 1
-    S, whole = covariance(t.scores, t.mask, rng), covariance(t.x, t.mask, rng)
-    bic = factor_evidence(S, t.rows, tried, rng)
-    shared = neighbour_evidence(S, t.rows, bic) if t.mask is None else None
-    if shared is not None:
-        found = scores.errors(neighbour_ladder, tried, weight=_shares(t), patient=True)
+    S, whole = covariance(scores, t.mask, rng), covariance(t.x, t.mask, rng)
+    bic = factor_evidence(S, rows, tried, rng)
+    shared = neighbour_evidence(S, rows, bic) if t.mask is None else None
+    if shared is not None:  # the factors beside noise that neighbouring columns share
+        found = of_scores.errors(neighbour_ladder, tried, weight=t.shares, patient=True)
         bic = shared.bic
-    principal = own.errors(partial(principal_ladder, most=tried), tried, weight=np.ones(t.d), patient=True)
+    # The columns in their own units: principal axes on the same folds.
+    own = of_columns.errors(partial(principal_ladder, most=tried), tried, weight=np.ones(t.d), patient=True)
     noise = np.array([f.psi[0] for f in principal_ladder(whole, tried)])
-    return _Trial(t, found, principal, noise, bic, _minka(t, tried), None if shared is None else shared.rho)
+    # Minka's posterior, where enough rows are complete.
+    complete, posterior = t.complete, None
+    if t.mask is None or (len(complete) >= max(30, 3 * t.d) and 3 * len(complete) >= t.n):
+        values = spectrum(complete)
+        posterior = weights(minka(values, len(complete), t.d, tried)) if rank_of(values) >= 2 else None
 
+    # Needed; all that is detectable where parallel analysis and evidence draw the line there too; and the smallest of
+    # the judges' numbers where every one of them predicts cells in own units better than that does.
+    likeliest = int(np.argmax(bic))
+    q = found.detectable if found.detectable == shuffled.q == likeliest else found.needed
+    named = (own.needed, shuffled.q, likeliest, None if posterior is None else int(np.argmax(posterior)))
+    advised = [k for k in named if k is not None and k < len(own.skill)]
+    some = found.has_structure or own.has_structure
+    worse = some and q < len(own.skill) and bool(advised) and own.skill[q] < own.skill[advised].min()
+    q = min(advised) if worse else q
 
-def _shares(t: JuryTable) -> Array:
-    """The variance of each column over the mean of them: what its errors count."""
-    variance = (t.x**2).sum(axis=0) / (t.n if t.mask is None else np.maximum(t.mask.sum(axis=0), 1))
-    return np.asarray(variance / max(float(variance.mean()), 1e-300))
-
-
-def _weighted_scores(t: JuryTable) -> Array:
-    """The normal scores with the variances of the columns."""
-    assert t.scores is not None
-    return t.scores * np.sqrt(_shares(t))
-
-
-def _answer(tried: _Trial, judges: tuple[Judge, ...]) -> int:
-    """The number needed; more where the judges leave no doubt.
-
-    All that can be told from noise where parallel analysis and evidence draw the line there too; and the smallest of
-    the judges' numbers where every one of them predicts cells in own units better than the number needed does.
-    """
-    found, q2 = tried.factors, tried.principal.skill
-    parallel, evidence = judges[2].q, judges[3].q
-    q = found.detectable if found.detectable == parallel == evidence else found.needed
-    advised = [j.q for j in judges[1:] if j.q is not None and j.q < len(q2)]
-    some = found.has_structure or tried.principal.has_structure
-    worse = some and q < len(q2) and bool(advised) and q2[q] < q2[advised].min()
-    return min(advised) if worse else q
-
-
-def _verdict(tried: _Trial, noise: ParallelAnalysis, top: int, notes: tuple[str, ...]) -> Jury:
-    """The answer and its sentence."""
-    judges = _judges(tried, noise)
-    q, detectable = _answer(tried, judges), tried.factors.detectable
-    others = [k for k in range(len(tried.factors.squares)) if k != q]
-    if detectable == top < most_possible(tried.table):
+    if found.detectable == top < most_possible(t):
         notes = (*notes, f"{top} is the largest number tried; there may be more")
-    if tried.rho is not None:
-        shared = f"neighbouring columns share noise (correlation {tried.rho:.2f})"
-        notes = (*notes, f"{shared}: what it predicts is no dimension, and skill is what dimensions add to it")
-    found = Jury(
+    if shared is not None:
+        words = f"neighbouring columns share noise (correlation {shared.rho:.2f})"
+        notes = (*notes, f"{words}: what it predicts is no dimension, and skill is what dimensions add to it")
+    skill, q2, weight = found.skill, own.skill, weights(bic)
+    cells = f"{found.cells:,} cells of rows left out in {found.folds} folds, skill {skill[found.needed]:.2f}"
+    judges = (
+        Judge("left-out rows", found.needed, f"{cells}; {found.detectable} detectable"),
+        Judge("own units", own.needed, f"the same cells by principal axes, Q2 {q2[own.needed]:.2f}"),
+        Judge("parallel analysis", shuffled.q, f"{shuffled.shuffles} shuffled tables"),
+        Judge("evidence", likeliest, f"BIC weight {weight[likeliest]:.0%}{beside(bic)}, a noise for each column"),
+        _minka_judge(posterior, len(complete), t.n),
+    )
+    variance = 1.0 - noise / max(float(noise[0]), 1e-300)
+    above = shuffled.eigenvalues > shuffled.band
+    listed = tuple(
+        DimensionRow(
+            k,
+            variance=float(variance[min(k, len(variance) - 1)]),
+            q2=float(q2[k]) if k < len(q2) else None,
+            bic_weight=float(weight[k]),
+            minka_weight=None if posterior is None or k >= len(posterior) else float(posterior[k]),
+            above_noise=bool(above[:k].all()) if k else None,
+            skill=float(skill[k]),
+        )
+        for k in range(len(skill))
+    )
+    jury = Jury(
         q,
-        "",
-        _rows(tried, noise),
-        judges,
-        tuple(tried.factors.compare(q, k) for k in others),
-        noise.eigenvalues,
-        noise.band,
-        None,
-        notes,
-        tried.table.d,
-        max(q, detectable),
+        sentence="",
+        rows=listed,
+        judges=judges,
+        paired=tuple(found.compare(q, k) for k in range(len(skill)) if k != q),
+        eigenvalues=shuffled.eigenvalues,
+        band=shuffled.band,
+        distances=None,
+        notes=notes,
+        columns=t.d,
+        detectable=max(q, found.detectable),
+        own_units=worse,
     )
-    return found._replace(sentence=sentence(found))
+    return jury._replace(sentence=sentence(jury))
 
 
-# the judges ------------------------------------------------------------------------------------------
-
-
-def _judges(tried: _Trial, noise: ParallelAnalysis) -> tuple[Judge, ...]:
-    """Left-out rows, own units, parallel analysis, evidence, Minka."""
-    found, own, bic = tried.factors, tried.principal, weights(tried.bic)
-    q, best = found.needed, int(np.argmax(bic))
-    cells = f"{found.cells:,} cells of rows left out in {found.folds} folds"
-    return (
-        Judge("left-out rows", q, f"{cells}, skill {found.skill[q]:.2f}; {found.detectable} told from noise"),
-        Judge("own units", own.needed, f"the same cells by principal axes, Q2 {own.skill[own.needed]:.2f}"),
-        Judge("parallel analysis", noise.q, f"{noise.shuffles} shuffled tables"),
-        Judge("evidence", best, f"BIC weight {bic[best]:.0%}{beside(tried.bic, best)}, a noise for each column"),
-        _minka_judge(tried),
-    )
-
-
-def beside(logs: Array, best: int) -> str:
+def beside(logs: Array) -> str:
     """The Bayes factor of the best beside the next best, in words: ', 12 times as likely as q = 3'."""
-    others = [k for k in range(len(logs)) if k != best]
-    if not others:
+    if len(logs) < 2:
         return ""
-    second = max(others, key=lambda k: float(logs[k]))
+    best, second = np.argsort(-logs, kind="stable")[:2].tolist()
     return f", {times_as_likely(float(logs[best] - logs[second]))} as q = {second}"
 
 
-def _minka(t: JuryTable, top: int) -> Array | None:
-    """Minka's posterior over q, where enough rows are complete."""
-    rows = t.complete
-    if t.mask is not None and (len(rows) < max(30, 3 * t.d) or 3 * len(rows) < t.n):
-        return None
-    values = spectrum(rows)
-    return weights(minka(values, len(rows), t.d, top)) if rank_of(values) >= 2 else None
-
-
-def _minka_judge(tried: _Trial) -> Judge:
-    rows, n = len(tried.table.complete), tried.table.n
-    if tried.minka is None:
+def _minka_judge(posterior: Array | None, rows: int, n: int) -> Judge:
+    if posterior is None:
         return Judge("Minka", None, f"only {rows} of {n} rows are complete: too few to speak for the table")
-    q = int(np.argmax(tried.minka))
-    odds = beside(np.log(np.maximum(tried.minka, 1e-300)), q)
-    return Judge("Minka", q, f"{rows} complete rows, {q} has {tried.minka[q]:.0%}{odds}, one noise for all columns")
-
-
-def _rows(tried: _Trial, noise: ParallelAnalysis) -> tuple[DimensionRow, ...]:
-    shared = 1.0 - tried.noise / max(float(tried.noise[0]), 1e-300)
-    skill, q2, bic = tried.factors.skill, tried.principal.skill, weights(tried.bic)
-    above = noise.eigenvalues > noise.band
-    return tuple(
-        DimensionRow(
-            q,
-            float(shared[min(q, len(shared) - 1)]),
-            float(q2[q]) if q < len(q2) else None,
-            float(bic[q]),
-            None if tried.minka is None or q >= len(tried.minka) else float(tried.minka[q]),
-            bool(above[:q].all()) if q else None,
-            float(skill[q]),
-        )
-        for q in range(len(skill))
-    )
+    q = int(np.argmax(posterior))
+    odds = beside(np.log(np.maximum(posterior, 1e-300)))
+    return Judge("Minka", q, f"{rows} complete rows, {q} has {posterior[q]:.0%}{odds}, one noise for all columns")
 
 
 def _without(q: int, notes: tuple[str, ...], t: JuryTable) -> Jury:

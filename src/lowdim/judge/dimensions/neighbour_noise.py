@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from lowdim.judge.dimensions.evidence import free_numbers
 from lowdim.judge.dimensions.factors import LEAST_NOISE, NOISE_STEPS, NOISE_TOL, TINY, CovarianceForm
+from lowdim.judge.dimensions.judges import free_numbers
 from lowdim.maths.linalg import Array, Mask, largest
 
 MOST_CORRELATED = 0.95

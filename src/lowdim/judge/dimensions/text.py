@@ -15,9 +15,7 @@ BAR_LENGTH = 12  # the longest bar of hashes stands for all variance
 LISTED_SCORES = 12  # numbers of dimensions whose worth for an answer is listed, beside the chosen one
 LITTLE_SKILL = 0.1  # share of left-out cells that two dimensions predict, below which they sum nothing up
 NOTHING_SHARED = "no shared structure found"
-NO_GROUPS = (
-    "no measured column tells of another along a straight line (groups of rows are looked for by lowdim fit -m gmm)."
-)
+NO_GROUPS = "no measured column predicts another along a straight line (to look for groups of rows: lowdim fit -m gmm)."
 
 
 def number(k: int) -> str:
@@ -30,38 +28,44 @@ def number(k: int) -> str:
 
 
 def share_carried(jury: Jury) -> str:
-    """'97% of what the columns share', of the dimensions needed."""
-    return "all that the columns share" if jury.carried >= 0.995 else f"{jury.carried:.0%} of what the columns share"
+    """'97% of what the columns share', of the dimensions needed; 'all' only where no further one is detectable."""
+    share = f"{jury.carried:.0%}"
+    if jury.carried >= 0.995:
+        share = "more than 99%" if jury.detectable > jury.q else "all"
+    what = "that the columns share" if share == "all" else "of what the columns share"
+    return f"{share} {what}{', in their own units' if jury.own_units else ''}"
 
 
 def sentence(jury: Jury) -> str:
-    """'2 (97% of what the columns share; 3 more can be told from noise)', or 'no shared structure found'."""
+    """'2 (97% of what the columns share; 3 weaker ones detectable)', or 'no shared structure found'."""
     if jury.q == 0:
         return NOTHING_SHARED
-    more = max(jury.detectable - jury.q, 0)
-    return f"{jury.q} ({share_carried(jury)}{f'; {more} more can be told from noise' if more else ''})"
+    more = jury.detectable - jury.q
+    weaker = f"; {count(more, 'weaker one')} detectable" if more > 0 else ""
+    return f"{jury.q} ({share_carried(jury)}{weaker})"
 
 
 def in_words(jury: Jury) -> str:
-    """'Two dimensions carry 97% of what the columns share; three more can be told from noise.'"""
+    """'Two dimensions carry 97% of what the columns share. Three weaker dimensions are detectable too.'"""
     if jury.q == 0:
         return f"{NOTHING_SHARED[0].upper()}{NOTHING_SHARED[1:]}: {NO_GROUPS}"
     if not jury.rows:
-        return f"Your table has {count(jury.q, 'dimension')}: nothing is left to call noise."
-    head = f"{number(jury.q).capitalize()} dimension{' carries' if jury.q == 1 else 's carry'} {share_carried(jury)}"
-    more = max(jury.detectable - jury.q, 0)
-    tail = f"; {number(more)} more can be told from noise" if more else ""
-    summary = no_summary(jury)
-    return f"{head}{tail}{f': {summary}' if summary else ''}."
+        return f"Your table has {count(jury.q, 'dimension')}, which leave no noise."
+    more = jury.detectable - jury.q
+    carry = "dimension carries" if jury.q == 1 else "dimensions carry"
+    words = [f"{number(jury.q).capitalize()} {carry} {share_carried(jury)}."]
+    if more > 0:
+        are = "dimension is" if more == 1 else "dimensions are"
+        words.append(f"{number(more).capitalize()} weaker {are} detectable too.")
+    return " ".join([*words, *shares_little(jury)])
 
 
-def no_summary(jury: Jury) -> str:
-    """What is said where even two dimensions predict next to nothing of a cell."""
-    skill = jury.plane_skill
-    if jury.q == 0 or skill is None or skill >= LITTLE_SKILL:
-        return ""
-    little = f"a map of two axes says only {skill:.0%} of a cell from the rest of its row"
-    return f"{little}, so that the table has no low-dimensional summary"
+def shares_little(jury: Jury) -> list[str]:
+    """A sentence where even two dimensions (one, if no more were tried) predict next to nothing of a cell."""
+    if jury.q == 0 or len(jury.skill) < 2 or max(jury.skill[:3]) >= LITTLE_SKILL:
+        return []
+    predicted = f"{max(jury.skill[:3]):.0%} of a cell's variance from the rest of its row"
+    return [f"The columns share little: two axes predict only {predicted}."]
 
 
 def jury_text(jury: Jury) -> str:
@@ -94,13 +98,13 @@ def _useful(jury: Jury) -> list[str]:
 def _explained(jury: Jury) -> list[str]:
     """What the columns of the table are."""
     tried = [row.variance for row in jury.rows if row.q == jury.q]
-    summary, share = no_summary(jury), tried[0] if tried else jury.rows[-1].variance
+    share = tried[0] if tried else jury.rows[-1].variance
     return [
         f"  {share:.0%} of the variation is shared structure, {1.0 - share:.0%} is column-by-column noise",
         "  (variance shared = 1 - noise variance of the fit with q dimensions / mean variance).",
         "  Skill: share of the variance of a left-out row's cells that the rest of the row predicts; columns as",
         "  normal scores, a noise for each. Own units: the same (Q2) of principal axes, as the map has them.",
-        *([f"  What the columns share: {summary}."] if summary else []),
+        *(f"  {words}" for words in shares_little(jury)),
     ]
 
 
@@ -113,7 +117,7 @@ def _row(row: DimensionRow, jury: Jury) -> str:
     heavy = "#" * round(row.bic_weight * 9)
     floor = "" if row.q == 0 else "above" if row.above_noise else "below"
     needed = "<- needed" if jury.utility is None else "<- for the answers given"
-    tail = needed if row.q == jury.q else "<- told from noise" if row.q == jury.detectable else ""
+    tail = needed if row.q == jury.q else "<- detectable" if row.q == jury.detectable else ""
     return (
         f" {mark}{row.q:<3} {row.variance:>4.0%}     {skill:<5} {bar:<12} {own:<6} {weight:<4} {heavy:<10} "
         f"{floor:<9} {tail}"
@@ -153,7 +157,7 @@ def jury_card(jury: Jury) -> str:
 
 
 def _tried(row: DimensionRow, jury: Jury) -> tuple[str, ...]:
-    role = " (needed)" if row.q == jury.q else " (told from noise)" if row.q == jury.detectable else ""
+    role = " (needed)" if row.q == jury.q else " (detectable)" if row.q == jury.detectable else ""
     return (
         f"{row.q}{role}",
         f"{100 * row.variance:.0f}%",

@@ -222,8 +222,14 @@ def heldout(analysis: Analysis) -> Plot:
     _draw_heldout(left, right, qs, skill, errors, at)
     if ballot.detectable > q:
         left.axvline(ballot.detectable, color=draw.INK, lw=0.8, ls=":")
-        words = f"{ballot.detectable} told from noise "
-        write(left, ballot.detectable, 0.04, words, transform=left.get_xaxis_transform(), ha="right")
+        write(
+            left,
+            ballot.detectable,
+            0.04,
+            f"{ballot.detectable} detectable ",
+            transform=left.get_xaxis_transform(),
+            ha="right",
+        )
     title, sentence = _heldout_words(qs, skill, errors, at, ballot.paired[0].cells if ballot.paired else None)
     draw.headline(figure, title)
     data = {"q": qs, "skill": skill, "difference": skill - skill[at], "paired_error": errors, "recommended": [q]}
@@ -270,7 +276,7 @@ def _heldout_words(qs: NDArray[np.int_], skill: Array, errors: Array, at: int, c
         if 0 <= other < len(qs):
             gain, error = skill[at] - skill[other], errors[other]
             comparison = (
-                f"{q} and {qs[other]:.0f} cannot be told apart"
+                f"{q} and {qs[other]:.0f} cannot be distinguished"
                 if abs(gain) <= error
                 else f"{q} {'beats' if gain > 0 else 'loses to'} {qs[other]:.0f}"
             )

@@ -1,10 +1,10 @@
-"""Normal scores: ranks alone count, ties stay ties, gaps are 0."""
+"""The table that the judges see. Normal scores: ranks alone count, ties stay ties, gaps are 0."""
 
 import numpy as np
 import pytest
 from scipy.stats import norm, rankdata
 
-from lowdim.judge.dimensions.normal_scores import normal_scores
+from lowdim.judge.dimensions.jury_table import normal_scores
 from tests.judge.simulated import noise
 
 

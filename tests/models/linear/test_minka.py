@@ -1,25 +1,14 @@
-"""Evidence against scikit-learn's Minka, slow sums and densities by SciPy."""
+"""Minka's evidence against scikit-learn's and slow sums."""
 
 import numpy as np
 import pytest
 from scipy.special import gammaln
-from scipy.stats import multivariate_normal
 from sklearn.datasets import make_classification
-from sklearn.decomposition import FactorAnalysis
 from sklearn.decomposition._pca import _assess_dimension
 
-from lowdim.judge.dimensions.evidence import (
-    factor_evidence,
-    free_numbers,
-    log_likelihoods,
-    spectrum,
-    weights,
-)
-from lowdim.judge.dimensions.gap_covariance import covariance
-from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.dimensions.normal_scores import standardized
+from lowdim.judge.dimensions.jury import choose_dimension, spectrum
 from lowdim.models.linear.minka import minka, rank_of
-from tests.judge.simulated import rank_two, uneven
+from tests.judge.simulated import rank_two
 
 
 def slow_minka(values: np.ndarray, k: int, n: int) -> float:
@@ -97,33 +86,3 @@ def test_redundant_columns_have_one_dimension():
     found = choose_dimension(X)
     assert found.q == 1
     assert "exactly rank 1" in found.notes[0]
-
-
-@pytest.mark.parametrize(("n", "d"), [(40, 6), (9, 20)])
-def test_log_likelihoods_are_scipys(n, d):
-    X = np.random.default_rng(3).standard_normal((n, d)) * np.linspace(2, 1, d)
-    X -= X.mean(axis=0)
-    logs, noise = log_likelihoods(spectrum(X), d, n, 3)
-    for q in range(4):
-        values, V = np.linalg.eigh(X.T @ X / n)
-        values, V = values[::-1], V[:, ::-1]
-        s2 = values[q:].sum() / (d - q)
-        C = (V[:, :q] * (values[:q] - s2)) @ V[:, :q].T + s2 * np.eye(d)
-        assert noise[q] == pytest.approx(s2, rel=1e-9)
-        assert logs[q] == pytest.approx(multivariate_normal(np.zeros(d), C).logpdf(X).sum(), rel=1e-9)
-
-
-@pytest.mark.parametrize("q", [0, 2, 3])
-def test_factor_evidence_is_scikit_learns_likelihood(q):
-    """sklearn's EM stops near the same maximum; ours is within a hundredth of a nat a row, noises at least 2 %."""
-    x = standardized(uneven(0), None)
-    S = covariance(x, None, np.random.default_rng(0))
-    found = factor_evidence(S, 200.0, q, np.random.default_rng(0))[q] + 0.5 * free_numbers(8, q) * np.log(200.0)
-    peer = FactorAnalysis(q, tol=1e-3, max_iter=5000, svd_method="lapack").fit(x) if q else None
-    want = -0.5 * 200 * (np.log(2 * np.pi * x.var(axis=0)) + 1).sum() if peer is None else peer.score(x) * 200
-    assert want - 2.0 < found < want + 1e-6
-
-
-def test_free_numbers_and_weights():
-    assert [free_numbers(4, q) for q in range(3)] == [4, 8, 11]
-    np.testing.assert_allclose(weights(np.array([-1e6, -1e6 + np.log(3.0)])), [0.25, 0.75], rtol=1e-9)
