@@ -36,7 +36,7 @@ X = rng.uniform(1, 90, 200).round(1)
 )
 def test_the_form_in_words(y: np.ndarray, words: str) -> None:
     found = find_functions(np.column_stack([rng.normal(size=200), X, y]), ["z", "x", "y"])
-    assert [(f.column, f.of, f.words) for f in found] == ([(2, 1, words)] if words else [])
+    assert [(f.column, f.copy.name, f.words) for f in found] == ([(2, "x", words)] if words else [])
 
 
 def test_two_columns_that_rise_with_time_are_two_facts() -> None:
@@ -52,7 +52,7 @@ def test_a_square_of_both_signs_says_something_else() -> None:
 def test_the_column_with_fewer_cells_goes() -> None:
     short = np.where(np.arange(200) < 50, np.nan, X)
     (function,) = find_functions(np.column_stack([short, 2 * X]), ["a", "b"])
-    assert (function.column, function.of, function.words, function.share) == (0, 1, "0.5 b", 1.0)
+    assert (function.column, function.copy.name, function.words, function.share) == (0, "b", "0.5 b", 1.0)
 
 
 def test_a_table_is_read_without_the_same_fact_again() -> None:

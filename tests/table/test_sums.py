@@ -12,7 +12,7 @@ NAMES = ["p", "q", "r", "s"]
 
 
 def words(table: np.ndarray, names: list[str]) -> dict[str, str]:
-    return {names[found.total]: found.words(names) for found in find_sums(table, names)}
+    return {names[made.column]: made.words for made in find_sums(table, names)}
 
 
 def test_sums_and_means_beside_their_parts():
@@ -72,7 +72,7 @@ def test_a_part_that_hardly_varies_is_a_part_of_the_sum() -> None:
     parts = np.round(rng.lognormal([10, 7, 3], 1.0, (300, 3)))
     X = np.column_stack([parts, rng.normal(size=(300, 2)), parts.sum(axis=1)])
     (identity,) = find_sums(X, ["big", "middle", "small", "x", "y", "everyone"])
-    assert identity.words(["big", "middle", "small", "x", "y", "everyone"]) == "the sum of big, middle and small"
+    assert identity.words == "the sum of big, middle and small"
 
 
 def test_an_almost_empty_column_hides_no_sum() -> None:
@@ -81,9 +81,7 @@ def test_an_almost_empty_column_hides_no_sum() -> None:
     rare[20:] = np.nan
     names = ["rare", "gain", "x", "before", "y", "after"]
     X = np.column_stack([rare, gain, x, before, rng.normal(size=400), before + gain])
-    assert [f"{names[i.total]} is {i.words(names)}" for i in find_sums(X, names)] == [
-        "after is the sum of gain and before"
-    ]
+    assert [f"{names[i.column]} is {i.words}" for i in find_sums(X, names)] == ["after is the sum of gain and before"]
 
 
 def test_units_of_columns_are_the_decimals_they_are_written_with() -> None:
@@ -99,6 +97,4 @@ def test_a_part_that_is_rarely_there_is_a_part() -> None:
     rng = np.random.default_rng(0)
     repair, other = rng.integers(1, 9000, 1000) * 1.0, np.where(np.arange(1000) % 100 == 7, 500.0, 0.0)
     X = np.column_stack([repair, other, repair + other])
-    assert [s.words(["repair", "other", "total"]) for s in find_sums(X, ["repair", "other", "total"])] == [
-        "the sum of repair and other"
-    ]
+    assert [s.words for s in find_sums(X, ["repair", "other", "total"])] == ["the sum of repair and other"]

@@ -307,27 +307,22 @@ def plain_columns(columns: dict[int, Any], codes: tuple[str, ...]) -> dict[int, 
     >>> plain_columns({0: pa.array(["1", "NA"]), 1: pa.array(["2.5", "3"])}, ())[1].values
     array([2.5, 3. ])
     """
+    import pyarrow as pa
+
     found: dict[int, ColumnCells] = {}
     positions = list(columns)
     for first in range(0, len(positions), COLUMNS_AT_ONCE):
         group = positions[first : first + COLUMNS_AT_ONCE]
-        text = as_text(_together([columns[j] for j in group]))
+        kind, chunks = columns[group[0]].type, list[Any]()
+        for column in (columns[j] for j in group):  # below each other
+            chunks += column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        text = as_text(pa.chunked_array([chunk if chunk.type == kind else chunk.cast(kind) for chunk in chunks], kind))
         both, enough = text_cells("", 0, text, codes)
         n = len(text) // len(group)
         for k, j in enumerate(group) if enough else ():
             cut = slice(k * n, (k + 1) * n)
             found[j] = ColumnCells("", j + 1, text.slice(k * n, n), both.gap[cut], both.values[cut], both.bad[cut])
     return found
-
-
-def _together(columns: list[Any]) -> Any:
-    """Columns of text below each other."""
-    import pyarrow as pa
-
-    kind = columns[0].type
-    each = (column.chunks if isinstance(column, pa.ChunkedArray) else [column] for column in columns)
-    chunks = [chunk for part in each for chunk in part]
-    return pa.chunked_array([chunk if chunk.type == kind else chunk.cast(kind) for chunk in chunks], kind)
 
 
 def slow_numbers(c: ColumnCells, decimal: str, evidence: DecimalEvidence, limit: str | None = None) -> ColumnCells:
@@ -558,7 +553,8 @@ def find_gap_codes(columns: dict[str, Array]) -> list[GapCode]:
         if total > 1 or abs(code) >= 99:
             elsewhere = any((x == code).any() for name, x in columns.items() if name not in times)
             sure = not elsewhere and any(
-                _stands_apart(x, code) and _is_sure(x, times[name]) for name, x in apart.items()
+                _stands_apart(x, code) and times[name] >= SURE_TIMES and _is_rare(x, times[name])
+                for name, x in apart.items()
             )
             found.append(GapCode(code, tuple(name for name in columns if name in times), total, sure))
     return found
@@ -593,10 +589,6 @@ def _is_spike(x: Array, code: float) -> bool:
     if (x == code).sum() < SPIKE_TIMES or len(others) < SPIKE_OTHERS:
         return False
     return bool(np.abs(others - code).min() > SPIKE_STEPS * np.diff(others).max())
-
-
-def _is_sure(x: Array, times: int) -> bool:
-    return times >= SURE_TIMES and _is_rare(x, times)
 
 
 def _is_rare(x: Array, times: int) -> bool:

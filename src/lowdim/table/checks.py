@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -80,29 +79,20 @@ def refuse_width(names: list[str], n: int, options: ReadingOptions) -> None:
         )
 
 
-def stack(columns: list[Column], n: int) -> Numbers:
-    """The number columns as one matrix."""
+def stacked(columns: list[Column], n: int, options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
+    """The number columns as one matrix; infinite cells are an error, or gaps where that was asked for."""
     chosen = [c for c in columns if c.role == "number"]
     X = np.column_stack([c.values for c in chosen]) if chosen else np.empty((n, 0))
     X[np.isnan(X)] = np.nan  # one NaN for all, so that equal columns are equal bytes
+    wrong = np.isinf(X)
+    if wrong.any() and options.inf != "missing":
+        parts = []
+        for j in np.flatnonzero(wrong.any(axis=0))[:5]:
+            cells = [f"{place.unit} {place.lines[i]} ({X[i, j]})" for i in np.flatnonzero(wrong[:, j])]
+            parts.append(f"{chosen[j].name}: {listing(cells)}")
+        notes.add("LD150.table", "; ".join(parts), what=count(int(wrong.sum()), "infinite value"))
+    X[wrong] = np.nan
     return Numbers(X, chosen, np.arange(n))
-
-
-def infinite(work: Numbers, options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
-    """Infinite cells: an error, or gaps where that was asked for."""
-    wrong = np.isinf(work.X)
-    if not wrong.any():
-        return work
-    if options.inf == "missing":
-        X = np.where(wrong, np.nan, work.X)
-        return work._replace(X=X)
-    parts = []
-    for j in np.flatnonzero(wrong.any(axis=0))[:5]:
-        cells = [f"{place.unit} {place.lines[work.rows[i]]} ({work.X[i, j]})" for i in np.flatnonzero(wrong[:, j])]
-        parts.append(f"{work.names[j]}: {listing(cells)}")
-    total = int(wrong.sum())
-    notes.add("LD150.table", "; ".join(parts), what=count(total, "infinite value"))
-    return work._replace(X=np.where(wrong, np.nan, work.X))
 
 
 def logs(work: Numbers, options: ReadingOptions, place: Place) -> Numbers:
@@ -193,33 +183,21 @@ def _positions(place: Place, columns: list[Column]) -> str:
 
 def constant(work: Numbers, place: Place, notes: Notes) -> Numbers:
     """Columns that never change are left out."""
-    low, high = _span(work.X)
-    varies = low < high
+    low = np.fmin.reduce(work.X, axis=0, initial=np.inf)
+    varies = low < np.fmax.reduce(work.X, axis=0, initial=-np.inf)
     gone = [(c, low[j]) for j, c in enumerate(work.columns) if not varies[j]]
     if not gone:
         return work
-    words = [f"'{c.name}' (always {_told(c, value)})" for c, value in gone]
-    listed = (
-        listing(words) if len(words) > 5 else " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
-    )
+    cells = [shown(c.labels[int(value)]) if c.labels else figures(value, 6) for c, value in gone]
+    words = [f"'{c.name}' (always {cell})" for (c, _), cell in zip(gone, cells, strict=True)]
     notes.add(
         "LD130.table",
         _positions(place, [c for c, _ in gone]),
         n=len(gone),
-        names=listed,
+        names=listing(words, last=" and "),
         fix=Fix("say so:  ", propose(drop=[c.name for c, _ in gone])),
     )
     return work.keep(varies)
-
-
-def _told(c: Column, value: float) -> str:
-    """A cell of a column as a message has it."""
-    return shown(c.labels[int(value)]) if c.labels else figures(value, 6)
-
-
-def _span(X: Array) -> tuple[Array, Array]:
-    """The least and largest number of each column, gaps aside."""
-    return (np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf))
 
 
 def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
@@ -228,7 +206,13 @@ def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
     found = list[tuple[str, CopyOf]]()
     keep = np.ones(len(work.columns), dtype=bool)
     for j, column in enumerate(work.columns):
-        key = _sameness(column, work.X[:, j])
+        x = work.X[:, j]
+        key = (x + 0.0).tobytes()  # -0 is 0; all gaps are one NaN
+        if len(column.labels) > 2:  # they say the same where the same rows have the same label
+            seen, codes = ~np.isnan(x), x.copy()
+            _, start, which = np.unique(x[seen], return_index=True, return_inverse=True)
+            codes[seen] = np.argsort(np.argsort(start))[which]
+            key = b"labels" + codes.tobytes()
         other = first.setdefault(key, j)
         if other != j and not options.keep_copies:
             keep[j] = False
@@ -243,75 +227,32 @@ def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
     return work.keep(keep)._replace(copies=tuple(found)) if found else work
 
 
-def _sameness(c: Column, x: Array) -> bytes:
-    """What two columns have in common that say the same: numbers themselves, of labels which rows have the same one."""
-    if len(c.labels) > 2:
-        seen = ~np.isnan(x)
-        _, first, codes = np.unique(x[seen], return_index=True, return_inverse=True)
-        x = x.copy()
-        x[seen] = np.argsort(np.argsort(first))[codes]
-        return b"labels" + x.tobytes()
-    return (x + 0.0).tobytes()  # -0 is 0; all gaps are one NaN
-
-
-def sums(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
-    """Columns that are functions, products, sums or means of others are left out; kept where the others are often
-    missing, or asked for."""
-    for made in (_as_functions, _as_products, _as_sums):
+def made_of_others(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
+    """Columns that are functions, products, sums or means of others are left out, each named with its identity; kept
+    where the others are often missing, or asked for."""
+    for find in (find_functions, find_products, find_sums):
         n, d = work.X.shape
         if d < 3 or options.keep_copies or n * d * d > PAIRS_WORK:
             return work
-        at = np.flatnonzero(work.measured)
-        found = [m._replace(column=int(at[m.column])) for m in made(work.keep(work.measured))]
-        work = _without(work, found, options, notes)
+        numbers, logged = work.keep(work.measured), log_entries(options.log, work.names)
+        keep, aside, copied = np.ones(d, dtype=bool), list(work.aside), list(work.copies)
+        for at, words, share, copy in find(numbers.X, numbers.names):
+            name = numbers.names[at]
+            if name in logged or asked_role(name, options):
+                continue
+            if share < PARTS_SHARE:
+                notes.add("LD186", share=f"{share:.0%}", drop=[name], column=name, identity=words)
+            elif keep.sum() > 2:
+                keep[work.names.index(name)] = False
+                aside.append((name, words))
+                copied += [(name, copy)] if copy else []
+                notes.add("LD185", use=[name], column=name, identity=words)
+        work = work.keep(keep)._replace(aside=tuple(aside), copies=tuple(copied))
     return work
 
 
-class _Made(NamedTuple):
-    """A column made of others: the identity in words, and the share of its rows that have all of them."""
-
-    column: int
-    words: str
-    share: float
-    copy: CopyOf | None = None  # where it is made of one
-
-
-def _as_functions(work: Numbers) -> list[_Made]:
-    found = find_functions(work.X, work.names)
-    return [_Made(f.column, f.words, f.share, CopyOf(work.names[f.of], f.relation)) for f in found]
-
-
-def _as_products(work: Numbers) -> list[_Made]:
-    return [_Made(*product) for product in find_products(work.X, work.names)]
-
-
-def _as_sums(work: Numbers) -> list[_Made]:
-    found = find_sums(work.X, work.names)
-    return [_Made(identity.total, identity.words(work.names), identity.share) for identity in found]
-
-
-def _without(work: Numbers, made: list[_Made], options: ReadingOptions, notes: Notes) -> Numbers:
-    """The columns without those that are made of others, each named with its identity."""
-    logged = log_entries(options.log, work.names)
-    free = [not (c.name in logged or asked_role(c.name, options)) for c in work.columns]
-    keep, aside, copied = np.ones(len(work.columns), dtype=bool), list(work.aside), list(work.copies)
-    for j, words, share, copy in made:
-        facts = {"column": work.names[j], "identity": words}
-        if free[j] and share < PARTS_SHARE:
-            notes.add("LD186", share=f"{share:.0%}", drop=[work.names[j]], **facts)
-        elif free[j] and keep.sum() > 2:
-            keep[j] = False
-            aside.append((work.names[j], words))
-            copied += [(work.names[j], copy)] if copy else []
-            notes.add("LD185", use=[work.names[j]], **facts)
-    return work.keep(keep)._replace(aside=tuple(aside), copies=tuple(copied)) if not keep.all() else work
-
-
-def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, notes: Notes) -> None:
+def too_few_columns(d: int, others: list[Column], sep: str, place: Place, notes: Notes) -> None:
     """Fewer than two number columns cannot be analysed."""
-    d = len(work.columns)
-    if d >= 2:
-        return
     aside = [c for c in others if c.role in ("label", "id", "time")]
     labels = [c.name for c in aside if c.role == "label" and 2 <= len(c.labels) <= MOST_LABELS]
     fix = Fix("add columns of numbers")
@@ -329,43 +270,33 @@ def enough_columns(work: Numbers, others: list[Column], sep: str, place: Place, 
     )
 
 
+@np.errstate(over="ignore", invalid="ignore")  # numbers near the end of double precision are noted, not feared
 def remarks(work: Numbers, everything: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
     """Everything that is worth knowing and changes nothing; the columns come back with their notes. `everything` are
     all columns of the table, whatever they are for."""
-    with np.errstate(over="ignore", invalid="ignore"):  # numbers near the end of double precision are noted, not feared
-        return _remarks(work, everything, options, place, notes)
-
-
-def _remarks(work: Numbers, everything: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
     n, d = work.X.shape
     if n <= d:
         swapped = Fix("rows and columns swapped?  ", propose(transpose=True), "\n") if n < d else Fix()
         fix = Fix(*swapped.parts, "more rows, or fewer columns")
         notes.add("LD161.table", place.name, n=n, d=d, most=n - 1, fix=fix)
     numbers = work.keep(work.measured)
+    quartiles = np.empty((3, d))
+    whole = ~np.isnan(work.X).any(axis=0)  # these all at once
+    quartiles[:, whole] = np.quantile(work.X[:, whole], (0.25, 0.5, 0.75), axis=0)
+    for j in np.flatnonzero(~whole):
+        quartiles[:, j] = np.quantile(work.X[~np.isnan(work.X[:, j]), j], (0.25, 0.5, 0.75))
     _disguised(numbers, place, notes)
     _gappy(work, place, notes)
     if options.scale != "none":
-        _rare(work, notes)
+        _rare(work, quartiles[1], notes)
     _huge(numbers, place, notes)
     _near_copies(numbers, options, notes)
     _closed(numbers, notes)
     _repeats(work, everything, place, notes)
     _total_row(numbers, place, notes)
     _stuck(numbers, place, notes)
-    quartiles = _quantiles(work.X, (0.25, 0.5, 0.75)).T
-    notes_of = [_note(c, work.X[:, j], quartiles[j], work.rows) for j, c in enumerate(work.columns)]
+    notes_of = [_note(c, work.X[:, j], quartiles[:, j], work.rows) for j, c in enumerate(work.columns)]
     return work._replace(columns=[c._replace(note=note) for c, note in zip(work.columns, notes_of, strict=True)])
-
-
-def _quantiles(X: Array, levels: Sequence[float]) -> Array:
-    """Quantiles of what each column has, those of columns without gaps all at once: level x column."""
-    whole = ~np.isnan(X).any(axis=0)
-    found = np.empty((len(levels), X.shape[1]))
-    found[:, whole] = np.quantile(X[:, whole], levels, axis=0)
-    for j in np.flatnonzero(~whole):
-        found[:, j] = np.quantile(X[~np.isnan(X[:, j]), j], levels)
-    return found
 
 
 def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
@@ -382,10 +313,10 @@ def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
         )
 
 
-def _rare(work: Numbers, notes: Notes) -> None:
+def _rare(work: Numbers, middles: Array, notes: Notes) -> None:
     """Columns that scaling stretches; labels have a likelihood of their own, levels where most columns are answers."""
     by_answers = mostly_answers(work.columns, len(work.X))
-    for j, middle in enumerate(_quantiles(work.X, (0.5,))[0]):
+    for j, middle in enumerate(middles.tolist()):
         c, x = work.columns[j], work.X[:, j]
         x = x[~np.isnan(x)]
         share = float((x == middle).mean())  # a value that most rows have is the median
@@ -418,7 +349,7 @@ def _disguised(work: Numbers, place: Place, notes: Notes) -> None:
 
 
 def _huge(work: Numbers, place: Place, notes: Notes) -> None:
-    high = _span(np.abs(work.X))[1]
+    high = np.fmax.reduce(np.abs(work.X), axis=0, initial=0.0)
     for j in np.flatnonzero(high > HUGE_NUMBER):
         c, x = work.columns[j], work.X[:, j]
         ways = [("take its logarithm", propose(log=[c.name]))] if (x[~np.isnan(x)] > 0).all() else []
@@ -437,37 +368,25 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
     step = max(1, int(np.ceil(n * d * d / PAIRS_WORK)))
     if d < 2 or d * d > PAIRS_WORK / 100 or options.keep_copies:
         return
-    pairs = alike_pairs(work.X[::step], MOST_PARTNERS)
-    for first, others in _families(work.X, pairs).items():
-        names = [work.names[j] for j in (first, *others)]
-        listed = (
-            listing([f"'{name}'" for name in names])
-            if names[5:]
-            else (", ".join(f"'{name}'" for name in names[:-1]) + f" and '{names[-1]}'")
-        )
-        r = ", ".join(dict.fromkeys(f"{r_ij:.4f}" for r_ij in others.values()))
-        notes.add(
-            "LD142",
-            what=listed,
-            r=r,
-            times="twice" if len(names) == 2 else f"{len(names)} times",
-            drop=[work.names[j] for j in others],
-        )
-
-
-def _families(X: Array, pairs: list[list[int]]) -> dict[int, dict[int, float]]:
-    """Columns that are the same quantity: the first of each family, and the correlations of the others with it."""
-    families: dict[int, dict[int, float]] = {}
+    families: dict[int, dict[int, float]] = {}  # the first of each, and the correlations of the others with it
     known = set[int]()
-    for i, j in pairs:
+    for i, j in alike_pairs(work.X[::step], MOST_PARTNERS):
         if i in known or j in known:  # a copy of a copy was found with the first
             continue
-        both = ~np.isnan(X[:, i]) & ~np.isnan(X[:, j])
-        r = _correlation(X[both, i], X[both, j]) if both.sum() >= 5 else 0.0
+        both = ~np.isnan(work.X[:, i]) & ~np.isnan(work.X[:, j])
+        r = _correlation(work.X[both, i], work.X[both, j]) if both.sum() >= 5 else 0.0
         if abs(r) >= SAME_CORRELATION:
             families.setdefault(i, {})[j] = r
             known.add(j)
-    return families
+    for first, others in families.items():
+        names = [work.names[j] for j in (first, *others)]
+        notes.add(
+            "LD142",
+            what=listing([f"'{name}'" for name in names], last=" and "),
+            r=", ".join(dict.fromkeys(f"{r:.4f}" for r in others.values())),
+            times="twice" if len(names) == 2 else f"{len(names)} times",
+            drop=[work.names[j] for j in others],
+        )
 
 
 def _correlation(x: Array, y: Array) -> float:
@@ -481,7 +400,8 @@ def _correlation(x: Array, y: Array) -> float:
 def _closed(work: Numbers, notes: Notes) -> None:
     """Neighbouring columns that add up to 100 or 1 in every complete row."""
     parts = [j for j in range(len(work.columns)) if np.nanmin(work.X[:, j]) >= 0]
-    for run in _runs(parts):
+    cuts = [0, *[k + 1 for k, (a, b) in enumerate(pairwise(parts)) if b != a + 1], len(parts)]
+    for run in (parts[a:b] for a, b in pairwise(cuts)):  # of neighbours
         X = work.X[:, run]
         X = X[~np.isnan(X).any(axis=1)]
         if len(X) < 5 or len(run) < 3 or len(run) > 200:
@@ -507,12 +427,6 @@ def _closed(work: Numbers, notes: Notes) -> None:
                 return
 
 
-def _runs(positions: list[int]) -> list[list[int]]:
-    """Runs of neighbouring positions."""
-    cuts = [0, *[k + 1 for k, (a, b) in enumerate(pairwise(positions)) if b != a + 1], len(positions)]
-    return [positions[a:b] for a, b in pairwise(cuts)]
-
-
 def _repeats(work: Numbers, everything: list[Column], place: Place, notes: Notes) -> None:
     """Rows that are there twice, in all columns but those that count rows; where all columns hold answers, rows give
     the same ones by nature."""
@@ -525,7 +439,7 @@ def _repeats(work: Numbers, everything: list[Column], place: Place, notes: Notes
     keys = rows.view(np.dtype((np.void, rows.itemsize * d))).ravel()
     _, group, times = np.unique(keys, return_inverse=True, return_counts=True)
     alike = np.flatnonzero((times[group] > 1) & ~np.isnan(work.X).all(axis=1))  # no number: not measured twice
-    others = [c.words[work.rows[alike]] for c in beside]
+    others = [c.at(work.rows[alike]).words for c in beside]
     seen, again = set[tuple[object, ...]](), list[int]()
     for k, row in enumerate(alike.tolist()):
         line = (int(group[row]), *(str(words[k]) for words in others))

@@ -356,44 +356,25 @@ def scales_of(columns: Sequence[Column], X: Array) -> ColumnScales:
     d, levels = len(columns), tuple(c.levels or tuple(map(float, range(len(c.labels)))) for c in columns)
     free = ColumnScales(log, offset, levels, counts, np.full(d, -np.inf))
     low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
-    low, high = _own_figures(free.outward(np.stack([low, high])), log)
-    least, most = _limits(low, high, (~np.isnan(X)).sum(axis=0), log)
-    ceiling = np.array([_ceiling(c.name, float(top)) for c, top in zip(columns, high, strict=True)])
-    most = np.where(low >= 0, np.minimum(most, ceiling), most)
-    for j, c in enumerate(columns):
-        if c.labels:
-            least[j], most[j] = 0.0, len(c.labels) - 1.0
-    return free._replace(least=least, most=most)
-
-
-def _own_figures(ends: Array, log: Mask) -> Array:
-    """Numbers as they stand in the table: those that went through a logarithm to the figures they keep."""
+    ends = free.outward(np.stack([low, high]))
     kept = [[float(f"{end:.{LOG_FIGURES}g}") for end in side] for side in ends[:, log].tolist()]
-    ends[:, log] = kept
-    return ends
-
-
-def _limits(low: Array, high: Array, seen: NDArray[np.intp], log: Mask) -> tuple[Array, Array]:
-    """What cells can be, by the least and the largest value of each column and how many it has.
-
-    Half the range beyond the values seen is still plausible; a logarithm goes down to half its least value, and what
-    is never negative not below zero. Of a column with few values nothing is known.
-    """
-    known = (seen >= LEAST_OF_RANGE) & (high > low)
+    ends[:, log] = kept  # what went through a logarithm, as it stands in the file
+    low, high = ends
+    # half the range beyond the values seen is still plausible; a logarithm goes down to half its least value, and what
+    # is never negative not below zero; of a column with few values nothing is known
+    known = ((~np.isnan(X)).sum(axis=0) >= LEAST_OF_RANGE) & (high > low)
     reach = np.where(known, REACH * np.where(known, high, 0.0) - REACH * np.where(known, low, 0.0), np.inf)
     with np.errstate(over="ignore"):  # a limit beyond the largest double is none
         least = np.where(low >= 0, np.maximum(low - reach, 0.0), low - reach)
-        return np.where(log & known, low / 2, least), high + reach
-
-
-def _ceiling(name: str, high: float) -> float:
-    """The natural end of a column that is never negative.
-
-    >>> _ceiling("wind_dir", 360.0), _ceiling("pct_black", 71.2), _ceiling("height", 71.2)
-    (360.0, 100.0, inf)
-    """
-    reached = [end for end in CEILINGS if high == end or (high < end <= 100.0 and PERCENT.search(name))]
-    return min(reached, default=np.inf)
+        least, most = np.where(log & known, low / 2, least), high + reach
+    for j, c in enumerate(columns):
+        top = float(high[j])
+        for end in CEILINGS if low[j] >= 0 else ():  # what is never negative may have a natural end: a share, degrees
+            if top == end or (top < end <= 100.0 and PERCENT.search(c.name)):
+                most[j] = min(most[j], end)
+        if c.labels:
+            least[j], most[j] = 0.0, len(c.labels) - 1.0
+    return free._replace(least=least, most=most)
 
 
 def limit_lists(scales: ColumnScales) -> list[list[float | None]]:

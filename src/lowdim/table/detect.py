@@ -7,7 +7,7 @@ import csv
 import io
 import re
 from collections import Counter
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from lowdim.text.fix import Fix, propose
@@ -101,6 +101,7 @@ NUMBER_GAP_CODES = (
     *("None", "none", "NONE", "-", "--", "---", "–", "—", ".", "..", "...", "*"),
     *("NC", "nc", "ND", "nd", "n.d.", "n. d.", "N.D.", "n.b.", "b.d.", "bd", "#DIV/0!", "#VALUE!", "#REF!"),
 )
+GAPS = {*GAP_CODES, *NUMBER_GAP_CODES}
 NUMBER_TEXT = re.compile(
     r"([$€£¥₹] ?)?[+\-−]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?( ?[%‰€$£¥₹])?|[+-]?inf(inity)?", re.I
 )
@@ -222,7 +223,8 @@ def preamble(head: str) -> tuple[int, str | None]:
 def records(head: str, sep: str, most: int = LOOK_ROWS) -> list[list[str]]:
     """The first records as lists of cells; blank lines are none."""
     if sep == " ":
-        return [split_spaces(line) for line in head.splitlines() if line.strip()][:most]
+        lines = (line for line in head.splitlines() if line.strip())  # quotes keep spaces inside
+        return [[cell.strip('"') for cell in re.findall(r'"[^"]*"|\S+', line)] for line in islice(lines, most)]
     rows = []
     try:
         for record in csv.reader(io.StringIO(head), delimiter=sep):
@@ -233,11 +235,6 @@ def records(head: str, sep: str, most: int = LOOK_ROWS) -> list[list[str]]:
     except csv.Error:  # a cell beyond the csv module's own limit: what was read before it is enough
         pass
     return rows
-
-
-def split_spaces(line: str) -> list[str]:
-    """Cells between runs of spaces; quotes keep spaces inside."""
-    return [cell.strip('"') for cell in re.findall(r'"[^"]*"|\S+', line)]
 
 
 def guess_separator(head: str) -> str:
@@ -291,9 +288,9 @@ def guess_header(rows: list[list[str]]) -> bool:
     for j, cell in enumerate(first):
         if _are_numbers(_seen(body, j), 0.5):
             numbers += is_number(cell)
-            words += not is_number(cell) and not _is_gap(cell)
+            words += not is_number(cell) and cell not in GAPS
     if words or numbers:
-        deep = words > 0 and len(lower_header(first, body)) > 0
+        deep = words > 0 and len(lower_header(first, body)[0]) > 0
         return (
             words > numbers
             or deep
@@ -310,21 +307,17 @@ def title_records(rows: list[list[str]]) -> int:
     >>> title_records([["Wells of 2023"], ["site", "x", "y"], ["a", "1", "2"], ["b", "3", "4"]])
     1
     """
-    width = Counter(map(_filled, rows)).most_common(1)[0][0] if rows else 0
+    cells = [sum(map(bool, row)) for row in rows]
+    width = Counter(cells).most_common(1)[0][0] if rows else 0
     most = max(width // 3, 1)
     above = 0
-    for row in rows[:MOST_TITLES]:
-        filled = _filled(row)
+    for row, filled in zip(rows[:MOST_TITLES], cells, strict=False):
         if width < 3 or filled > most or any(row[filled:]) or (filled and all(map(is_number, row[:filled]))):
             break
         above += 1
-    if not above or len(rows) < above + 2 or _filled(rows[above]) <= most or not guess_header(rows[above:]):
+    if not above or len(rows) < above + 2 or cells[above] <= most or not guess_header(rows[above:]):
         return 0
     return 0 if _are_rows(rows[: above + 1], rows[above + 1 :]) else above
-
-
-def _filled(row: list[str]) -> int:
-    return sum(cell != "" for cell in row)
 
 
 def _are_rows(top: list[list[str]], below: list[list[str]]) -> bool:
@@ -363,18 +356,14 @@ def is_second_header(row: list[str], below: list[list[str]]) -> bool:
         if is_number(cell) or LIMIT.match(cell) or MEASURED.match(cell):
             return False
         numbers += 1
-        words += not _is_gap(cell)
-        units += not (_is_gap(cell) or NOT_MEASURED.fullmatch(_letters(cell)))
+        words += cell not in GAPS
+        units += not (cell in GAPS or NOT_MEASURED.fullmatch(_letters(cell)))
     return words >= 2 and 2 * words > numbers and units > 0
-
-
-def _is_gap(cell: str) -> bool:
-    return cell in GAP_CODES or cell in NUMBER_GAP_CODES
 
 
 def _seen(rows: list[list[str]], j: int) -> list[str]:
     """The cells of a column that are no gaps."""
-    return [row[j] for row in rows if j < len(row) and not _is_gap(row[j])]
+    return [row[j] for row in rows if j < len(row) and row[j] not in GAPS]
 
 
 def _are_numbers(seen: list[str], share: float) -> bool:
@@ -383,7 +372,7 @@ def _are_numbers(seen: list[str], share: float) -> bool:
 
 def _is_like(cell: str, seen: list[str]) -> bool:
     """Whether a cell comes again in its column, or another does that differs in its digits alone: S01 and S02."""
-    if _is_gap(cell) or is_number(cell):
+    if cell in GAPS or is_number(cell):
         return False
     shape = re.sub(r"\d+", "0", cell)
     return cell in seen or (shape != cell and any(re.sub(r"\d+", "0", other) == shape for other in seen))
@@ -393,56 +382,44 @@ def _letters(cell: str) -> str:
     return re.sub(r"[\W_]", "", cell).lower()
 
 
-def lower_header(names: list[str], rows: list[list[str]]) -> list[list[str]]:
-    """The first of these records that belong to the header below the names: types of columns, units, names below those
-    of groups, the answers' line of a survey.
+def lower_header(names: list[str], rows: list[list[str]]) -> tuple[list[list[str]], str]:
+    """The first of these records that belong to the header below the names, and what they are: "types" of columns, the
+    answers' line of a "survey", or "names", units and names below those of groups.
 
     >>> lower_header(["x", "y"], [["continuous", "d"], ["", "class"], ["1", "a"], ["2", "b"], ["3", "a"]])
-    [['continuous', 'd'], ['', 'class']]
+    ([['continuous', 'd'], ['', 'class']], 'types')
+    >>> lower_header(["id", "Seen?", "", ""], [["", "Jaws", "Alien", "Heat"], *[["7", "Jaws", "", "Heat"]] * 3])
+    ([['', 'Jaws', 'Alien', 'Heat']], 'survey')
     """
     if len(rows) < 1 + LEAST_BELOW:
-        return []
-    if is_type_line(rows[0], rows[1:]):
-        flags = {cell.lower() for cell in rows[1]}
-        return rows[: 2 if flags <= FLAG_WORDS else 1]
-    if is_survey_line(names, rows[0], rows[1:]):
-        return rows[:1]
+        return [], ""
+    row, below = rows[0], rows[1:]
+    said = [cell for cell in row if cell]
+    types = sum(cell.lower() in TYPE_WORDS for cell in said)
+    words = len(said) >= 2 and not any(is_number(cell) for cell in said)
+    if (
+        words
+        and types >= 2
+        and 2 * types >= len(row)
+        and all(row[j] not in _seen(below, j) for j in range(len(row)) if row[j])
+    ):
+        return rows[: 2 if {cell.lower() for cell in rows[1]} <= FLAG_WORDS else 1], "types"
+    blank = [j for j, name in enumerate(names) if not name.strip() and j < len(row)]
+    numbered = any(not row[j] and _are_numbers(_seen(below, j), NUMBERS_BELOW) for j in range(len(row)))
+    answers = len(blank) >= 2 and all(row[j] for j in blank) and numbered
+    if words and (answers or {cell.lower() for cell in said} <= RESPONSE_WORDS):
+        return rows[:1], "survey"
     for k in range(MOST_LOWER):
         below = rows[k + 1 :]
         if is_second_header(rows[k], below) and all(_names_numbers(row, below) for row in rows[:k]):
-            return rows[: k + 1]
-    return []
-
-
-def is_type_line(row: list[str], below: list[list[str]]) -> bool:
-    """Whether a record says what the columns below it are: continuous, d, or the labels they have."""
-    said = [cell for cell in row if cell]
-    types = sum(cell.lower() in TYPE_WORDS for cell in said)
-    if types < 2 or 2 * types < len(row) or any(is_number(cell) for cell in said):
-        return False
-    return all(row[j] not in _seen(below, j) for j in range(len(row)) if row[j])
-
-
-def is_survey_line(names: list[str], row: list[str], below: list[list[str]]) -> bool:
-    """Whether a record below the questions names the answers: "Response", or the items of a question.
-
-    >>> is_survey_line(["id", "Seen?", "", ""], ["", "Jaws", "Alien", "Heat"], [["7", "Jaws", "", "Heat"]])
-    True
-    """
-    said = [cell for cell in row if cell]
-    if len(said) < 2 or any(is_number(cell) for cell in said):
-        return False
-    if {cell.lower() for cell in said} <= RESPONSE_WORDS:
-        return True
-    blank = [j for j, name in enumerate(names) if not name.strip() and j < len(row)]
-    numbered = any(not row[j] and _are_numbers(_seen(below, j), NUMBERS_BELOW) for j in range(len(row)))
-    return len(blank) >= 2 and all(row[j] for j in blank) and numbered
+            return rows[: k + 1], "names"
+    return [], ""
 
 
 def _names_numbers(row: list[str], below: list[list[str]]) -> bool:
     """Whether a record has a word above a column of numbers."""
     return any(
-        cell and not is_number(cell) and not _is_gap(cell) and _are_numbers(_seen(below, j), NUMBERS_BELOW)
+        cell and not is_number(cell) and cell not in GAPS and _are_numbers(_seen(below, j), NUMBERS_BELOW)
         for j, cell in enumerate(row)
     )
 

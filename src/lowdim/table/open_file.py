@@ -114,6 +114,7 @@ class FoundFile(NamedTuple):
     path: Path
     kind: str
     size: int
+    sha256: str
     data: bytes = b""
 
 
@@ -125,9 +126,9 @@ def find_file(name: str | os.PathLike[str], memory: int, sample: int | None) -> 
         head = file.read(4096)
         kind = file_kind(head, path)
         if kind == "gzip":
-            return FoundFile(path, "text", size, _unpacked(path, size, memory))
+            return FoundFile(path, "text", size, file_digest(path), _unpacked(path, size, memory))
         if kind != "text":
-            return FoundFile(path, kind, size)
+            return FoundFile(path, kind, size, file_digest(path))
         if size * TEXT_COST > memory:
             if sample is None:
                 raise too_large(
@@ -138,9 +139,11 @@ def find_file(name: str | os.PathLike[str], memory: int, sample: int | None) -> 
                     shape=_shape(head, size),
                     sample=_affordable(head, memory),
                 )
-            return FoundFile(path, "text", size, spread_lines(path, size, sample))
-        file.seek(0)
-        return FoundFile(path, "text", size, file.read())
+            data = spread_lines(path, size, sample)
+        else:
+            file.seek(0)
+            data = file.read()
+        return FoundFile(path, "text", size, file_digest(data), data)
 
 
 def regular_size(path: Path, text: str) -> int:
@@ -217,7 +220,8 @@ def _missing(path: Path, name: str) -> LowdimError:
 def file_kind(head: bytes, path: Path) -> str:
     """What a file is by its first bytes: text, parquet, arrow, npy, xlsx, gzip; anything else is refused."""
     name, suffix = protect_terminal(path.name), path.suffix.lower()
-    if suffix in (".pkl", ".pickle", ".joblib") or is_pickle(head):
+    pickled = len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5  # the mark of a protocol
+    if suffix in (".pkl", ".pickle", ".joblib") or pickled or OLD_PICKLE.match(head):
         raise error(
             "LD002",
             name=name,
@@ -241,11 +245,6 @@ def file_kind(head: bytes, path: Path) -> str:
     if kind == "text":
         refuse_markup(head, name)
     return kind
-
-
-def is_pickle(head: bytes) -> bool:
-    """Whether these are the first bytes of a pickle of any protocol."""
-    return (len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5) or OLD_PICKLE.match(head) is not None
 
 
 def _zip(path: Path, name: str, suffix: str) -> str:
@@ -558,8 +557,3 @@ def from_memory(table: Any) -> Raw:
     if values.ndim == 0 and values.dtype.kind == "O":  # a LazyFrame, a Query: NumPy wraps what it does not know
         raise error("LD101", case="person's table", type=type(table).__name__)
     return from_matrix(values, "the array", "array")
-
-
-def base_name(path: str | os.PathLike[str]) -> str:
-    """The name of a file as messages print it."""
-    return protect_terminal(Path(path).name)

@@ -181,21 +181,19 @@ def check_options(values: dict[str, Any]) -> ReadingOptions:
             raise error("LD210", option=name, value=value, allowed=", ".join(map(repr, option.allowed)))
     if not isinstance(options.units, Mapping):
         raise error("LD210", option="units", value=options.units, allowed="a dict of columns and their units")
+    sep = SEPARATORS.get(options.sep or "", options.sep)
+    if sep is not None and (len(sep) != 1 or sep.isalnum() or sep in '"\r\n'):
+        raise error("LD210", option="sep", value=sep, allowed="one character: comma, semicolon, tab, pipe, space")
+    rows: Any = options.sample
+    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
+        raise error("LD210", option="sample", value=rows, allowed="a whole number above 0")
     lists: dict[str, Any] = {name: split_names(getattr(options, name)) for name in LISTS}
     return options._replace(
         **lists,
         na=gap_codes(options.na),
-        sep=_separator(options.sep),
-        sample=_count("sample", options.sample),
+        sep=sep,
         memory=parse_size(options.memory),
     )
-
-
-def _separator(sep: str | None) -> str | None:
-    sign = SEPARATORS.get(sep, sep) if sep is not None else None
-    if sign is not None and (len(sign) != 1 or sign.isalnum() or sign in '"\r\n'):
-        raise error("LD210", option="sep", value=sep, allowed="one character: comma, semicolon, tab, pipe, space")
-    return sign
 
 
 def gap_codes(na: Any) -> tuple[str, ...]:
@@ -203,12 +201,6 @@ def gap_codes(na: Any) -> tuple[str, ...]:
     if isinstance(na, str):
         return tuple(code.strip() for code in next(csv.reader([na]), []))
     return (str(na),) if isinstance(na, int | float) else tuple(str(code) for code in na or ())
-
-
-def _count(name: str, value: Any) -> int | None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-        raise error("LD210", option=name, value=value, allowed="a whole number above 0")
-    return value
 
 
 def split_names(names: Any) -> tuple[str, ...]:

@@ -22,13 +22,11 @@ from lowdim.table.detect import (
     Guess,
     beginning,
     bottom_records,
-    is_survey_line,
-    is_type_line,
     joined_names,
     lower_header,
     other_separators,
 )
-from lowdim.table.open_file import Place, Raw, base_name, file_digest, find_file, from_memory, read_binary, too_large
+from lowdim.table.open_file import Place, Raw, find_file, from_memory, read_binary, too_large
 from lowdim.table.options import LISTS, ReadingOptions, asked_role, check_options, split_names
 from lowdim.table.roles import assign_roles, check_names, give_roles, note_labels, unique_names
 from lowdim.table.table import Table
@@ -161,7 +159,7 @@ def load_raw(table: Any, reading: ReadingOptions) -> Raw:
     if file.kind != "text":
         raw = read_binary(file, reading, memory)
     else:
-        raw = read_text(file.data, base_name(file.path), reading, "CSV")
+        raw = read_text(file.data, protect_terminal(file.path.name), reading, "CSV")
         need = 8 * 3 * len(raw.lines) * len(raw.cells)
         if need > memory:
             raise too_large(raw.name, file.size, need, memory)
@@ -170,7 +168,7 @@ def load_raw(table: Any, reading: ReadingOptions) -> Raw:
         raw = lower_headers(without_bottom(raw), reading.names is not None)
     return raw._replace(
         path=str(file.path),
-        sha256=file_digest(file.path if whole else file.data),
+        sha256=file.sha256,
         unit=raw.unit if whole else "sampled line",
     )
 
@@ -178,47 +176,40 @@ def load_raw(table: Any, reading: ReadingOptions) -> Raw:
 def lower_headers(raw: Raw, named: bool) -> Raw:
     """The table without further lines of its header: names below those of groups, types, units."""
     for _ in range(MOST_LINES):
-        further = _further_header(raw, named)
-        if further is raw:
-            break
-        raw = further
+        if raw.names is None or len(raw.lines) < 2 or any(cell.is_textual(column) is None for column in raw.cells):
+            return raw
+        rows = _records(raw, slice(0, LOOK_ROWS))
+        under, kind = lower_header(raw.names, rows)
+        if not under or (_comes_again(under[-1], raw.cells, len(under)) and kind != "survey"):
+            return raw
+        names = None if named else raw.names
+        for line in under if names else ():
+            names = names and joined_names(names, line, sure=len(under) > 1)
+        k, first = len(under), int(raw.lines[0])
+        if kind == "types":
+            names = None
+        if names is None:
+            pairs = [f"{name} {shown(unit)}" for name, unit in zip(raw.names, under[0], strict=True) if unit]
+            what = f"{raw.unit.capitalize()} {first} stands between the names and the numbers and was left out"
+            why = "it holds words wherever the columns hold numbers, as a line of units does"
+            fix = "if it is a row of data, leave its words empty"
+            if k > 1:
+                lines = f"{raw.unit.capitalize()}s {first} to {raw.lines[k - 1]}"
+                what = f"{lines} say what the columns are and were left out"
+                why = "such lines hold types and roles, no measurements"
+        else:
+            pairs = [shown(name) for name in names]
+            what = f"The names stand in {k + 1} {raw.unit}s, {first - 1} to {raw.lines[k - 1]}, and were joined"
+            why = "the upper ones name groups of columns"
+            fix = "or write each name in one cell of the first"
+        raw = raw._replace(
+            cells=[column.slice(k) for column in raw.cells],
+            lines=raw.lines[k:],
+            names=names or raw.names,
+            heads=(*(raw.heads or (raw.names,)), *under),
+            notes=(*raw.notes, message("LD018", f"{raw.name}: {listing(pairs)}", what=what, why=why, fix=fix)),
+        )
     return raw
-
-
-def _further_header(raw: Raw, named: bool) -> Raw:
-    if raw.names is None or len(raw.lines) < 2 or any(cell.is_textual(column) is None for column in raw.cells):
-        return raw
-    rows = _records(raw, slice(0, LOOK_ROWS))
-    under = lower_header(raw.names, rows)
-    survey = is_survey_line(raw.names, rows[0], rows[1:])
-    if not under or (_comes_again(under[-1], raw.cells, len(under)) and not survey):
-        return raw
-    names = None if named else raw.names
-    for line in under if names else ():
-        names = names and joined_names(names, line, sure=len(under) > 1)
-    k, first = len(under), int(raw.lines[0])
-    if is_type_line(under[0], []):
-        names = None
-    if names is None:
-        pairs = [f"{name} {shown(unit)}" for name, unit in zip(raw.names, under[0], strict=True) if unit]
-        what = f"{raw.unit.capitalize()} {first} stands between the names and the numbers and was left out"
-        why = "it holds words wherever the columns hold numbers, as a line of units does"
-        fix = "if it is a row of data, leave its words empty"
-        if k > 1:
-            what = f"{raw.unit.capitalize()}s {first} to {raw.lines[k - 1]} say what the columns are and were left out"
-            why = "such lines hold types and roles, no measurements"
-    else:
-        pairs = [shown(name) for name in names]
-        what = f"The names stand in {k + 1} {raw.unit}s, {first - 1} to {raw.lines[k - 1]}, and were joined"
-        why = "the upper ones name groups of columns"
-        fix = "or write each name in one cell of the first"
-    return raw._replace(
-        cells=[column.slice(k) for column in raw.cells],
-        lines=raw.lines[k:],
-        names=names or raw.names,
-        heads=(*(raw.heads or (raw.names,)), *under),
-        notes=(*raw.notes, message("LD018", f"{raw.name}: {listing(pairs)}", what=what, why=why, fix=fix)),
-    )
 
 
 def _records(raw: Raw, rows: slice) -> list[list[str]]:
@@ -298,7 +289,7 @@ def name_columns(raw: Raw, reading: ReadingOptions, notes: Notes) -> tuple[Raw, 
         header = _names_from(reading.names)
         if len(header) != len(raw.cells):
             raise error("LD106", got=len(header), want=len(raw.cells))
-        source = base_name(reading.names) if isinstance(reading.names, str | PathLike) else "a list"
+        source = protect_terminal(Path(reading.names).name) if isinstance(reading.names, str | PathLike) else "a list"
         raw = raw._replace(guess=raw.guess._replace(names=source))
     return raw, unique_names(header, len(raw.cells), notes), blank
 
@@ -429,36 +420,29 @@ def check_numbers(
     columns: list[Column], raw: Raw, reading: ReadingOptions, place: Place, notes: Notes
 ) -> checks.Numbers:
     """The numbers after every check; errors are raised, changes made and noted."""
-    work = checks.stack(columns, len(raw.lines))
-    work = checks.infinite(work, reading, place, notes)
+    work = checks.stacked(columns, len(raw.lines), reading, place, notes)
     checks.enough_rows(work, place, notes)
-    labelled = _labelled(columns, reading, work)
+    labelled = np.zeros(len(work.X), dtype=bool)  # rows that are kept for labels that rows with numbers have too
+    for c in columns if reading.labelled_rows else ():
+        if c.role == "label" and not c.date and 2 <= len(c.labels) <= MOST_LABELS:
+            labelled |= np.isin(c.values, np.unique(c.values[~np.isnan(work.X).all(axis=1)]))
     work = checks.empty_rows(checks.empty(work, place, notes), labelled, place, notes)
     checks.enough_rows(work, place, notes)
     work = checks.copies(checks.constant(work, place, notes), reading, notes)
     if raw.names is not None or raw.path:
-        work = checks.sums(checks.nearly_empty(work, reading, notes), reading, notes)
+        work = checks.made_of_others(checks.nearly_empty(work, reading, notes), reading, notes)
     if work.columns and not reading.labelled_rows:  # else what was left out may tell what a row is
         work = checks.empty_rows(work, labelled, place, notes, USED)
     work = checks.logs(work, reading, place)
-    checks.enough_columns(work, columns, _better_separator(raw, reading), place, notes)
+    if len(work.columns) < 2:
+        checks.too_few_columns(len(work.columns), columns, _better_separator(raw, reading), place, notes)
     notes.stop()
     return checks.remarks(work, columns, reading, place, notes)
 
 
-def _labelled(columns: list[Column], reading: ReadingOptions, work: checks.Numbers) -> Mask:
-    """The rows that are kept for their labels, where that was asked for: labels that rows with numbers have too."""
-    found: Mask = np.zeros(len(work.X), dtype=bool)
-    measured = ~np.isnan(work.X).all(axis=1)
-    for c in columns if reading.labelled_rows else ():
-        if c.role == "label" and not c.date and 2 <= len(c.labels) <= MOST_LABELS:
-            found |= np.isin(c.values, np.unique(c.values[measured]))
-    return found
-
-
 def check_pairs(columns: list[Column], raw: Raw, reading: ReadingOptions, place: Place, notes: Notes) -> checks.Numbers:
     """The numbers of a table of pairs, whose columns are its rows: none of them is left out for what is in it."""
-    work = checks.infinite(checks.stack(columns, len(raw.lines)), reading, place, notes)
+    work = checks.stacked(columns, len(raw.lines), reading, place, notes)
     checks.enough_rows(work, place, notes)
     notes.stop()
     return work
@@ -540,7 +524,7 @@ def new_rows_of(raw: Raw, known: Mapping[str, Sequence[Any]], reading: ReadingOp
     place = Place(raw.name, raw.unit, raw.lines, reading.na)
     columns = assign_roles(parsed, blank, reading, place, notes)
     notes.stop()
-    work = checks.logs(checks.infinite(checks.stack(columns, len(raw.lines)), reading, place, notes), reading, place)
+    work = checks.logs(checks.stacked(columns, len(raw.lines), reading, place, notes), reading, place)
     notes.stop()
     numbers = [c._replace(values=work.X[:, j]) for j, c in enumerate(work.columns)]
     messages = Messages(m for m in notes.messages if not entry_of(m).once)

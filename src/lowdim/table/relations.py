@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from lowdim.maths.linalg import Array, Mask, evenly_spread
-from lowdim.table.column import Column, codes_of
+from lowdim.table.column import Column, CopyOf, codes_of
+from lowdim.text.format import listing
 
 if TYPE_CHECKING:
     from lowdim.table.table import Table
@@ -75,6 +76,15 @@ NEAR_POWER = 1e-3  # relative, within which a constant is meant as a power of te
 
 
 # sums and means of others --------------------------------------------------------------------------------------
+class Made(NamedTuple):
+    """A column made of others: the identity in words, and the share of its rows that have all of them too."""
+
+    column: int
+    words: str
+    share: float
+    copy: CopyOf | None = None  # where it is made of one
+
+
 class Identity(NamedTuple):
     """A column that is a weighted sum of others."""
 
@@ -88,36 +98,35 @@ class Identity(NamedTuple):
         w, parts = np.array(self.weights), [names[j] for j in self.parts]
         if np.ptp(w) < EQUAL and (abs(w[0] - 1) < EQUAL or abs(w.sum() - 1) < EQUAL):
             kind = "sum" if abs(w[0] - 1) < EQUAL else "mean"
-            shown = parts if len(parts) <= 8 else [*parts[:6], f"{len(parts) - 6} more"]
-            return f"the {kind} of {', '.join(shown[:-1])} and {shown[-1]}"
+            return f"the {kind} of {listing(parts, 8 if len(parts) <= 8 else 6, last=' and ')}"
         terms = [f"{weight:.4g} {name}" for weight, name in zip(w, parts, strict=True)]
         return " + ".join(terms if len(terms) <= 8 else [*terms[:6], f"{len(terms) - 6} more terms"])
 
 
-def find_sums(X: Array, names: Sequence[str]) -> list[Identity]:
+def find_sums(X: Array, names: Sequence[str]) -> list[Made]:
     """The columns that are sums, means or other positive combinations of others, each once.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 10, (40, 3)).round(2)
     >>> X = np.column_stack([X, X.mean(axis=1).round(2)])
-    >>> find_sums(X, "a b c total".split())[0].words(["a", "b", "c", "total"])
+    >>> find_sums(X, ["a", "b", "c", "total"])[0].words
     'the mean of a, b and c'
     """
     table, words = _Rounded(np.where(np.abs(X) < TOO_LARGE, X, np.nan)), _Names(names)
     found: dict[int, Identity] = {}
     for j in range(X.shape[1]):
-        for parts in words.likely(j):
-            identity = None if set(parts) & found.keys() and _circular(j, parts, found) else table.identity(j, parts)
-            if identity is not None:
-                found[j] = identity
+        made = (table.identity(j, parts) for parts in words.likely(j) if not _circular(j, parts, found))
+        identity = next(filter(None, made), None)
+        for run in table.runs.get(j, ()) if identity is None else ():  # the columns just before or after it
+            beside = table.identity(j, run)
+            if beside is not None and len(beside.parts) == len(run):
+                identity = beside if not _circular(j, run, found) else None
                 break
-        else:
-            run = table.beside(j)
-            if run is not None and not _circular(j, run.parts, found):
-                found[j] = run
+        if identity is not None:
+            found[j] = identity
     for identity in table.anywhere(set(found)):
         found.setdefault(identity.total, identity)
-    return [found[j] for j in sorted(found)]
+    return [Made(j, found[j].words(names), found[j].share) for j in sorted(found)]
 
 
 def _circular(total: int, parts: Sequence[int], found: dict[int, Identity]) -> bool:
@@ -217,13 +226,6 @@ class _Rounded:
                 return Identity(j, tuple(which.tolist()), tuple(tried.tolist()), share)
         return None
 
-    def beside(self, j: int) -> Identity | None:
-        """The run of columns just before or after a column that it is the sum or mean of."""
-        for run in self.runs.get(j, ()):
-            if (made := self.identity(j, run)) is not None and len(made.parts) == len(run):
-                return made
-        return None
-
     @cached_property
     def runs(self) -> dict[int, list[range]]:
         """The runs beside each column whose sum or mean, in the rows that are tried first, is that column."""
@@ -235,31 +237,18 @@ class _Rounded:
             for k in range(1, min(MOST_PARTS, X.shape[1] - 1) + 1):
                 total[:, k:] += X[:, :-k]
                 slack[k:] += 0.51 * unit[:-k] + 1e-9 * top[:-k]
-                for j in self._close(X[:, k:], total[:, k:], slack[k:], unit[k:], k) + k if k > 1 else ():
-                    here = int(j) if order > 0 else X.shape[1] - 1 - int(j)
+                if k == 1:
+                    continue
+                own, sums, near = X[:, k:], total[:, k:], np.zeros(X.shape[1], dtype=bool)
+                enough = np.maximum(EXACT_SHARE * (~np.isnan(sums + own)).sum(axis=0), LEAST_SUM_ROWS)
+                for w in (1.0, 1.0 / k):  # a sum or a mean in nearly all rows
+                    near[k:] |= (np.abs(own - sums * w) <= 0.51 * unit[k:] + w * slack[k:]).sum(axis=0) >= enough
+                for j in np.flatnonzero(near).tolist():
+                    here = j if order > 0 else X.shape[1] - 1 - j
                     if exact[here]:
-                        found.setdefault(here, []).append(
-                            range(here - k, here) if order > 0 else range(here + 1, here + k + 1)
-                        )
+                        run = range(here - k, here) if order > 0 else range(here + 1, here + k + 1)
+                        found.setdefault(here, []).append(run)
         return found
-
-    @staticmethod
-    def _close(own: Array, total: Array, slack: Array, unit: Array, k: int) -> NDArray[np.intp]:
-        """The columns that are the sum or the mean of k others in nearly all rows."""
-        enough = np.maximum(EXACT_SHARE * (~np.isnan(total + own)).sum(axis=0), LEAST_SUM_ROWS)
-        near = [(np.abs(own - total * w) <= 0.51 * unit + w * slack).sum(axis=0) >= enough for w in (1.0, 1.0 / k)]
-        return np.flatnonzero(near[0] | near[1])
-
-    def _filled(self, columns: list[int]) -> list[int]:
-        """The columns without the emptiest ones, until half of the rows are complete."""
-        gaps = dict(zip(columns, (~self.seen[:, columns]).sum(axis=0).tolist(), strict=True))
-        missing = (~self.seen[:, columns]).sum(axis=1)
-        for j in sorted(columns, key=lambda j: -gaps[j]):
-            if 2 * (missing == 0).sum() >= len(missing) or not gaps[j]:
-                break
-            missing -= ~self.seen[:, j]
-            columns = [k for k in columns if k != j]
-        return columns
 
     def _tied(self, columns: NDArray[np.intp], rows: NDArray[np.intp]) -> list[Identity]:
         """The identities of columns that the others determine, by what each does in the regression on all of them."""
@@ -280,7 +269,13 @@ class _Rounded:
     def anywhere(self, known: set[int]) -> list[Identity]:
         """Identities among all columns, by the complete rows: columns that the others determine exactly."""
         d = self.X.shape[1]
-        columns = self._filled([j for j in range(d) if j not in known and self.spread[j] > 0])
+        columns = [j for j in range(d) if j not in known and self.spread[j] > 0]
+        gaps, missing = (~self.seen).sum(axis=0), (~self.seen[:, columns]).sum(axis=1)
+        for j in sorted(columns, key=lambda j: -gaps[j]):  # without the emptiest, until half of the rows are complete
+            if 2 * (missing == 0).sum() >= len(missing) or not gaps[j]:
+                break
+            missing -= ~self.seen[:, j]
+            columns.remove(j)
         rows = np.flatnonzero(self.seen[:, columns].all(axis=1))
         rows = rows[evenly_spread(len(rows), 4 * SUM_ROWS)] if len(rows) > 4 * SUM_ROWS else rows
         found: list[Identity] = []
@@ -294,13 +289,9 @@ class _Rounded:
         return found
 
 
-def rounding_unit(v: Array) -> float:
-    """The unit a column is rounded to: 0 for whole numbers, which are exact, and for numbers with all their digits."""
-    return float(rounding_units(v[:, None])[0])
-
-
 def rounding_units(X: Array) -> Array:
-    """`rounding_unit` of each column; gaps are not asked."""
+    """The unit each column is rounded to, gaps aside: 0 for whole numbers, which are exact, and for numbers with all
+    their digits."""
     unit, top = np.zeros(X.shape[1]), np.fmax.reduce(np.abs(X), axis=0, initial=0.0)
     open_ones = np.flatnonzero(~(((np.round(X) == X) | np.isnan(X)).all(axis=0) & (top < 2**53)))
     for k in range(1, DECIMALS + 1):
@@ -367,16 +358,6 @@ class Relation(NamedTuple):
         return _to_unit(-x if self.negative and form.inner is np.square else x, self.unit_x)
 
 
-class Function(NamedTuple):
-    """A column that is a function of another, in words."""
-
-    column: int
-    of: int
-    words: str
-    share: float  # of its rows that have the other too
-    relation: Relation = Relation()
-
-
 def _power(base: float) -> Scale:
     most = HIGHEST_EXPONENT / np.log(base)
     return lambda x: np.power(base, np.clip(x, -most, most))
@@ -396,7 +377,7 @@ FORMS = (  # from the plainest on
 )
 
 
-def find_functions(X: Array, names: Sequence[str]) -> list[Function]:
+def find_functions(X: Array, names: Sequence[str]) -> list[Made]:
     """The columns that are exact functions of one other, the later of two; the one with fewer cells where they differ.
 
     >>> x = np.random.default_rng(0).uniform(1, 90, 50).round(1)
@@ -407,18 +388,16 @@ def find_functions(X: Array, names: Sequence[str]) -> list[Function]:
     rows = evenly_spread(len(X), PAIR_ROWS) if len(X) > PAIR_ROWS else np.arange(len(X))
     ranks = _ranks(X[rows])
     seen: Mask = ~np.isnan(X)
-    cells, units, found = seen.sum(axis=0), dict[int, float](), dict[int, Function]()
+    cells, found = seen.sum(axis=0), dict[int, Made]()
     for i, j in alike_pairs(ranks, MOST_PARTNERS):
         column, of = (i, j) if cells[i] < cells[j] else (j, i)
         if column in found or of in found:
             continue
-        for k in {i, j} - units.keys():
-            units[k] = rounding_unit(X[seen[:, k], k])
         both = seen[:, i] & seen[:, j]
-        relation = _relation(X[both, of], X[both, column], units[of], units[column])
+        relation = _relation(X[both, of], X[both, column], *rounding_units(X[:, [of, column]]).tolist())
         if relation is not None:
             words = _words(FORMS[relation.form], relation.a, relation.b, names[of])
-            found[column] = Function(column, of, words, float(both.sum() / cells[column]), relation)
+            found[column] = Made(column, words, float(both.sum() / cells[column]), CopyOf(names[of], relation))
     return [found[j] for j in sorted(found)]
 
 
@@ -537,15 +516,7 @@ def alike_pairs(X: Array, most: int | None = None) -> list[list[int]]:
 
 
 # products and ratios of two others -----------------------------------------------------------------------------
-class Product(NamedTuple):
-    """A column made of two others, in words."""
-
-    column: int
-    words: str
-    share: float  # of its rows that have both others too
-
-
-def find_products(X: Array, names: Sequence[str]) -> list[Product]:
+def find_products(X: Array, names: Sequence[str]) -> list[Made]:
     """The columns that are a product or a ratio of two others, times a constant.
 
     >>> rng = np.random.default_rng(0)
@@ -555,12 +526,15 @@ def find_products(X: Array, names: Sequence[str]) -> list[Product]:
     ['people / area']
     """
     X = np.where(np.abs(X) < TOO_LARGE, X, np.nan)
-    likely = [j for j in range(X.shape[1]) if _varies(X[:, j])]
+    likely = []
+    for j, v in enumerate(x[~np.isnan(x)] for x in X.T):
+        if len(v) >= LEAST_PRODUCT_ROWS and len(np.unique(v)) >= LEAST_FACTORS and (v >= 0).all():
+            likely.append(j)
     if not 3 <= len(likely) <= MOST_SEARCHED:
         return []
-    units = {j: rounding_unit(X[~np.isnan(X[:, j]), j]) for j in likely}
+    units = dict(zip(likely, rounding_units(X[:, likely]).tolist(), strict=True))
     likely = [j for j in likely if _felt_in_itself(X[:, j], units[j])]
-    found, parents = dict[int, Product](), dict[int, set[int]]()
+    found, parents = dict[int, Made](), dict[int, set[int]]()
     if len(likely) < 3:
         return []
     for triple in _triples(X, np.array(likely), np.array([units[j] for j in likely])):
@@ -574,11 +548,6 @@ def find_products(X: Array, names: Sequence[str]) -> list[Product]:
             found[target] = product
             parents[target] = others.union(*(parents.get(j, set()) for j in others))
     return [found[j] for j in sorted(found)]
-
-
-def _varies(x: Array) -> bool:
-    v = x[~np.isnan(x)]
-    return len(v) >= LEAST_PRODUCT_ROWS and len(np.unique(v)) >= LEAST_FACTORS and bool((v >= 0).all())
 
 
 def _felt_in_itself(x: Array, unit: float) -> bool:
@@ -611,7 +580,7 @@ def _triples(X: Array, likely: NDArray[np.intp], units: Array) -> Iterator[tuple
 
 def _made(
     X: Array, triple: tuple[int, int, int], last: int, units: dict[int, float], names: Sequence[str]
-) -> Product | None:
+) -> Made | None:
     """One of three columns as the product or ratio of the others, if it is in nearly all rows."""
     a, b, c = triple
     seen = ~np.isnan(X[:, list(triple)]).any(axis=1)
@@ -629,9 +598,9 @@ def _made(
     share = float(seen.sum() / (~np.isnan(X[:, last])).sum())
     k = np.exp(constant)  # a b = k c
     if last == c:
-        return Product(last, _times(1.0 / k, f"{names[a]} x {names[b]}"), share)
+        return Made(last, _times(1.0 / k, f"{names[a]} x {names[b]}"), share)
     other = b if last == a else a
-    return Product(last, _times(k, f"{names[c]} / {names[other]}"), share)
+    return Made(last, _times(k, f"{names[c]} / {names[other]}"), share)
 
 
 def _times(k: float, term: str) -> str:

@@ -101,7 +101,8 @@ class Table:
         self.left_rows = np.setdiff1d(np.arange(len(raw.lines)), work.rows)  # of the file, without any number
         self.left_labels = {c.name: c.words[self.left_rows] for c in columns if c.role == "label" or c.copy}
         self.columns = _kept(columns, work)
-        self.sha256 = raw.sha256 or _fingerprint(self.X, self.names)
+        own = repr((self.X.shape, self.names)).encode() + self.X.tobytes()
+        self.sha256 = raw.sha256 or hashlib.sha256(own).hexdigest()
         self.index = None if raw.index is None else raw.index[work.rows]  # of a frame
         self._index_names_rows = raw.index is not None and type(raw.index).__name__ != "RangeIndex"  # else it counts
 
@@ -147,8 +148,14 @@ class Table:
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """The id column, a frame's index, or "1", "2", ...: rows as they are counted in the file."""
-        ids = self._naming()
+        """The id that was asked for or the first that is different in every row, a frame's index, or "1", "2", ...: as
+        rows are counted in the file."""
+        columns = [c for c in self.columns if c.role == "id"]
+        asked = [c.values for c in columns if not c.kind]
+        first = sorted(
+            columns, key=lambda c: bool(c.note)
+        )  # of which a message says that they name the rows, then others
+        ids = next(iter(asked), next((c.values for c in first if len(set(c.values)) == self.n), None))
         if ids is not None:
             return tuple(
                 str(r + 1) if v is None else protect_terminal(str(v)) for r, v in zip(self.rows, ids, strict=True)
@@ -168,22 +175,12 @@ class Table:
     @property
     def time(self) -> NDArray[Any] | None:
         """The time of each row: dates, numbers or text; None where no column tells it."""
-        return self._first("time")
+        return next((c.values for c in self.columns if c.role == "time"), None)
 
     @property
     def weight(self) -> Array | None:
         """How many times each row counts; None where no column was named."""
-        return self._first("weight")
-
-    def _naming(self) -> NDArray[Any] | None:
-        """The id that was asked for, or the first that is different in every row."""
-        ids = [c for c in self.columns if c.role == "id"]
-        asked = [c.values for c in ids if not c.kind]
-        first = sorted(ids, key=lambda c: bool(c.note))  # of which a message says that they name the rows, then others
-        return next(iter(asked), next((c.values for c in first if len(set(c.values)) == self.n), None))
-
-    def _first(self, role: str) -> NDArray[Any] | None:
-        return next((c.values for c in self.columns if c.role == role), None)
+        return next((c.values for c in self.columns if c.role == "weight"), None)
 
     def in_logarithms(self, logs: dict[str, float], said: Message) -> Table:
         """The same table with these columns in logarithms, after what is to be added to each; `said` tells of it."""
@@ -271,10 +268,6 @@ def _kept(columns: list[Column], work: Numbers) -> tuple[Column, ...]:
 def _groups_rows(c: Column) -> bool:
     """Whether a label tells a few groups of rows apart: what a map is coloured by where nothing else is asked."""
     return c.kind in ("", "code", "yes/no") and not c.date and 2 <= len(c.labels) <= MOST_GROUPS
-
-
-def _fingerprint(X: Array, names: tuple[str, ...]) -> str:
-    return hashlib.sha256(repr((X.shape, names)).encode() + X.tobytes()).hexdigest()
 
 
 class Origin(Protocol):

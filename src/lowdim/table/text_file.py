@@ -161,7 +161,12 @@ def split_records(
     starts, lines = _records(text, skip, "\t" if sep == " " else sep)
     block = max(BLOCK, 2 * int(np.diff(starts, append=len(text)).max(initial=0)) + 2)
     body = text[starts[0] :] if len(starts) else b""
-    first = _padded(body, sep, width) if header else body
+    first = body
+    if header:  # a name short: the row names have none
+        line, newline, remainder = body.partition(b"\n")
+        cells = records(line.decode("utf-8", "replace"), "\t" if sep == " " else sep)
+        if cells and len(cells[0]) == width - 1 and line.count(b'"') % 2 == 0:
+            first = (b"\t" if sep == " " else sep.encode()) + line + newline + remainder
     bad: list[tuple[int, int, str]] = []
     try:
         table = tokenise(first, sep, width, block)
@@ -184,14 +189,6 @@ def split_records(
 
 def _unreadable(name: str, problem: Exception) -> LowdimError:
     return error("LD002.text", name=name, problem=protect_terminal(str(problem))[:160])
-
-
-def _padded(body: bytes, sep: str, width: int) -> bytes:
-    """The body whose first record, where it has one field fewer than the rest, gets an empty first field."""
-    line, newline, remainder = body.partition(b"\n")
-    cells = records(line.decode("utf-8", "replace"), "\t" if sep == " " else sep)
-    short = bool(cells) and len(cells[0]) == width - 1 and line.count(b'"') % 2 == 0
-    return (b"\t" if sep == " " else sep.encode()) + line + newline + remainder if short else body
 
 
 def tokenise(

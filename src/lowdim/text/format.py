@@ -26,15 +26,16 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def listing(items: Iterable[object], most: int = LISTED_ITEMS, *, join: str = ", ") -> str:
-    """The first few of a list, and how many more.
+def listing(items: Iterable[object], most: int = LISTED_ITEMS, *, join: str = ", ", last: str = "") -> str:
+    """The first few of a list, and how many more; `last` joins the last two of a list that is written out.
 
-    >>> listing(range(8))
-    '0, 1, 2, 3, 4 and 3 more'
+    >>> listing(range(8)), listing("abc", last=" and ")
+    ('0, 1, 2, 3, 4 and 3 more', 'a, b and c')
     """
-    items = list(items)
-    words = join.join(str(item) for item in items[:most])
-    return f"{words} and {len(items) - most:,} more" if len(items) > most else words
+    words = [str(item) for item in items]
+    if len(words) > most:
+        return f"{join.join(words[:most])} and {len(words) - most:,} more"
+    return last.join([join.join(words[:-1]), words[-1]]) if last and len(words) > 1 else join.join(words)
 
 
 def times_as_likely(nats: float) -> str:

@@ -331,12 +331,13 @@ def test_python_writes_what_the_command_writes(lowdim, tmp_path):
 
 
 def test_a_file_is_read_and_hashed_once(lowdim, made, monkeypatch):
-    from lowdim.table import open_file, read
+    from lowdim.table import open_file
+    from lowdim.table import read as reading
 
     seen = []
-    for name in ("find_file", "file_digest"):
+    for module, name in ((reading, "find_file"), (open_file, "file_digest")):
         own = getattr(open_file, name)
-        monkeypatch.setattr(read, name, lambda *given, own=own, name=name: (seen.append(name), own(*given))[1])
+        monkeypatch.setattr(module, name, lambda *given, own=own, name=name: (seen.append(name), own(*given))[1])
     assert lowdim("fill", made / "small.csv", "-o", "o.csv").code == 0
     assert sorted(seen) == ["file_digest", "find_file"]
 
