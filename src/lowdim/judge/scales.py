@@ -18,10 +18,10 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
 from lowdim.judge.cells import FramedGaussian, framed_gaussian, given_others
+from lowdim.judge.hidden_cells import left_out
 from lowdim.judge.row_order import row_order
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -110,11 +110,10 @@ def log_trials(table: Table) -> list[LogTrial]:
     offset, tried = _candidates(X, table)
     if not tried.any() or len(X) < LEAST_SCALE_ROWS or table.d < 2:
         return []
-    fold = np.arange(len(X)) % SCALE_FOLDS
-    plain, trials = _hidden_cells(X, fold), dict[int, LogTrial]()
+    plain, trials = _hidden_cells(X), dict[int, LogTrial]()
     while tried.any():
         scales = table.scales._replace(log=tried, offset=offset)
-        trials |= _trials(X, fold, scales, plain, table.names)
+        trials |= _trials(X, scales, plain, table.names)
         refused = np.array([j in trials and trials[j].denser and not trials[j].better for j in range(table.d)])
         if not (refused & tried).any():
             break
@@ -122,12 +121,10 @@ def log_trials(table: Table) -> list[LogTrial]:
     return [trials[j] for j in sorted(trials)]
 
 
-def _trials(
-    X: Array, fold: NDArray[np.intp], scales: ColumnScales, plain: HiddenCells, names: tuple[str, ...]
-) -> dict[int, LogTrial]:
+def _trials(X: Array, scales: ColumnScales, plain: HiddenCells, names: tuple[str, ...]) -> dict[int, LogTrial]:
     """How the logarithms of these scales do, each beside the others."""
     logs = scales.inward(X)
-    cells = _hidden_cells(logs, fold)
+    cells = _hidden_cells(logs)
     gain = cells.density - np.where(scales.log, logs, 0.0) - plain.density
     median = scales.outward(cells.median)
     off = [np.abs(X - scales.within(part)) for part in (median, plain.median)]
@@ -171,12 +168,11 @@ def _skewness(x: Array) -> float:
     return float(np.mean((z / sd) ** 3)) if sd > 0 else 0.0
 
 
-def _hidden_cells(X: Array, fold: NDArray[np.intp]) -> HiddenCells:
-    """Every seen cell given the others of its row, by a model of the other folds."""
+def _hidden_cells(X: Array) -> HiddenCells:
+    """Every seen cell given the others of its row, by a model of the other folds of rows."""
     density, median = np.full(X.shape, np.nan), np.full(X.shape, np.nan)
     q = max(1, min(SCALE_DIMS, X.shape[1] - 1))
-    for k in range(SCALE_FOLDS):
-        own = fold == k
+    for own in left_out(len(X), SCALE_FOLDS):
         with no_warnings():  # a column may be constant among these rows, and is not so in the table
             g = framed_gaussian(ProbabilisticPCA(q, standardize=True).fit(X[~own]))
         parts = [part for _, part in walk(partial(_given_others, g), as_source(X[own]), Run())]

@@ -10,24 +10,34 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lowdim as ld
 from lowdim.cli.entry import run
 from lowdim.judge.dimensions.utility import utility
+from lowdim.judge.row_order import row_order
 from lowdim.text.format import times_as_likely
 from lowdim.text.messages import OptionError
 
 HOW = {"standardize": True, "folds": 5, "random_state": 0}
 
 
+def dealt(X: np.ndarray, y: np.ndarray | None = None) -> PredefinedSplit:
+    """Rows dealt to five folds one after another in an order of their own, those of a class together."""
+    order = row_order(X, None, 0)
+    order = order if y is None else order[np.argsort(y[order], kind="stable")]
+    fold = np.empty(len(X), dtype=int)
+    fold[order] = np.arange(len(X)) % 5
+    return PredefinedSplit(fold)
+
+
 def test_classes_are_told_apart_as_by_a_pipeline_of_scikit_learn():
     """Discriminant analysis does not care how long an axis is, so posterior means and plain scores do alike."""
     X, y = load_wine(return_X_y=True)
     found = utility(ld.as_source(X), np.array(["abc"[k] for k in y]), most=6, **HOW)
-    deal = StratifiedKFold(5, shuffle=True, random_state=0)
+    deal = dealt(X, y)
     for q in range(1, 7):
         peer = make_pipeline(StandardScaler(), PCA(q), LinearDiscriminantAnalysis())
         right = cross_val_predict(peer, X, y, cv=deal) == y
@@ -42,7 +52,7 @@ def test_numbers_are_predicted_as_by_a_pipeline_of_scikit_learn():
     X = Z @ np.linalg.qr(rng.standard_normal((8, 3)))[0].T + 0.1 * rng.standard_normal((150, 8))
     y = Z[:, 2] + 0.2 * rng.standard_normal(150)  # the third direction is what is wanted
     found = utility(ld.as_source(X), y, most=5, **{**HOW, "standardize": False})
-    deal = KFold(5, shuffle=True, random_state=0)
+    deal = dealt(X)
     for q in range(1, 6):
         guess = cross_val_predict(make_pipeline(PCA(q), LinearRegression()), X, y, cv=deal)
         assert found.scores[q] == pytest.approx(1 - ((y - guess) ** 2).mean() / y.var(), abs=1e-9), q
@@ -109,3 +119,11 @@ def test_evidence_says_how_many_times_as_likely():
     chosen = ld.choose_clusters(groups, "spherical", range(1, 5))
     lead = np.sort(chosen.log_evidence)[-1] - np.sort(chosen.log_evidence)[-2]
     assert times_as_likely(float(lead)) in chosen.sentence
+
+
+def test_the_order_of_the_rows_says_nothing():
+    X, y = load_wine(return_X_y=True)
+    shuffled = np.random.default_rng(0).permutation(len(X))
+    one, other = (utility(ld.as_source(X[at]), y[at], most=4, **HOW) for at in (np.arange(len(X)), shuffled))
+    assert (one.q, one.kind, one.rows) == (other.q, other.kind, other.rows)
+    np.testing.assert_allclose(one.scores, other.scores, atol=1e-12)

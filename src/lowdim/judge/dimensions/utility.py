@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import KFold, StratifiedKFold
 
+from lowdim.judge.hidden_cells import left_out
+from lowdim.judge.row_order import row_order
 from lowdim.maths.linalg import Array
 from lowdim.models.base.options import seed_of
 from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -87,15 +88,18 @@ def _answers(y: Any, n: int) -> tuple[NDArray[Any], NDArray[np.bool_]]:
 def _losses(X: Array, y: NDArray[Any], most: int, standardize: bool, folds: int, seed: int) -> Array:
     """Of each number of dimensions and row what is lost: 1 for a wrong class; squared error over the variance."""
     classes = y.dtype.kind != "f"
-    deal: Any = StratifiedKFold if classes and min(np.unique(y, return_counts=True)[1]) >= folds else KFold
-    out = np.empty((most + 1, len(y)))
-    for fitted, left in deal(folds, shuffle=True, random_state=seed).split(X, y if classes else None):
+    order = row_order(X, ~np.isnan(X), seed)
+    if classes:  # of each class as many in every fold
+        order = order[np.argsort(y[order].astype(str), kind="stable")]
+    lost = np.empty((most + 1, len(y)))
+    for out in left_out(len(y), folds):
+        fitted, left = order[~out], order[out]
         varies = np.nanstd(X[fitted], axis=0) > 0.0
         model = ProbabilisticPCA(min(most, int(varies.sum()) - 1), standardize=standardize).fit(X[fitted][:, varies])
         Z, new = model.transform(X[fitted][:, varies]), model.transform(X[left][:, varies])
         for q in range(most + 1):
-            out[q, left] = (_wrong if classes else _squares)(Z[:, :q], y[fitted], new[:, :q], y[left])
-    return out if classes else out / float(y.var())
+            lost[q, left] = (_wrong if classes else _squares)(Z[:, :q], y[fitted], new[:, :q], y[left])
+    return lost if classes else lost / float(y.var())
 
 
 def _wrong(Z: Array, y: NDArray[Any], new: Array, truth: NDArray[Any]) -> Array:

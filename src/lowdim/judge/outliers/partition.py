@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from lowdim.judge.cells import CellsGivenOthers, FramedGaussian, framed_gaussian, given_others
+from lowdim.judge.hidden_cells import left_out
 from lowdim.judge.outliers.law import (
     JUDGING_DOF,
     RowLaw,
@@ -410,10 +411,9 @@ class _RobustTable(NamedTuple):
     def losses(self, screen: Screen) -> dict[str, Array]:
         """Each candidate's mean capped error in every row that is not far, by fits to the other folds; what is left out
         of these is as in all rows."""
-        fold = np.arange(len(self.x)) % FOLDS
         loss = {name: np.full(len(self.x), np.nan) for name in ("plain", "student", "screened")}
-        for k in range(FOLDS):
-            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        for out in left_out(len(self.x), FOLDS):
+            train, test = np.flatnonzero(~out), np.flatnonzero(out)
             inner = train[~screen.far[train]]
             fits = {name: self.fitted(name, train, self.seen[train]) for name in ("plain", "student")}
             if len(inner) == len(train) and np.array_equal(screen.keep[inner], self.seen[inner]):
