@@ -151,18 +151,18 @@ def kind_of(name: str, x: Array) -> Kind:
     if len(v) < 3:
         return Kind()
     whole = is_whole(v)
-    for found in (
-        _date_part(words, v, whole),
-        _stepping(words, v, len(v) == len(x)),
-        _key(words, v, whole),
-        _area(words, v, whole),
-        _rank(words, v, whole),
-        _weight(words, v, whole),
-        _few(words, v, whole),
-    ):
+    for found in (_date_part(words, v, whole), _stepping(words, v, len(v) == len(x)), _key(words, v, whole)):
         if found.word:
             return found
-    return Kind()
+    different = len(np.unique(v)) if {*words} & (AREA_WORDS | RANK_WORDS | WEIGHT_WORDS) else 0
+    if whole and set(words) & AREA_WORDS and different > 2 and v.min() >= 0:
+        return Kind("area", "it is the number of an area")
+    if whole and words and words[-1] in RANK_WORDS and v.min() >= 1 and different > MOST_LEVELS:
+        return Kind("rank", "a rank orders rows by what was measured")
+    one = bool(v.min() >= 0 and abs(v.mean() - 1) < 0.02) and len(v) >= LEAST_WEIGHTS
+    if set(words) & WEIGHT_WORDS and not whole and one and different > MOST_LEVELS:  # of an answer in a survey
+        return Kind("weight", "it is called a weight and is 1 on average")
+    return _few(words, v, whole)
 
 
 def is_whole(v: Array) -> bool:
@@ -309,26 +309,6 @@ def missed_ties(v: Array) -> float:
         if pairs >= 5 * MISSED_TIES:
             return pairs / (2 * k)
     return 0.0
-
-
-def _area(words: list[str], v: Array, whole: bool) -> Kind:
-    if whole and set(words) & AREA_WORDS and len(np.unique(v)) > 2 and v.min() >= 0:
-        return Kind("area", "it is the number of an area")
-    return Kind()
-
-
-def _rank(words: list[str], v: Array, whole: bool) -> Kind:
-    if whole and words and words[-1] in RANK_WORDS and v.min() >= 1 and len(np.unique(v)) > MOST_LEVELS:
-        return Kind("rank", "a rank orders rows by what was measured")
-    return Kind()
-
-
-def _weight(words: list[str], v: Array, whole: bool) -> Kind:
-    """The weight of an answer in a survey: called so, and 1 on average."""
-    called = bool(set(words) & WEIGHT_WORDS) and not whole and len(v) >= LEAST_WEIGHTS
-    if called and v.min() >= 0 and abs(v.mean() - 1) < 0.02 and len(np.unique(v)) > MOST_LEVELS:
-        return Kind("weight", "it is called a weight and is 1 on average")
-    return Kind()
 
 
 # levels ---------------------------------------------------------------------------------------------------
@@ -493,15 +473,22 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = (), *, named: b
         kinds.update({name: kind for name, kind in found.items() if kinds[name].word in ("", "count", "code")})
     ranges = {name: (float(np.nanmin(x)), float(np.nanmax(x))) for name, x in columns.items()}
     _places(kinds, ranges)
-    kinds.update(dict.fromkeys(_ranks(kinds, ranges), Kind()))
+    numbered = Counter(ranges[name] for name, kind in kinds.items() if kind.word == "numbering")
+    for name, kind in kinds.items():  # ranks of several things, each a measure: they share their range
+        if kind.word == "numbering" and numbered[ranges[name]] >= LEAST_FAMILY:
+            kinds[name] = Kind()
     counted = _counted(kinds, columns)
     kinds.update(dict.fromkeys(counted, Kind("count", "it counts, as the others do")))
-    kinds.update(_like_relatives(kinds, columns, ranges))
+    short = set[str]()  # whole numbers from 0 or 1 to a few, each of which may be an item
+    for name, x in columns.items():
+        if ranges[name][0] in (0, 1) and 1 < ranges[name][1] <= MOST_LEVELS and is_whole(v := x[~np.isnan(x)]):
+            short |= {name} if 2 < len(np.unique(v)) <= MOST_LEVELS else set()
+    kinds.update(_like_relatives(kinds, short, ranges))
     kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in ("", "count")})
     open_ones = [name for name, kind in kinds.items() if kind.word in FEW_LEVELS]
     measured = [name for name, kind in kinds.items() if kind.word in ("", "count")]
-    short = [name for name in measured if name not in fixed and not counted and _is_short(columns[name])]
-    scale = _one_scale(open_ones + short, ranges)
+    likely = [name for name in measured if name in short and name not in fixed and not counted]
+    scale = _one_scale(open_ones + likely, ranges)
     if len(scale) >= LEAST_ITEMS:  # a skew item is like a count, but is one of its scale
         open_ones += [name for name in scale if name not in open_ones]
         measured = [name for name in measured if name not in scale]
@@ -523,15 +510,7 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = (), *, named: b
     return Found(aside, levels, counts, doubtful)
 
 
-def _ranks(kinds: dict[str, Kind], ranges: dict[str, tuple[float, float]]) -> list[str]:
-    """Columns in which no two rows are alike and that share their range: ranks of several things, each a measure."""
-    numbered = Counter(ranges[name] for name, kind in kinds.items() if kind.word == "numbering")
-    return [n for n, kind in kinds.items() if kind.word == "numbering" and numbered[ranges[n]] >= LEAST_FAMILY]
-
-
-def _like_relatives(
-    kinds: dict[str, Kind], columns: dict[str, Array], ranges: dict[str, tuple[float, float]]
-) -> dict[str, Kind]:
+def _like_relatives(kinds: dict[str, Kind], short: set[str], ranges: dict[str, tuple[float, float]]) -> dict[str, Kind]:
     """One role for columns of one kind: meducation beside a measured education, DoleLR and ClinLR on one scale."""
     one: dict[str, Kind] = {}
     codes = [name for name, kind in kinds.items() if kind.word == "code"]
@@ -549,19 +528,13 @@ def _like_relatives(
     families: dict[tuple[str, tuple[float, float]], list[str]] = {}
     for name, kind in kinds.items():
         words = name_words(name)
-        if len(words) > 1 and (kind.word == "code" or (kind.word in MEASURED and _is_short(columns[name]))):
+        if len(words) > 1 and (kind.word == "code" or (kind.word in MEASURED and name in short)):
             families.setdefault((words[-1], ranges[name]), []).append(name)
     for members in families.values():
         coded = sum(kinds[name].word == "code" for name in members)
         if 2 * coded > len(members) > coded:
             one.update({n: Kind("code", "it is named as other codes are") for n in members if n not in codes})
     return one
-
-
-def _is_short(x: Array) -> bool:
-    v = x[~np.isnan(x)]
-    levels = np.unique(v) if is_whole(v) else v[:0]
-    return 2 < len(levels) <= MOST_LEVELS and levels[0] in (0, 1) and levels[-1] <= MOST_LEVELS
 
 
 def _one_scale(names: list[str], ranges: dict[str, tuple[float, float]]) -> list[str]:
@@ -600,37 +573,26 @@ def _items(
     most = len(measured) >= 2 or 3 * len(scale) >= 2 * len(names)
     if len(scale) >= max(LEAST_ITEMS, len(measured) * (2 if two else 1)) and most and few:
         return set(scale)
-    numbered = _numbered_scales(names, ranges)
+    # columns of many steps on one scale that are named alike but for a number: sat_1 to sat_4 are a questionnaire
+    families: dict[tuple[str, tuple[float, float]], list[str]] = {}
+    for name in names:
+        if "#" in _stem(name) and ranges[name][1] - ranges[name][0] + 1 >= MANY_STEPS:
+            families.setdefault((_stem(name), _steps(ranges[name])), []).append(name)
+    numbered = {name for family in families.values() if len(family) >= LEAST_FAMILY for name in family}
     if len(numbered) >= max(LEAST_FAMILY, len(measured)):
         return numbered
     if len(measured) < 2:
         return {name for name in names if len(np.unique(columns[name])) <= MOST_LEVELS + 1}  # a gap may be one of them
-    family = _measured_families(names, measured)
-    scales = Counter(ranges[name] for name in measured)
-    common = {r for r, n in scales.items() if n >= LEAST_FAMILY and 4 * n >= len(measured) and r != (0.0, 1.0)}
-    return {name for name in names if _stem(name) in family or ranges[name] in common}
-
-
-def _numbered_scales(names: list[str], ranges: dict[str, tuple[float, float]]) -> set[str]:
-    """Columns of many steps on one scale that are named alike but for a number: sat_1 to sat_4 are a questionnaire."""
-    families: dict[tuple[str, tuple[float, float]], list[str]] = {}
-    for name in names:
-        low, high = ranges[name]
-        if "#" in _stem(name) and high - low + 1 >= MANY_STEPS:
-            families.setdefault((_stem(name), _steps(ranges[name])), []).append(name)
-    return {name for family in families.values() if len(family) >= LEAST_FAMILY for name in family}
-
-
-def _measured_families(names: list[str], measured: list[str]) -> set[str]:
-    """Numbered names that are mostly measured, and others of the same numbers: Ne9, Ne12, Ne15 beside T9, T12, T15."""
+    # numbered names that are mostly measured, and others of the same numbers: Ne9, Ne12, Ne15 beside T9, T12, T15
     numbers: dict[str, list[str]] = {}
     for name in (*names, *measured):
         numbers.setdefault(_stem(name), []).append("-".join(re.findall(r"\d+", name)))
     own = Counter(_stem(name) for name in measured)
     large = {s: frozenset(at) for s, at in numbers.items() if "#" in s and len(at) >= LEAST_FAMILY}
-    found = {s for s in large if 2 * own[s] >= len(large[s])}
-    sets = {large[s] for s in found}
-    return {s for s, at in large.items() if at in sets}
+    sets = {at for s, at in large.items() if 2 * own[s] >= len(at)}
+    scales = Counter(ranges[name] for name in measured)
+    common = {r for r, n in scales.items() if n >= LEAST_FAMILY and 4 * n >= len(measured) and r != (0.0, 1.0)}
+    return {name for name in names if large.get(_stem(name)) in sets or ranges[name] in common}
 
 
 def _coded_families(kinds: dict[str, Kind], items: set[str], columns: dict[str, Array]) -> None:

@@ -10,6 +10,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -81,19 +82,15 @@ def check_names(options: ReadingOptions, names: list[str]) -> ReadingOptions:
     """The options with every column they name found in the table, or an error that proposes the nearest."""
     found: dict[str, Any] = {}
     for option in ("columns", "drop", "use", "label", "encode", "log"):
-        found[option] = _whole(getattr(options, option), names)
+        asked = getattr(options, option)
+        joined = ",".join(asked)  # a name that holds commas was split; where only the whole is a column, it is meant
+        found[option] = (joined,) if len(asked) > 1 and joined in names else asked
         for name in log_entries(found[option], names) if option == "log" else found[option]:
             _check_name(name, option, names)
     for option in ("id", "time", "weight"):
         if getattr(options, option) is not None:
             _check_name(getattr(options, option), option, names)
     return options._replace(**found)
-
-
-def _whole(asked: tuple[str, ...], names: list[str]) -> tuple[str, ...]:
-    """A name that holds commas was split; where only the whole is a column, it is meant."""
-    joined = ",".join(asked)
-    return (joined,) if len(asked) > 1 and joined in names else asked
 
 
 def _check_name(name: str, option: str, names: list[str]) -> None:
@@ -120,7 +117,8 @@ def assign_roles(
             free.discard(column.role)
     worded = [c for c in columns if asked_role(c.name, options) in ("", "number") and _is_nearly_number(c)]
     asked = {c.name for c in worded if asked_role(c.name, options)}
-    note_words(worded, asked, sum(c.role == "number" for c in found), place, notes)
+    if worded:
+        note_words(worded, asked, sum(c.role == "number" for c in found), place, notes)
     return found
 
 
@@ -197,22 +195,14 @@ def _dates(c: ColumnCells) -> NDArray[np.datetime64] | None:
     """Dates written as text, or as whole numbers such as 20010601."""
     import pyarrow as pa
 
-    if c.text is not None:
-        if c.bad.any() and not c.bad[~c.gap].all():
-            return None  # some are numbers: 1.2.2024 is not among them
-        if not c.bad.any() and not (_like_days(c) and (matches(c.text, DAY_NUMBERS) | c.gap).all()):
-            return None
-        return dates(c.text, c.gap)
-    if c.bad.any() or not _like_days(c):
-        return None
-    text = pa.array(np.where(c.gap, 0, c.values).astype(np.int64)).cast(pa.string())
-    return dates(text, c.gap)
-
-
-def _like_days(c: ColumnCells) -> bool:
-    """Whether all numbers are whole and could be days such as 20010601."""
+    if c.text is not None and c.bad.any():
+        return dates(c.text, c.gap) if c.bad[~c.gap].all() else None  # some are numbers: 1.2.2024 is not among them
     seen = c.values[~c.gap]
-    return len(seen) > 0 and bool(seen.min() >= 19000101 and seen.max() <= 20991231) and is_whole(seen)
+    if c.bad.any() or not len(seen) or seen.min() < 19000101 or seen.max() > 20991231 or not is_whole(seen):
+        return None
+    if c.text is not None:
+        return dates(c.text, c.gap) if (matches(c.text, DAY_NUMBERS) | c.gap).all() else None
+    return dates(pa.array(np.where(c.gap, 0, c.values).astype(np.int64)).cast(pa.string()), c.gap)
 
 
 def _dated(c: ColumnCells, when: NDArray[np.datetime64], free: bool, place: Place, notes: Notes) -> Column:
@@ -447,19 +437,24 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
             c = c._replace(kind="count")
         result.append(c)
     result = _answers(result, options, notes)
-    same = _same_facts(result, options, notes)
+    labels = {c.name: c.words for c in result if c.role == "label" and not asked_role(c.name, options)}
+    same = {} if options.keep_copies else same_facts(labels)
+    for name, other in same.items():  # of two labels that say the same, the one in numbers or the later is left out
+        notes.add("LD143", column=name, other=other, label=[name])
     _note_kinds([c for c in free if c.name in found.kinds and c.name not in same], found.kinds, place, notes)
-    _note_years([c for c in numbers if c.name in found.kinds and found.kinds[c.name].word == "year"], place, notes)
-    _note_doubtful(found.doubtful, notes)
+    for c in numbers:
+        if c.name in found.kinds and found.kinds[c.name].word == "year":
+            _note_years(c, place, notes)
+    if found.doubtful:  # they would have been set aside, had anything else been measured
+        words = listing([f"{name} ({kind.word})" for name, kind in found.doubtful.items()], NAMED_ASIDE)
+        notes.add("LD196", n=len(found.doubtful), names=words, use=list(found.doubtful))
     _note_items([c for c in result if c.role == "number" and c.levels], notes)
     _note_panel(result, notes)
-    _note_long(result, notes)
-    return [_copy(c, same[c.name]) if c.name in same else c for c in result]
-
-
-def _copy(c: Column, other: str) -> Column:
-    """A label that says the same as another, left out."""
-    return c._replace(role="out", note=f"same as {other}", copy=CopyOf(other))
+    for k, c in enumerate(result):
+        if c.name in same:
+            other = same[c.name]
+            result[k] = c._replace(role="out", note=f"same as {other}", copy=CopyOf(other))
+    return result
 
 
 def _aside(c: Column, kind: Kind, timed: bool) -> Column:
@@ -536,29 +531,12 @@ def _levels(c: Column, kind: Kind) -> str:
     return ", ".join(map(all_digits, levels)) if len(levels) <= SHOWN_LEVELS else f"{len(levels)} levels, {ends}"
 
 
-def _note_years(columns: list[Column], place: Place, notes: Notes) -> None:
+def _note_years(c: Column, place: Place, notes: Notes) -> None:
     """Name the cells of years that cannot be: as labels they are never judged beside the rest of their row."""
-    for c in columns:
-        rows = np.flatnonzero(impossible_years(c.values))
-        if len(rows):
-            cells = [f"{place.unit} {place.lines[row]} ({all_digits(c.values[row])})" for row in rows]
-            notes.add(
-                "LD158",
-                f"{place.name}, column {c.position}: {listing(cells)}",
-                column=c.name,
-                n=len(rows),
-            )
-
-
-def _note_doubtful(doubtful: dict[str, Kind], notes: Notes) -> None:
-    """Columns that would have been set aside, had anything else been measured."""
-    if doubtful:
-        notes.add(
-            "LD196",
-            n=len(doubtful),
-            names=listing([f"{name} ({kind.word})" for name, kind in doubtful.items()], NAMED_ASIDE),
-            use=list(doubtful),
-        )
+    rows = np.flatnonzero(impossible_years(c.values))
+    if len(rows):
+        cells = [f"{place.unit} {place.lines[row]} ({all_digits(c.values[row])})" for row in rows]
+        notes.add("LD158", f"{place.name}, column {c.position}: {listing(cells)}", column=c.name, n=len(rows))
 
 
 def _note_items(items: list[Column], notes: Notes) -> None:
@@ -580,36 +558,26 @@ def _note_items(items: list[Column], notes: Notes) -> None:
     )
 
 
-def _note_long(columns: list[Column], notes: Notes) -> None:
-    """Two labels whose pairs have a row each: a table of one by the other, written in long form."""
-    keys = [
-        c for c in columns if c.role == "label" and not c.date and c.kind in ("", "key", "code") and len(c.labels) > 2
-    ]
-    n = len(keys[0].values) if keys else 0
-    for k, unit in enumerate(keys if sum(c.role == "number" for c in columns) <= MOST_LONG else ()):
-        for item in keys[k + 1 :]:
-            pairs = len(unit.labels) * len(item.labels)
-            if (
-                LONG_SHARE * pairs <= n <= pairs
-                and not (unit.gaps | item.gaps).any()
-                and is_panel(unit.words, item.words)
-            ):
-                rows, wide = (unit, item) if len(unit.labels) >= len(item.labels) else (item, unit)
-                facts = {"n": f"{n:,}", "many": f"{len(rows.labels):,}", "unit": rows.name}
-                notes.add("LD134", **facts, items=len(wide.labels), item=wide.name)
-                return
-
-
 def _note_panel(columns: list[Column], notes: Notes) -> None:
-    """Rows that are the same units seen at several times are no independent ones."""
+    """Rows that are the same units seen at several times are no independent ones; two labels whose pairs have a row
+    each are a table of one by the other, written in long form."""
     units = [c for c in columns if c.role == "label" and not c.date and c.kind in ("", "key", "code")]
     times = [c for c in columns if c.role == "time" or c.date or c.kind in ("year", "time")]
-    for unit in units:
-        for time in times:
-            if is_panel(unit.words, time.words):
-                many = len({*map(str, unit.words)})
-                notes.add("LD126", unit=unit.name, time=time.name, many=f"{many:,}", n=f"{len(unit.values):,}")
-                return
+    for unit, time in product(units, times):
+        if is_panel(unit.words, time.words):
+            many = len({*map(str, unit.words)})
+            notes.add("LD126", unit=unit.name, time=time.name, many=f"{many:,}", n=f"{len(unit.values):,}")
+            break
+    keys = [c for c in units if len(c.labels) > 2]
+    n = len(keys[0].values) if keys else 0
+    for unit, item in combinations(keys, 2) if sum(c.role == "number" for c in columns) <= MOST_LONG else ():
+        pairs = len(unit.labels) * len(item.labels)
+        every = LONG_SHARE * pairs <= n <= pairs and not (unit.gaps | item.gaps).any()
+        if every and is_panel(unit.words, item.words):
+            rows, wide = (unit, item) if len(unit.labels) >= len(item.labels) else (item, unit)
+            facts = {"n": f"{n:,}", "many": f"{len(rows.labels):,}", "unit": rows.name}
+            notes.add("LD134", **facts, items=len(wide.labels), item=wide.name)
+            return
 
 
 # words --------------------------------------------------------------------------------------------------
@@ -638,12 +606,3 @@ def _categories(columns: list[Column], options: ReadingOptions, notes: Notes) ->
     names = [c.name for c in chosen]
     notes.add("LD198", n=len(names), names=listing(names, NAMED_ASIDE), label=names[-1:])
     return [as_category(c) if c.name in names else c for c in columns]
-
-
-def _same_facts(columns: list[Column], options: ReadingOptions, notes: Notes) -> dict[str, str]:
-    """Of two labels that say the same, the one in numbers or the later, which is left out, with the other."""
-    open_ones = {c.name: c.words for c in columns if c.role == "label" and not asked_role(c.name, options)}
-    same = same_facts(open_ones) if not options.keep_copies else {}
-    for name, other in same.items():
-        notes.add("LD143", column=name, other=other, label=[name])
-    return same

@@ -145,36 +145,23 @@ def is_panel(unit: NDArray[Any], time: NDArray[Any]) -> bool:
 def what_it_holds(columns: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> str:
     """What the cells are: measurements, or distances or similarities between the rows."""
     numbers = [c for c in columns if c.role == "number"]
-    if options.pairs is not None:
-        return _asked_pairs(numbers, options.pairs, place)
-    _refuse_correlations(numbers, options, place)
-    if len(numbers) < 2 or len(numbers) != len(place.lines) or any(asked_role(c.name, options) for c in numbers):
-        return "measurements"
-    if not is_distances(np.column_stack([c.values for c in numbers])):
-        return "measurements"
-    notes.add("LD192.table", place.name, **pair_facts(place.name, place.name, [c.name for c in numbers]))
-    return "distances"
-
-
-def _asked_pairs(numbers: list[Column], pairs: str, place: Place) -> str:
-    """Distances or similarities, as they were called; a table that is not square holds neither."""
     n, d = len(place.lines), len(numbers)
-    if n != d:
-        raise error("LD199", place.name, name=place.name, pairs=pairs, n=n, d=d)
-    return pairs
-
-
-def _refuse_correlations(numbers: list[Column], options: ReadingOptions, place: Place) -> None:
-    """Correlations of other columns than these are no rows to analyse; constant columns beside them say how they were
-    made."""
-    varied = [c for c in numbers if len(np.unique(c.values)) > 1]
-    if len(varied) != len(place.lines) or any(asked_role(c.name, options) for c in varied):
-        return
-    if is_correlations(np.column_stack([c.values for c in varied]) if varied else np.empty((0, 0))):
+    if options.pairs is not None:
+        if n != d:  # a table that is not square holds neither
+            raise error("LD199", place.name, name=place.name, pairs=options.pairs, n=n, d=d)
+        return options.pairs
+    asked = {c.name for c in numbers if asked_role(c.name, options)}
+    varied = [c for c in numbers if len(np.unique(c.values)) > 1]  # constant columns beside them say how they were made
+    square = len(varied) == n > 0 and not asked & {c.name for c in varied}
+    if square and is_correlations(np.column_stack([c.values for c in varied])):
         words = "analyse the table that they were computed from, a row for each observation\nmap the columns by them:  "
         mapped = _mapping(place.name, "similarities")
         fix = Fix(words, mapped, "\nthey are measurements:  ", propose(use=[c.name for c in varied[:MOST_USED]]))
-        raise error("LD194", place.name, name=place.name, d=len(varied), fix=fix)
+        raise error("LD194", place.name, name=place.name, d=n, fix=fix)
+    if asked or d < 2 or d != n or not is_distances(np.column_stack([c.values for c in numbers])):
+        return "measurements"
+    notes.add("LD192.table", place.name, **pair_facts(place.name, place.name, [c.name for c in numbers]))
+    return "distances"
 
 
 def pair_facts(name: str, file: str, columns: Iterable[str], pairs: str = "distances") -> dict[str, Any]:
