@@ -24,7 +24,7 @@ HOMES = {  # of the stages
     "dimensions": ("judge.dimensions.jury", "choose_dimension"),
     "fit": ("judge.rows.odd_rows", "judge_rows"),
     "fills": ("judge.fills.fill", "fill"),
-    "axes": ("judge.maps.gaussian_cells", "refits"),
+    "axes": ("judge.maps.latent_cells", "refitted_map"),
 }
 # Ctrl-C as each stage begins: from inside, so that no machine is too slow or too fast; one process for all of them
 EACH_STAGE = f"""

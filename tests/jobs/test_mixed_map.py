@@ -12,7 +12,7 @@ from lowdim import analyse, load_run, read, subject
 from lowdim.jobs.run_folder import save_run
 from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.fills.calibration import shares_of_levels
-from lowdim.judge.mixed.fit_mixed import fit_mixed_map, is_mixed
+from lowdim.judge.maps.fit_map import fit_mixed_map, is_mixed
 from lowdim.judge.mixed.given_others import cells_at
 from lowdim.judge.mixed.mixed_cells import MixedCells
 from lowdim.judge.outliers.law import facts_of_law
@@ -21,7 +21,7 @@ from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from tests.cli.calls import in_process
 from tests.conftest import need
 from tests.jobs.test_store import same
-from tests.judge.mixed.test_mixed_rows import survey
+from tests.judge.mixed.test_mixed_cells import survey
 from tests.models.mixed.test_mixed_factors import two_blocks
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.judge.stability import as_reported
+from lowdim.judge.stability import reported_weights
 from lowdim.maths.rotate import rotate
 from lowdim.text.messages import OptionError
 from tests.cli.conftest import write_csv
@@ -59,7 +59,7 @@ def test_stability_is_of_the_turned_axes(both):
     assert np.median(turned.stability.axes) < np.median(plain.stability.axes)  # simple structure is better determined
     shown = turned.posterior.mean[turned.stability.shown][:, :2]
     assert np.abs(turned.stability.cloud.mean(axis=0) - shown).max() < 0.5
-    assert as_reported(plain.model)(np.eye(6, 2)) == pytest.approx(np.eye(6, 2))
+    assert reported_weights(plain.model, np.eye(6, 2)) == pytest.approx(np.eye(6, 2))
 
 
 def test_the_run_folder_and_new_rows_have_the_turned_axes(both, tmp_path):

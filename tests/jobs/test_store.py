@@ -69,9 +69,9 @@ def test_nothing_that_is_stored_is_made_again(run, monkeypatch):
         "lowdim.judge.dimensions.jury.choose_dimension",
         "lowdim.judge.outliers.partition.partition_of",
         "lowdim.judge.outliers.partition.fit_bulk",
-        "lowdim.judge.maps.gaussian_cells.GaussianCells.posterior",
+        "lowdim.judge.maps.latent_cells.GaussianCells.posterior",
         "lowdim.judge.rows.odd_rows.judge_rows",
-        "lowdim.judge.maps.gaussian_cells.GaussianCells.resampled",
+        "lowdim.judge.maps.latent_cells.GaussianCells.resampled",
         "lowdim.judge.fills.fill.fill",
     )
     for name in made:

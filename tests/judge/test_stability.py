@@ -12,11 +12,10 @@ from lowdim.judge.stability import (
     one_row_words,
     refit_bench,
     refits,
-    stability,
     verdict_of,
-    without_one,
 )
 from tests.conftest import need
+from tests.judge.rows.judging import stability
 
 
 def plane(n, sizes, seed, d=8, gaps=0.0, noise=0.5):
@@ -74,9 +73,8 @@ def test_a_row_that_decides_an_axis_is_named():
     X[17] += 12.0 * np.eye(8)[0]
     X[17, 3] -= 12.0
     model = PPCA(2).fit(X)
-    removed = without_one(model, X)
-    assert removed[0].row == 17 and removed[0].angle > 20
     found = stability(model, X, bootstraps=20)
+    assert found.removed[0].row == 17 and found.removed[0].angle > 20
     assert found.one_row.startswith("row 18 alone turns axis ")
 
 

@@ -35,12 +35,11 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.result import Fills
     from lowdim.judge.gaps import GapReport
     from lowdim.judge.maps.groups import RowGroups
-    from lowdim.judge.maps.latent_cells import ResampledMap
     from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.outliers.law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.rows.row_card import RowCard
-    from lowdim.judge.stability import Stability
+    from lowdim.judge.stability import ResampledMap, Stability
     from lowdim.judge.verdicts import TrustCheck
     from lowdim.models.base.results import Posterior
     from lowdim.models.linear.ppca import ProbabilisticPCA
@@ -216,31 +215,17 @@ class Analysis:
             folds=self._counts.folds,
         )
 
-    def _is_mixed(self, q: int) -> bool:
-        """Whether a map of q axes is that of a mixed model; one wrong answer bends it little, so all rows are bulk."""
-        from lowdim.judge.mixed.fit_mixed import is_mixed
-
-        return is_mixed(self.table, q, self._standardize)
-
     @part
     def partition(self) -> Partition:
         """The bulk of the rows, and what contradicts it, where a fit to the bulk predicts better."""
         if not self.settings.robust or self.of is not None:
             return ALL_BULK
         from lowdim.judge.dimensions.jury import axes_drawn
-        from lowdim.judge.outliers.partition import partition_of
+        from lowdim.judge.maps.fit_map import map_partition
 
         chosen = self.settings.dims == "auto"
         dims = axes_drawn(self._jury_of_all, self.table.d) if chosen else int(self.settings.dims)
-        if dims == 0 or self._is_mixed(dims):
-            return ALL_BULK
-        return partition_of(
-            self._numbers,
-            dims,
-            standardize=self._standardize,
-            sample_weight=self.table.weight,
-            random_state=self.settings.seed,
-        )
+        return map_partition(self.table, dims, self._standardize, self.settings.seed)
 
     @part
     def jury(self) -> Jury:
@@ -266,20 +251,10 @@ class Analysis:
         """The model of the map."""
         if self._fit is not None:
             return self._fit(self.dims)
-        if self._is_mixed(self.dims):
-            from lowdim.judge.mixed.fit_mixed import fit_mixed_map
+        from lowdim.judge.maps.fit_map import fit_map
 
-            return fit_mixed_map(self.table, self.dims, self.settings.seed, self.settings.rotate)
-        from lowdim.judge.outliers.partition import fit_bulk
-
-        return fit_bulk(
-            self._numbers,
-            self.dims,
-            self.partition,
-            standardize=self._standardize,
-            sample_weight=self.table.weight,
-            rotation=self.settings.rotate,
-        )
+        s = self.settings
+        return fit_map(self.table, self.dims, self._standardize, self.partition, s.seed, s.rotate)
 
     @cached_property
     def map(self) -> TableMap:
@@ -329,15 +304,18 @@ class Analysis:
     @part
     def axes(self) -> tuple[AxisCard, ...]:
         """A card for every axis."""
-        from lowdim.judge.axis_words import in_answers
+        from lowdim.judge.axes import axes
 
-        cards = self.resampled.axes(self.settings.level, self.posterior.mean)
-        return tuple(in_answers(card, self.table) for card in cards)
+        t = self.table
+        answers = dict(zip(t.names, t.code_labels, strict=True))
+        return axes(self.resampled, self.posterior.mean, labels=t.labels, answers=answers, level=self.settings.level)
 
     @part
     def stability(self) -> Stability:
         """How far the map moves when rows are resampled."""
-        return self.resampled.stability()
+        from lowdim.judge.stability import stability
+
+        return stability(self.resampled, self.table.row_names)
 
     @part
     def groups(self) -> RowGroups:

@@ -19,6 +19,7 @@ from lowdim.jobs.mixed_model import measured_and_labels, some_rows
 from lowdim.jobs.one_model import FittedMethod
 from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.jobs.run_folder import SavedRun, load_run
+from lowdim.judge.axes import AxisCard, axes
 from lowdim.judge.maps.table_map import TableMap, table_map
 from lowdim.judge.outliers.law import RowLaw
 from lowdim.judge.outliers.partition import ALL_BULK
@@ -34,7 +35,6 @@ from lowdim.text.format import count
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
-    from lowdim.judge.axes import AxisCard
     from lowdim.table.table import Table
 
 DEFAULTS = Settings()
@@ -153,8 +153,10 @@ class TableModel:
         if self.map is None or not self.map.cells.has_axes:
             raise error("LD319", path="(from Python)" if self.run is None else self.run.folder, method=self.entry.name)
         t, seed = self.table, self.settings.seed
-        refits = self.map.cells.resampled(self.X, t, ALL_BULK, RESAMPLINGS, seed, every_row=True)
-        return refits.axes(self.settings.level, self.places.z)
+        found = self.map.cells.resampled(self.X, t, ALL_BULK, RESAMPLINGS, seed, every_row=True)
+        labels = {name: own for name, own in t.labels.items() if name not in self.map.names}
+        answers = {column.name: column.labels for column in self.map.columns}
+        return axes(found, self.places.z, labels=labels, answers=answers, level=self.settings.level)
 
     def _fills(self, row: int) -> tuple[RowFill, ...]:
         """The gaps of a row as the analysis fills them."""

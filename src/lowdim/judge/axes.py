@@ -1,38 +1,59 @@
-"""What drives each axis: loadings with bootstrap intervals, labels tied to it, rows at its ends.
+"""What drives each axis: loadings with bootstrap intervals, labels tied to it, rows at its ends or alone beyond a gap.
 
-An axis of the map is a sum of columns with signs. Each loading gets an interval from refits to resampled
-rows (`stability.refits`), matched to the fitted axes by order and sign. Two axes whose variances differ
-by less than resampling moves the difference are interchangeable: only their plane is determined, so
-refits are turned onto the fitted ones within it, and the card says so.
+An axis of the map is a sum of columns with signs. Each loading gets an interval from the same map with its rows drawn
+again (`judge/stability.py`), matched to the fitted axes by order and sign. Two axes whose variances differ by less than
+resampling moves the difference are interchangeable: only their plane is determined, so resampled ones are turned onto
+the fitted ones within it, and the card says so.
+
+Few rows may make an axis. A far group draws an axis to itself, or a line between the axes. Along that line the scores
+are as skew as along any, since the third moments of two groups of one shape are those of the line that joins them; so
+the axes and the skewest lines of the map are looked at. The largest m scores of a smooth law have an exponential tail,
+whatever their unit. Then m times the stretch that holds the next r scores, over r times the mean distance of the
+largest from their nearest, has an F law with 2 r and 2 (m - 1) degrees of freedom (Renyi): r = 1 asks for a gap, a
+larger r for a stretch that is nearly empty. Lighter tails (uniform scores) leave somewhat wider gaps, and levels leave
+many, so it must also be wide beside the spread of the other rows and beside their own gaps.
 
 Reference: Gabriel (1971) for loadings; Efron and Tibshirani (1993), ch. 13 for percentile intervals;
-North et al. (1982) for nearly equal eigenvalues; Benjamini and Hochberg (1995) for many labels at once.
+North et al. (1982) for nearly equal eigenvalues; Benjamini and Hochberg (1995) for many labels at once;
+Renyi (1953), "On the theory of order statistics", Acta Mathematica Hungarica 4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import fdtrc
 
-from lowdim.judge.cells import framed_gaussian
+from lowdim.judge.maps.map_columns import line_names
 from lowdim.judge.outliers.law import false_discovery
-from lowdim.judge.rows.axis_groups import ApartRows, rows_apart
-from lowdim.judge.stability import Refits, refits
+from lowdim.judge.outliers.partition import AXIS_SHARE, GROUP_ROWS
 from lowdim.maths.linalg import Array, align
-from lowdim.models.linear.linear_gaussian import LinearGaussian
+from lowdim.table.column import one_name
 from lowdim.text.format import count, listing
 from lowdim.text.messages import check_level
 from lowdim.text.table import text_table
+
+if TYPE_CHECKING:
+    from lowdim.judge.stability import ResampledMap
 
 MOST_NAMED = 4  # columns an axis is named after, at the most
 NEAR_LARGEST = 0.5  # of the largest loading: what a column needs to be one of them
 END_ROWS = 3  # rows shown at each end
 FALSE_DISCOVERY_RATE = 0.05  # false discovery rate of label ties
+# rows that alone make an axis:
+MADE_SHARE = 0.5  # of an axis' variation that must lie between them and the others
+WIDE_GAP = 0.5  # of the others' standard deviation
+GAP_LEVEL = 0.01  # how rarely a smooth tail may leave such a gap, over all cuts and lines
+STRAY_SHARE = 0.02  # of the rows that may lie in the gap
+OWN_GAPS = 1.5  # times the widest gap between the others
+TAIL_SHARE = 0.05  # of all rows at the other end, whose gaps are those of a tail
+SAME_LINE = 0.9  # correlation from which a line is the axis
+PART_OF_LINE = 0.3  # and from which the axis is one of those it lies between
+POWER_STEPS = 30  # towards a skewest line; each about squares what is left
 
 
 class Loading(NamedTuple):
@@ -57,6 +78,14 @@ class LabelTie(NamedTuple):
     groups: int
     p: float
     tied: bool  # at a false discovery rate of 5 % over all labels and axes
+
+
+class ApartRows(NamedTuple):
+    """Rows that lie apart along a line of the map, by position from 0."""
+
+    rows: tuple[int, ...]  # the farthest first
+    share: float  # of the variation along the line that lies between them and the others
+    axes: tuple[int, ...]  # that the line lies between, from 1 and the nearest first; one where it is that axis
 
 
 class AxisCard(NamedTuple):
@@ -102,25 +131,124 @@ class AxisCard(NamedTuple):
         return "\n".join(lines)
 
 
-# matching refits ----------------------------------------------------------------------------------------
-def interchangeable(model: LinearGaussian, resampled_fits: Refits) -> tuple[tuple[int, ...], ...]:
+# the cards -----------------------------------------------------------------------------------------------
+def axes(
+    found: ResampledMap, scores: Array, *, labels: Mapping[str, Any], answers: Mapping[str, Sequence[str]], level: float
+) -> tuple[AxisCard, ...]:
+    """A card for every axis of a map: what it is made of, and how surely.
+
+    `scores` are the places of the rows on it. `labels` are columns that did not shape the axes, name -> one value a
+    row; `answers` are the labels that columns of the map hold.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 1)) * [1.2, 1.0, -0.8, 0.0] + 0.2 * rng.standard_normal((100, 4))
+    >>> from lowdim.judge.maps.table_map import table_map
+    >>> from lowdim.judge.stability import refitted_map
+    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
+    >>> map = table_map(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3", "c4"))
+    >>> resampled = refitted_map(map.cells, X, bootstraps=20)
+    >>> axes(resampled, map.transform(X), labels={}, answers={}, level=0.9)[0].sentence
+    'Axis 1 is c1 + c2 against c3 (94% of variation).'
+    """
+    check_level(level)
+    cells, W = found.cells, found.fitted
+    # resampled axes in the fitted order and signs; those that a rotation told apart are already
+    groups = () if found.turned else tied_axes(W, found.W, cells.axis_unit)
+    drawn = found.W if found.turned else np.array([matched(W, Wb, groups) for Wb in found.W])
+    drawn = drawn if len(drawn) else W[None]
+    low, high = np.quantile(cells.loadings_of(drawn), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    value, names = cells.loadings_of(W), line_names(cells.columns)
+    ties = label_ties(scores, labels)
+    apart = {rows.axes[0]: rows for rows in (rows_apart(scores) if cells.places_vary else ())}
+    cards = []
+    for k, share in enumerate(cells.shares):
+        ends = zip(names, *(part[:, k].tolist() for part in (value, low, high)), strict=True)
+        loadings = tuple(Loading(*column) for column in ends)
+        # the columns it is named after: large beside the largest, and of a sure sign where any is
+        largest = max((abs(c.value) for c in loadings), default=0.0)
+        near = [c for c in loadings if abs(c.value) >= NEAR_LARGEST * largest and largest > 0]
+        top = tuple(sorted([c for c in near if c.sure] or near, key=lambda c: -abs(c.value))[:MOST_NAMED])
+        same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
+        order = np.argsort(scores[:, k], kind="stable").tolist()
+        few = min(END_ROWS, len(order) // 2)
+        cards.append(
+            AxisCard(
+                axis=k + 1,
+                share=share,
+                loadings=loadings,
+                top=top,
+                interchangeable=same,
+                labels=ties[k],
+                low_rows=tuple(order[:few]),
+                high_rows=tuple(order[::-1][:few]),
+                level=level,
+                refits=len(found.W),
+                sentence=sentence(k + 1, with_answers(top, answers), share, same),
+                apart=apart.get(k + 1),
+            )
+        )
+    return tuple(cards)
+
+
+def sentence(axis: int, top: tuple[Loading, ...], share: float, same: tuple[int, ...]) -> str:
+    """'Axis 1 is white_flow + t_lower against kappa (23% of variation).'"""
+    if not top:
+        return f"Axis {axis} is made of no column: nothing is left for it."
+    lead = np.sign(top[0].value)
+    one = " + ".join(r.column for r in top if np.sign(r.value) == lead)
+    other = " + ".join(r.column for r in top if np.sign(r.value) != lead)
+    doubt = "" if any(r.sure for r in top) else "; no loading's sign is sure"
+    text = f"Axis {axis} is {one}{' against ' + other if other else ''} ({100 * share:.0f}% of variation{doubt})."
+    if same:
+        listed = ", ".join(map(str, same[:-1])) + f" and {same[-1]}"
+        text += f" Axes {listed} are interchangeable: read them together."
+    return text
+
+
+def with_answers(top: Sequence[Loading], answers: Mapping[str, Sequence[str]]) -> tuple[Loading, ...]:
+    """The columns that an axis is named after, those that hold one of two answers by the answer that the axis has more
+    of, and as the file calls them.
+
+    >>> top = [Loading(f"V{k}=y", v, v, v) for k, v in ((5, 0.9), (4, 0.8), (0, -0.7))]
+    >>> told = with_answers(top, {f"V{k}": ("n", "y") for k in range(6)})
+    >>> sentence(1, told, 0.5, ())
+    "Axis 1 is 'y' on V5 and V4 against V0 (50% of variation)."
+    """
+    known: dict[str, tuple[str, str]] = {}
+    for name, labels in answers.items():
+        if len(labels) == 2:  # a mixed map names the answer of a loading, a Gaussian one the column alone
+            known |= dict.fromkeys((name, one_name(name, labels[1])), (name, labels[1]))
+    if not any(c.column in known for c in top):
+        return tuple(top)
+    one_answer = len({known.get(c.column, ("", ""))[1] for c in top}) == 1  # it then needs no second word
+    told: list[Loading] = []
+    for lead in (True, False):
+        side = [c for c in top if (c.value > 0) == (top[0].value > 0 if lead else top[0].value <= 0)]
+        by_answer: dict[str, list[Loading]] = {}  # the columns of each answer together, then those of numbers
+        for c in side:
+            if c.column in known:
+                by_answer.setdefault(known[c.column][1], []).append(c)
+        for answer, own in by_answer.items():
+            *many, last = (known[c.column][0] for c in own)
+            names = f"{', '.join(many)} and {last}" if many else last
+            word = answer if len(answer) > 1 else f"'{answer}'"
+            words = f"{word} on {names}" if lead or not one_answer else names
+            told.append(own[0]._replace(column=words, low=min(c.low for c in own), high=max(c.high for c in own)))
+        told += [c for c in side if c.column not in known]
+    return tuple(told)
+
+
+# matching resampled axes ------------------------------------------------------------------------------------
+def tied_axes(W: Array, resampled: Array, unit: Array | float = 1.0) -> tuple[tuple[int, ...], ...]:
     """Groups of neighbouring axes whose variances resampling cannot tell apart, positions from 0.
 
-    Each refit is turned onto the fitted W as a whole, so the variances along the *fitted* directions can be
-    compared without the sorting that keeps the eigenvalues of a resampled table apart.
+    Resampled weights are turned onto the fitted W as a whole, so the variances along the *fitted* directions can be
+    compared without the sorting that keeps the eigenvalues of a resampled table apart; `unit` is what weights are
+    multiplied by for that.
     """
-    g = framed_gaussian(model)
-    W, psi, q = g.W, g.psi, g.W.shape[1]
-    if q < 2 or len(resampled_fits.W) < 2 or not np.array_equal(model.latent_axes(), np.eye(q)):
-        return ()  # rotated axes are told apart by the rotation
-    each = np.std(psi) > 1e-9 * np.mean(psi)  # factor analysis orders its axes by noise-scaled variance
-    unit = 1.0 / np.sqrt(psi) if each else np.ones(len(psi))
-    return tied_axes(W, resampled_fits.W, unit)
-
-
-def tied_axes(W: Array, resampled: Array, unit: Array | float = 1.0) -> tuple[tuple[int, ...], ...]:
-    """Groups of neighbouring axes that resampled weights, in these units, cannot tell apart."""
     q, unit = W.shape[1], np.broadcast_to(unit, len(W))
+    if q < 2 or len(resampled) < 2:
+        return ()
     value = ((W * unit[:, None]) ** 2).sum(axis=0)
     turned = np.array([((align(Wb, W) * unit[:, None]) ** 2).sum(axis=0) for Wb in resampled])
     groups, start = [], 0
@@ -144,21 +272,6 @@ def matched(W: Array, Wb: Array, groups: tuple[tuple[int, ...], ...]) -> Array:
         at = list(group)
         out[:, at] = align(out[:, at], W[:, at])
     return out
-
-
-def intervals(
-    model: LinearGaussian, resampled_fits: Refits, groups: tuple[tuple[int, ...], ...], level: float
-) -> Array:
-    """Lower and upper ends of every loading in reported units, 2 x d x q."""
-    g, T = framed_gaussian(model), model.latent_axes()
-    W = g.W
-    back = np.linalg.pinv(T).T
-    plain = np.array_equal(T, np.eye(len(T)))
-    loadings = np.array([(matched(W, Wb, groups) if plain else align(Wb, W) @ back) for Wb in resampled_fits.W])
-    scale = g.frame.report[:, None]
-    if not len(loadings):
-        loadings = (W @ back if not plain else W)[None]
-    return np.quantile(loadings * scale, [(1 - level) / 2, (1 + level) / 2], axis=0)
 
 
 # labels -------------------------------------------------------------------------------------------------
@@ -204,104 +317,72 @@ def label_ties(scores: Array, labels: Mapping[str, Any]) -> tuple[tuple[LabelTie
     return tuple(tuple(sorted(axis, key=lambda t: (t.p, -t.eta2))) for axis in ties)
 
 
-# the public face ----------------------------------------------------------------------------------------
-def axes(
-    model: LinearGaussian,
-    X: Any,
-    *,
-    labels: Mapping[str, Any] | None = None,
-    resampled_fits: Refits | None = None,
-    bootstraps: int = 100,
-    level: float = 0.9,
-    random_state: Any = 0,
-) -> tuple[AxisCard, ...]:
-    """A card for every axis of a fitted linear-Gaussian model: what it is made of, and how surely.
+# rows that alone make an axis ---------------------------------------------------------------------------------
+def rows_apart(scores: Array) -> tuple[ApartRows, ...]:
+    """The few rows that alone make an axis of a map (n x q), or a line between axes; at most one group for each axis.
 
-    `labels` are columns that did not shape the axes, name -> one value a row. `resampled_fits` are refits made
-    before (`stability.refits`).
-
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((100, 1)) * [1.2, 1.0, -0.8, 0.0] + 0.2 * rng.standard_normal((100, 4))
-    >>> from lowdim.models.linear.ppca import ProbabilisticPCA
-    >>> axes(ProbabilisticPCA(1).fit(X), X, bootstraps=20)[0].sentence
-    'Axis 1 is c1 + c2 against c3 (94% of variation).'
+    >>> scores = np.random.default_rng(0).standard_normal((100, 2))
+    >>> rows_apart(scores)
+    ()
+    >>> scores[[7, 30, 31, 58, 90, 91], 1] += 12.0
+    >>> sorted(rows_apart(scores)[0].rows), rows_apart(scores)[0].axes
+    ([7, 30, 31, 58, 90, 91], (2,))
     """
-    check_level(level)
-    resampled_fits = (
-        refits(model, X, bootstraps=bootstraps, random_state=random_state) if resampled_fits is None else resampled_fits
-    )
-    groups = interchangeable(model, resampled_fits)
-    low, high = intervals(model, resampled_fits, groups, level)
-    g = framed_gaussian(model)
-    unit = g.frame.report[:, None]
-    L = (g.W @ np.linalg.pinv(model.latent_axes()).T) * unit
-    total = float(((g.W * unit) ** 2).sum()) + float((g.psi * g.frame.report**2).sum())
-    scores, names = model.transform(X), model.arrange(X).columns
-    shares = [float((L[:, k] ** 2).sum() / total) if total > 0 else 0.0 for k in range(L.shape[1])]
-    cards = axis_cards((L, low, high), names, shares, groups, scores, labels or {}, level, len(resampled_fits.W))
-    apart = {found.axes[0]: found for found in rows_apart(scores)}
-    return tuple(card._replace(apart=apart.get(card.axis)) for card in cards)
+    cuts = int(AXIS_SHARE * len(scores)) - GROUP_ROWS + 1  # from one end
+    spread = scores.std(axis=0)
+    used = np.flatnonzero(spread > 0.0)
+    if cuts < 1 or not len(used):
+        return ()
+    unit = (scores - scores.mean(axis=0))[:, used] / spread[used]
+    lines = np.hstack([unit, _skewest(unit)])
+    groups = []
+    for line in lines.T:
+        cosine = np.abs(line @ unit) / (len(unit) * line.std())
+        order = np.argsort(-cosine, kind="stable")
+        near = order[:1] if cosine[order[0]] >= SAME_LINE else order[cosine[order] >= PART_OF_LINE]
+        ends = (_beyond_a_gap(sign * line, cuts, 2 * lines.shape[1]) for sign in (1.0, -1.0))
+        groups += [ApartRows(*end, tuple((used[near] + 1).tolist())) for end in ends if end is not None]
+    kept: dict[int, ApartRows] = {}
+    for group in sorted(groups, key=lambda group: -group.share):
+        if group.axes[0] not in kept and not any(set(group.rows) & set(other.rows) for other in kept.values()):
+            kept[group.axes[0]] = group
+    return tuple(kept.values())
 
 
-def axis_cards(
-    bands: tuple[Array, Array, Array],
-    names: Sequence[str],
-    shares: Sequence[float],
-    groups: tuple[tuple[int, ...], ...],
-    scores: Array,
-    labels: Mapping[str, Any],
-    level: float,
-    count: int,
-) -> tuple[AxisCard, ...]:
-    """The cards of axes whose loadings and their ends (d x q each), shares and rows' scores are known."""
-    ties = label_ties(scores, labels)
-    cards = []
-    for k, share in enumerate(shares):
-        ends = zip(names, *(part[:, k].tolist() for part in bands), strict=True)
-        loadings = tuple(Loading(*column) for column in ends)
-        same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
-        cards.append(_card(k, share, loadings, same, ties[k], scores[:, k], level, count))
-    return tuple(cards)
+def _skewest(unit: Array) -> Array:
+    """Scores along the lines of largest third moment that are reached from each axis, n x q."""
+    U, _, Vt = np.linalg.svd(unit, full_matrices=False)
+    white = U @ Vt * np.sqrt(len(unit))
+    w = np.eye(unit.shape[1])
+    for _ in range(POWER_STEPS):
+        w = white.T @ (white @ w) ** 2
+        w = w / np.maximum(np.linalg.norm(w, axis=0), np.finfo(float).tiny)
+    return np.asarray(white @ w)
 
 
-def _card(
-    k: int,
-    share: float,
-    loadings: tuple[Loading, ...],
-    same: tuple[int, ...],
-    ties: tuple[LabelTie, ...],
-    score: Array,
-    level: float,
-    count: int,
-) -> AxisCard:
-    top, order = top_columns(loadings), np.argsort(score, kind="stable")
-    words = sentence(k + 1, top, share, same)
-    ends = _ends(order), _ends(order[::-1])
-    return AxisCard(k + 1, share, loadings, top, same, ties, *ends, level, count, words)
+def _beyond_a_gap(score: Array, cuts: int, looks: int) -> tuple[tuple[int, ...], float] | None:
+    """The rows of largest score beyond a gap that no tail leaves, and the share of the variation that they make."""
+    order = np.argsort(-score, kind="stable")
+    s, n = score[order] - score.mean(), len(score)
+    m = np.arange(GROUP_ROWS, GROUP_ROWS + cuts)
+    beyond, squares = np.cumsum(s)[m - 1], np.cumsum(s**2)
+    between = np.minimum(beyond**2 * n / (m * (n - m)) / squares[-1], 1.0)
+    excess = np.maximum((beyond - m * s[m - 1]) / (m - 1), np.finfo(float).eps * np.ptp(s))
+    others = np.sqrt(np.maximum(squares[-1] - squares[m - 1] - beyond**2 / (n - m), 0.0) / (n - m))  # their sd
+    made, p = between >= MADE_SHARE, np.ones((0, len(m)))
+    for r in (2**k for k in range(int(np.log2(max(STRAY_SHARE * n, 1.0))) + 1)):
+        gap, own = s[m - 1] - s[m - 1 + r], _widest_after(s, r)[m - 1 + r]
+        wide = (gap >= WIDE_GAP * others) & (gap >= OWN_GAPS * own)
+        p = np.vstack([p, np.where(made & wide, fdtrc(2 * r, 2 * (m - 1), m * gap / r / excess), 1.0)])
+    rare = p.min(axis=0) * p.size * looks <= GAP_LEVEL
+    if not rare.any():
+        return None
+    best = int(np.argmax(np.where(rare, between, 0.0)))
+    return tuple(order[: m[best]].tolist()), float(between[best])
 
 
-def _ends(order: NDArray[np.intp]) -> tuple[int, ...]:
-    return tuple(int(i) for i in order[: min(END_ROWS, len(order) // 2)])
-
-
-def top_columns(rows: tuple[Loading, ...]) -> tuple[Loading, ...]:
-    """The columns an axis is named after: large beside the largest, and of a sure sign where any is."""
-    largest = max((abs(r.value) for r in rows), default=0.0)
-    near = [r for r in rows if abs(r.value) >= NEAR_LARGEST * largest and largest > 0]
-    sure = [r for r in near if r.sure]
-    return tuple(sorted(sure or near, key=lambda r: -abs(r.value))[:MOST_NAMED])
-
-
-def sentence(axis: int, top: tuple[Loading, ...], share: float, same: tuple[int, ...]) -> str:
-    """'Axis 1 is white_flow + t_lower against kappa (23% of variation).'"""
-    if not top:
-        return f"Axis {axis} is made of no column: nothing is left for it."
-    lead = np.sign(top[0].value)
-    one = " + ".join(r.column for r in top if np.sign(r.value) == lead)
-    other = " + ".join(r.column for r in top if np.sign(r.value) != lead)
-    doubt = "" if any(r.sure for r in top) else "; no loading's sign is sure"
-    text = f"Axis {axis} is {one}{' against ' + other if other else ''} ({100 * share:.0f}% of variation{doubt})."
-    if same:
-        listed = ", ".join(map(str, same[:-1])) + f" and {same[-1]}"
-        text += f" Axes {listed} are interchangeable: read them together."
-    return text
+def _widest_after(s: Array, r: int) -> Array:
+    """The widest stretch of falling scores that holds r of them, from each score on, but for those of the last tail."""
+    stretch = s[:-r] - s[r:]
+    stretch[len(stretch) - int(TAIL_SHARE * len(s)) :] = 0.0
+    return np.append(np.maximum.accumulate(stretch[::-1])[::-1], np.zeros(r))

@@ -2,7 +2,8 @@
 
 A bootstrap refit counts each row by a weight drawn from a multinomial, so no row is copied, and starts
 from the fitted parameters, so it takes a few passes. Maps are compared by the principal angles between
-their planes, rows by how far their own points scatter after each map is turned onto the fitted one.
+their planes, rows by how far their own points scatter after each map is turned onto the fitted one. How a model is
+moved by other rows is its own business (`ResampledMap`): a linear Gaussian is fitted again.
 
 Reference: Efron (1979); Daudin, Duby and Trecourt (1988) for the stability of principal axes; Critchley
 (1985) for the influence of one row; Golub and Van Loan, section 6.4.3 for principal angles.
@@ -10,8 +11,9 @@ Reference: Efron (1979); Daudin, Duby and Trecourt (1988) for the stability of p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sl
@@ -35,6 +37,9 @@ from lowdim.sources.source import Source
 from lowdim.sources.views import Framed
 from lowdim.text.messages import LowdimError, no_warnings
 
+if TYPE_CHECKING:
+    from lowdim.judge.maps.latent_cells import LatentCells
+
 REFIT_ROWS = 20_000  # rows beyond which refits use a spread sample: a bootstrap of so many is narrow already
 REFIT_WORK = 6e7  # multiplications of one pass, summed over refits: about a second
 REFIT_OVERHEAD = 1e6  # multiplications that a refit's passes cost beside: what a small table takes
@@ -47,16 +52,30 @@ SLOW_ROUND = 0.4  # of the step before: at such a pace they do not come to rest 
 ROUNDS_LEAVE = 0.02  # share of the first round's step that the last may have
 PATTERN_CELLS = 20_000  # patterns of gaps times columns, beyond which a round costs more than passes of EM
 CLOUD_ROWS = 2_000  # rows whose clouds are kept
+TRIED_ROWS = 5  # rows without which the map is looked at
 
 
-class Refits(NamedTuple):
-    """Bootstrap refits, parameters in the frame's units with canonical axes."""
+@dataclass(frozen=True, eq=False)
+class ResampledMap:
+    """The axes of a map, and the same with its table's rows drawn again.
 
-    W: Array  # B x d x q
-    mu: Array  # B x d
-    psi: Array  # B x d
-    rows: int  # rows they were fitted to: all, or a spread sample of a long table
-    bootstraps: int  # asked for; a large table, or draws that cannot be fitted, make them fewer
+    Weights say how each line of a column changes with each axis that the map reports, in the units of the model;
+    `cells` says what loadings these are.
+    """
+
+    cells: LatentCells
+    fitted: Array  # lines x q
+    W: Array  # B x lines x q
+    turned: bool  # onto few columns each: the axes are told apart by that, and those of W follow the fitted ones
+    rows: int  # that set the model: all, or a spread sample of a long table
+
+    def places(self) -> tuple[NDArray[np.intp], Array, list[Array]]:
+        """Some rows, where they are on the fitted map, and where on resampled ones."""
+        raise NotImplementedError
+
+    def without_rows(self, most: int) -> list[tuple[int, Array, Array]]:
+        """The rows whose removal moves the map most: their position, the weights without each, and those with all."""
+        raise NotImplementedError
 
 
 class RemovedRow(NamedTuple):
@@ -85,7 +104,93 @@ class Stability(NamedTuple):
     sentence: str
 
 
-# refits -------------------------------------------------------------------------------------------------
+# judging ------------------------------------------------------------------------------------------------
+def stability(found: ResampledMap, row_names: Sequence[str]) -> Stability:
+    """How far a map moves when its rows are resampled, and when one of them is removed.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 2)) * [3.0, 2.0] @ np.eye(2, 6) + 0.3 * rng.standard_normal((200, 6))
+    >>> from lowdim.judge.maps.table_map import table_map
+    >>> cells = table_map(ProbabilisticPCA(2).fit(X), tuple("abcdef")).cells
+    >>> stability(refitted_map(cells, X, bootstraps=20), [str(i + 1) for i in range(200)]).verdict
+    'steady'
+    """
+    W, k = found.fitted, min(2, found.fitted.shape[1])
+    # weights: the plane of the map, the space of all axes, each axis
+    plane = np.array([angle(Wb[:, :k], W[:, :k]) for Wb in found.W])
+    space = np.array([angle(Wb, W) for Wb in found.W])
+    axes = np.array([axis_angles(Wb, W) for Wb in found.W]).reshape(len(found.W), W.shape[1])
+    # rows: their places on each map, turned onto the fitted one, beside the spread of the whole map
+    shown, here, moved = found.places()
+    Z = here[:, :k]
+    cloud = np.empty((len(moved), *Z.shape))
+    for b, z in enumerate(moved):
+        cloud[b] = align(z[:, :k], Z) if k else z[:, :k]
+    scatter = np.sqrt(cloud.var(axis=0).sum(axis=1)) if len(cloud) else np.zeros(len(shown))
+    whole = float(np.sqrt(Z.var(axis=0).sum()))
+    spread = scatter / whole if whole > 0 else np.zeros(len(shown))
+    # and single rows
+    removed = []
+    for row, without, base in found.without_rows(TRIED_ROWS) if k else ():
+        turns = axis_angles(without, base)
+        turned = angle(without[:, :k], base[:, :k])
+        removed.append(RemovedRow(row, str(row_names[row]), int(np.argmax(turns)) + 1, float(turns.max()), turned))
+    removed.sort(key=lambda r: -r.angle)
+
+    middle = float(np.median(plane)) if len(plane) else 0.0
+    verdict, one_row = verdict_of(middle), one_row_words(tuple(removed))
+    what = "The map" if k == 2 else "Axis 1"
+    words = {"steady": "is steady", "moves a little": "moves a little", "unsteady": "is unsteady"}[verdict]
+    degrees = f"turns by {middle:.0f} degrees in the middle of {len(plane)} resamplings of the rows"
+    sentence = f"{what} {words}: it {degrees}; {one_row}." if k else "There is no map: no dimension was fitted."
+    return Stability(plane, space, axes, cloud, shown, spread, tuple(removed), found.rows, verdict, one_row, sentence)
+
+
+def angle(a: Array, b: Array) -> float:
+    """The largest principal angle between the spans of two sets of columns, in degrees."""
+    if a.shape[1] == 0:
+        return 0.0
+    angles = sl.subspace_angles(a, b)
+    return float(np.degrees(angles.max())) if len(angles) else 90.0  # a set that spans nothing is as far as can be
+
+
+def axis_angles(A: Array, B: Array) -> Array:
+    """The angle of each column of A with the same column of B, whatever their signs, in degrees."""
+    size = np.linalg.norm(A, axis=0) * np.linalg.norm(B, axis=0)
+    cosine = np.abs((A * B).sum(axis=0)) / np.where(size > 0, size, 1.0)
+    angles: Array = np.degrees(np.arccos(np.minimum(cosine, 1.0)))
+    return angles
+
+
+def verdict_of(degrees: float) -> str:
+    """What a map is called whose plane turns by so much in the middle of its resamplings."""
+    return "steady" if degrees < STEADY_DEGREES else "moves a little" if degrees < SHAKY_DEGREES else "unsteady"
+
+
+def one_row_words(removed: tuple[RemovedRow, ...]) -> str:
+    """Whether a single row decides an axis."""
+    if not removed:
+        return "no row was removed"
+    worst = removed[0]
+    if worst.angle < DECIDING_DEGREES:
+        return (
+            f"no single row decides an axis (without row {worst.name}, axis {worst.axis} turns by "
+            f"{worst.angle:.1f} degrees)"
+        )
+    return f"row {worst.name} alone turns axis {worst.axis} by {worst.angle:.0f} degrees"
+
+
+# refits of a linear Gaussian -----------------------------------------------------------------------------
+class Refits(NamedTuple):
+    """Bootstrap refits, parameters in the frame's units with canonical axes."""
+
+    W: Array  # B x d x q
+    mu: Array  # B x d
+    psi: Array  # B x d
+    rows: int  # rows they were fitted to: all, or a spread sample of a long table
+    bootstraps: int  # asked for; a large table, or draws that cannot be fitted, make them fewer
+
+
 class RefitBench(NamedTuple):
     """What a refit needs: an unfitted model, where to start, and the table in its frame."""
 
@@ -103,36 +208,28 @@ class RefitBench(NamedTuple):
         framed = Framed(self.source.weighted(weight), self.fitted.frame)
         if self.closed:
             return self._of_moments(fold(moments, framed, Run()))
-        if self.wide:
-            return self._principal(framed, weight)
-        start, settled = (self.start, False) if self.gappy is None else self._expected(self.gappy, weight)
-        refit: LinearGaussianParams = start if settled else self.model.fit_from(start, framed).params
+        if self.wide:  # a fit chooses a frame of its own, so its answer is brought back to ours
+            model = clone(self.model).set_params(standardize=False)
+            g = framed_gaussian(model.fit(_cells_of(framed), sample_weight=weight))
+            shift, scale, _ = g.frame
+            return self.start._replace(W=g.W / scale[:, None], mu=g.mu / scale + shift, psi=g.psi / scale**2)
+        # rounds of EM whose M-step is the closed form; where these do not come to rest, EM goes on
+        params, steps = self.start, list[float]()
+        for _ in range(0 if self.gappy is None else MOST_ROUNDS):
+            assert self.gappy is not None
+            last, params = params, self._of_moments(self.gappy.moments(params, weight))
+            steps.append(float(np.linalg.norm(_covariance(params) - _covariance(last))))
+            if steps[-1] <= ROUNDS_LEAVE * steps[0]:
+                return params
+            if len(steps) > 1 and steps[-1] > SLOW_ROUND * steps[-2]:
+                break
+        refit: LinearGaussianParams = self.model.fit_from(params, framed).params
         return refit
 
     def _of_moments(self, m: Moments) -> LinearGaussianParams:
         """The closed form of complete rows with these moments."""
         params: LinearGaussianParams = self.model.fit_moments(m, self.fitted.frame, self.source.columns).params
         return params
-
-    def _principal(self, framed: Framed, weight: Array) -> LinearGaussianParams:
-        """Probabilistic PCA in closed form; a fit chooses a frame of its own, so its answer is brought back to ours."""
-        fitted = clone(self.model).set_params(standardize=False).fit(_cells_of(framed), sample_weight=weight)
-        g = framed_gaussian(fitted)
-        shift, scale, _ = g.frame
-        return self.start._replace(W=g.W / scale[:, None], mu=g.mu / scale + shift, psi=g.psi / scale**2)
-
-    def _expected(self, rows: RowsWithGaps, weight: Array) -> tuple[LinearGaussianParams, bool]:
-        """Rounds of EM whose M-step is the closed form, and whether they have come to rest."""
-        steps: list[float] = []
-        params = self.start
-        for _ in range(MOST_ROUNDS):
-            last, params = params, self._of_moments(rows.moments(params, weight))
-            steps.append(float(np.linalg.norm(_covariance(params) - _covariance(last))))
-            if steps[-1] <= ROUNDS_LEAVE * steps[0]:
-                return params, True
-            if len(steps) > 1 and steps[-1] > SLOW_ROUND * steps[-2]:
-                break
-        return params, False
 
 
 def _covariance(params: LinearGaussianParams) -> Array:
@@ -216,55 +313,58 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
     )
 
 
-# comparing ----------------------------------------------------------------------------------------------
-def angle(a: Array, b: Array) -> float:
-    """The largest principal angle between the spans of two sets of columns, in degrees."""
-    if a.shape[1] == 0:
-        return 0.0
-    angles = sl.subspace_angles(a, b)
-    return float(np.degrees(angles.max())) if len(angles) else 90.0  # a set that spans nothing is as far as can be
+@dataclass(frozen=True, eq=False)
+class RefittedMap(ResampledMap):
+    """A linear Gaussian, fitted again to rows drawn again."""
+
+    model: LinearGaussian
+    source: Any  # the rows of its fit
+    refits: Refits
+
+    def places(self) -> tuple[NDArray[np.intp], Array, list[Array]]:
+        """Some rows, where they are on the fitted map, and where on every resampled one."""
+        source, g = self.model.arrange(self.source), framed_gaussian(self.model)
+        rows = evenly_spread(source.n, CLOUD_ROWS, ends=True)
+        block = g.inward(source.block_of(rows, 0))
+        fits = zip(self.W, self.refits.mu, self.refits.psi, strict=True)
+        here = posterior(block.x, block.mask, self.fitted, g.mu, g.psi).mean
+        return rows, here, [posterior(block.x, block.mask, *fit).mean for fit in fits]
+
+    def without_rows(self, most: int) -> list[tuple[int, Array, Array]]:
+        """Refits without each of the rows that the first-order law finds most influential."""
+        ready = refit_bench(self.model, self.source)
+        n, q = ready.source.n, ready.fitted.W.shape[1]
+        if q == 0 or n < 3:
+            return []
+        ready.model.set_params(tol=REFIT_TOL / 100 / n)  # one row moves the fit by little
+        size, found = influence(self.model, _cells_of(ready.source)).max(axis=1), []
+        with no_warnings():
+            # the base takes the same road as the refits, so that nothing but the row differs
+            base = reported_weights(self.model, ready.fit(np.ones(n)).W)
+            for i in np.argsort(-size, kind="stable")[:most]:
+                try:
+                    refit = ready.fit((np.arange(n) != i).astype(np.float64)).W
+                except LowdimError:
+                    continue
+                found.append((int(ready.at[i]), reported_weights(self.model, refit), base))
+        return found
 
 
-def axis_angles(A: Array, B: Array) -> Array:
-    """The angle of each column of A with the same column of B, whatever their signs, in degrees."""
-    size = np.linalg.norm(A, axis=0) * np.linalg.norm(B, axis=0)
-    cosine = np.abs((A * B).sum(axis=0)) / np.where(size > 0, size, 1.0)
-    angles: Array = np.degrees(np.arccos(np.minimum(cosine, 1.0)))
-    return angles
-
-
-def as_reported(model: LinearGaussian) -> Callable[[Array], Array]:
-    """What turns the loadings of a refit to the axes that a rotated model reports; others stay as they are."""
+def refitted_map(cells: LatentCells, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> RefittedMap:
+    """The map of a linear Gaussian with the rows of its fit drawn again."""
+    found, model = refits(cells.model, X, bootstraps=bootstraps, random_state=random_state), cells.model
+    fitted = reported_weights(model, framed_gaussian(model).W)
+    W = np.array([reported_weights(model, Wb) for Wb in found.W]).reshape(len(found.W), *fitted.shape)
     T = model.latent_axes()
-    same = np.eye(len(T))
-    if np.array_equal(T, same) or not np.allclose(T.T @ T, same):
-        return lambda W: W
-    fitted = framed_gaussian(model).W
-    return lambda W: align(W, fitted) @ T  # T is orthogonal
+    return RefittedMap(cells, fitted, W, not np.array_equal(T, np.eye(len(T))), found.rows, model, X, found)
 
 
-def _clouds(model: LinearGaussian, X: Any, resampled_fits: Refits) -> tuple[Array, NDArray[np.intp], Array]:
-    """Positions of some rows under every refit, each map turned onto the fitted one."""
-    source = model.arrange(X)
-    rows = evenly_spread(source.n, CLOUD_ROWS, ends=True)
-    g = framed_gaussian(model)
-    block = g.inward(source.block_of(rows, 0))
-    k = min(2, g.W.shape[1])
-    Z = posterior(block.x, block.mask, as_reported(model)(g.W), g.mu, g.psi).mean[:, :k]
-    fits = zip(resampled_fits.W, resampled_fits.mu, resampled_fits.psi, strict=True)
-    moved = [posterior(block.x, block.mask, *fit).mean[:, :k] for fit in fits]
-    return clouds_of(Z, moved, rows)
-
-
-def clouds_of(Z: Array, moved: Sequence[Array], rows: NDArray[np.intp]) -> tuple[Array, NDArray[np.intp], Array]:
-    """The positions of some rows on each of the moved maps (n x k), turned onto the fitted one, and their scatter."""
-    k = Z.shape[1]
-    cloud = np.empty((len(moved), *Z.shape))
-    for b, z in enumerate(moved):
-        cloud[b] = align(z, Z) if k else z
-    scatter = np.sqrt(cloud.var(axis=0).sum(axis=1)) if len(cloud) else np.zeros(len(rows))
-    whole = float(np.sqrt(Z.var(axis=0).sum()))
-    return cloud, rows, scatter / whole if whole > 0 else np.zeros(len(rows))
+def reported_weights(model: LinearGaussian, W: Array) -> Array:
+    """Weights of a model, or of a refit of it, on the axes that it reports: those of a rotated model were turned."""
+    T = model.latent_axes()
+    if np.array_equal(T, np.eye(len(T))):
+        return W
+    return align(W, framed_gaussian(model).W) @ np.linalg.pinv(T).T
 
 
 def influence(model: LinearGaussian, X: Any) -> Array:
@@ -282,121 +382,21 @@ def influence(model: LinearGaussian, X: Any) -> Array:
     M = W / np.sqrt(psi)[:, None]
     U, s, Rt = np.linalg.svd(M, full_matrices=False)
     values = s**2 + 1.0
+    gap = values[:, None] - values
+    least = values.max(initial=1.0) * 1e-3  # equal axes: any row turns them, and it does not matter
+    np.fill_diagonal(gap, np.inf)
+    gap = np.where(np.abs(gap) < least, np.inf, gap)
     parts = []
     for i in range(source.n_blocks):
         block = g.inward(source.block(i))
         latent = posterior(block.x, block.mask, W, mu, psi)
         y = latent.mean @ Rt.T * s + (latent.residual / np.sqrt(psi)) @ U  # gaps hold what the model says
         off = (latent.residual**2 / psi).sum(axis=1) - (((latent.residual / np.sqrt(psi)) @ U) ** 2).sum(axis=1)
-        parts.append(_turns(y, np.maximum(off, 0.0), values, source.n))
+        within, beyond = (y**2) @ (1.0 / gap**2).T, np.maximum(off, 0.0)[:, None] / np.maximum(values - 1.0, least) ** 2
+        parts.append(np.degrees(np.arctan(np.abs(y) / source.n * np.sqrt(within + beyond))))
     return np.concatenate(parts)
-
-
-def _turns(y: Array, off: Array, values: Array, n: int) -> Array:
-    gap = values[:, None] - values
-    least = values.max(initial=1.0) * 1e-3  # equal axes: any row turns them, and it does not matter
-    np.fill_diagonal(gap, np.inf)
-    gap = np.where(np.abs(gap) < least, np.inf, gap)
-    within = (y**2) @ (1.0 / gap**2).T
-    beyond = off[:, None] / np.maximum(values - 1.0, least) ** 2
-    angles: Array = np.degrees(np.arctan(np.abs(y) / n * np.sqrt(within + beyond)))
-    return angles
-
-
-def without_one(model: LinearGaussian, X: Any, *, tries: int = 5, row_names: Any = None) -> tuple[RemovedRow, ...]:
-    """Refit without each of the rows that the first-order law finds most influential."""
-    ready = refit_bench(model, X)
-    n, q = ready.source.n, ready.fitted.W.shape[1]
-    if q == 0 or n < 3:
-        return ()
-    ready.model.set_params(tol=REFIT_TOL / 100 / ready.source.n)  # one row moves the fit by little
-    size, k = influence(model, _cells_of(ready.source)).max(axis=1), min(2, q)
-    removed, turn = [], as_reported(model)
-    with no_warnings():
-        base = turn(ready.fit(np.ones(n)).W)  # the same road as the refits, so that nothing but the row differs
-        for i in np.argsort(-size, kind="stable")[:tries]:
-            try:
-                refit = ready.fit((np.arange(n) != i).astype(np.float64)).W
-            except LowdimError:
-                continue
-            refit = turn(refit)
-            turns, row = axis_angles(refit, base), int(ready.at[i])
-            name = str(row + 1) if row_names is None else str(row_names[row])
-            removed.append(
-                RemovedRow(row, name, int(np.argmax(turns)) + 1, float(turns.max()), angle(refit[:, :k], base[:, :k]))
-            )
-    return tuple(sorted(removed, key=lambda r: -r.angle))
 
 
 def _cells_of(source: Source) -> Array:
     block = source.block_of(slice(0, source.n), 0)
     return block.x if block.mask is None else np.where(block.mask, block.x, np.nan)
-
-
-# the public face ----------------------------------------------------------------------------------------
-def stability(
-    model: LinearGaussian,
-    X: Any,
-    *,
-    resampled_fits: Refits | None = None,
-    bootstraps: int = 100,
-    random_state: Any = 0,
-    row_names: Any = None,
-) -> Stability:
-    """How far a fitted map moves when its rows are resampled, and when one of them is removed.
-
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((200, 2)) * [3.0, 2.0] @ np.eye(2, 6) + 0.3 * rng.standard_normal((200, 6))
-    >>> stability(ProbabilisticPCA(2).fit(X), X, bootstraps=20).verdict
-    'steady'
-    """
-    resampled_fits = (
-        refits(model, X, bootstraps=bootstraps, random_state=random_state) if resampled_fits is None else resampled_fits
-    )
-    turn = as_reported(model)
-    W = turn(framed_gaussian(model).W)
-    resampled_fits = resampled_fits._replace(
-        W=np.array([turn(Wb) for Wb in resampled_fits.W]).reshape(len(resampled_fits.W), *W.shape)
-    )
-    clouds, removed = _clouds(model, X, resampled_fits), without_one(model, X, row_names=row_names)
-    return stability_of(W, resampled_fits.W, clouds, removed, resampled_fits.rows)
-
-
-def stability_of(
-    W: Array,
-    resampled: Array,
-    clouds: tuple[Array, NDArray[np.intp], Array],
-    removed: tuple[RemovedRow, ...],
-    rows: int,
-) -> Stability:
-    """What weights (d x q), the same of resampled rows (B x d x q), clouds of rows and rows removed say together."""
-    k = min(2, W.shape[1])
-    plane = np.array([angle(Wb[:, :k], W[:, :k]) for Wb in resampled])
-    space = np.array([angle(Wb, W) for Wb in resampled])
-    axes = np.array([axis_angles(Wb, W) for Wb in resampled]).reshape(len(resampled), W.shape[1])
-    middle = float(np.median(plane)) if len(plane) else 0.0
-    verdict = verdict_of(middle)
-    one_row = one_row_words(removed)
-    what = "The map" if k == 2 else "Axis 1"
-    words = {"steady": "is steady", "moves a little": "moves a little", "unsteady": "is unsteady"}[verdict]
-    degrees = f"turns by {middle:.0f} degrees in the middle of {len(plane)} resamplings of the rows"
-    sentence = f"{what} {words}: it {degrees}; {one_row}." if k else "There is no map: no dimension was fitted."
-    return Stability(plane, space, axes, *clouds, removed, rows, verdict, one_row, sentence)
-
-
-def verdict_of(degrees: float) -> str:
-    """What a map is called whose plane turns by so much in the middle of its resamplings."""
-    return "steady" if degrees < STEADY_DEGREES else "moves a little" if degrees < SHAKY_DEGREES else "unsteady"
-
-
-def one_row_words(removed: tuple[RemovedRow, ...]) -> str:
-    """Whether a single row decides an axis."""
-    if not removed:
-        return "no row was removed"
-    worst = removed[0]
-    if worst.angle < DECIDING_DEGREES:
-        return (
-            f"no single row decides an axis (without row {worst.name}, axis {worst.axis} turns by "
-            f"{worst.angle:.1f} degrees)"
-        )
-    return f"row {worst.name} alone turns axis {worst.axis} by {worst.angle:.0f} degrees"

@@ -16,7 +16,7 @@ from tests.cli.calls import rows_of
 from tests.cli.conftest import small_table, write_csv
 from tests.conftest import need
 from tests.judge.fills.test_engines import groups
-from tests.judge.mixed.test_mixed_rows import survey
+from tests.judge.mixed.test_mixed_cells import survey
 
 
 def records(path, sep: str = ",", encoding: str = "utf-8") -> list[list[str]]:

@@ -9,8 +9,8 @@ import lowdim as ld
 from lowdim.jobs.analysis import Analysis, Settings
 from lowdim.jobs.run_folder import load_run, save_run
 from lowdim.jobs.run_tables import tables
-from lowdim.judge.maps.gaussian_cells import usual_step
 from lowdim.judge.maps.groups import RowGroups, groups_of_places
+from lowdim.judge.maps.latent_cells import usual_step
 from lowdim.judge.scales import on_suitable_scales
 
 

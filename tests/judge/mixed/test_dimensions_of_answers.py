@@ -7,7 +7,7 @@ import pytest
 from lowdim import read
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.label_scores import quantified
-from lowdim.judge.mixed.fit_mixed import is_mixed
+from lowdim.judge.maps.fit_map import is_mixed
 
 
 def answers(q, seed, n=400):

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from lowdim.judge import axes as axis_cards
+from lowdim.judge import stability as moved_maps
 from lowdim.judge.maps.table_map import table_map
 from lowdim.judge.outliers.law import GAUSSIAN_LAW, law_of_later_rows
 from lowdim.judge.rows import odd_rows, row_card
@@ -27,3 +29,16 @@ def law_of_new_rows(model, X, **how):
     """The law of the bulk of a table's rows, by which rows that come later are judged."""
     map, x = mapped(model, X)
     return law_of_later_rows(map.cells.own_law(x, **how)[0])
+
+
+def axes(model, X, *, labels=None, level=0.9, **how):
+    """A card for every axis of a model, which is fitted again to resampled rows."""
+    map, x = mapped(model, X)
+    found = moved_maps.refitted_map(map.cells, X, **how)
+    return axis_cards.axes(found, map.transform(x), labels=labels or {}, answers={}, level=level)
+
+
+def stability(model, X, **how):
+    """How far its map moves when its rows are resampled."""
+    map, x = mapped(model, X)
+    return moved_maps.stability(moved_maps.refitted_map(map.cells, X, **how), [str(i + 1) for i in range(len(x))])

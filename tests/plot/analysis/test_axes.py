@@ -5,9 +5,9 @@ import pytest
 
 import lowdim as ld
 from lowdim.judge.axes import AxisCard, LabelTie, Loading
-from lowdim.judge.axes import axes as axis_cards_of
 from lowdim.plot.analysis.axes import by_axis
 from lowdim.text.errors import OptionError
+from tests.judge.rows.judging import axes as axis_cards_of
 from tests.plot.from_arrays import axis_cards, loadings
 from tests.plot.svg_checks import HOSTILE, apart, parsed, same_twice, texts
 

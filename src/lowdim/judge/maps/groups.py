@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import chdtri
 
+from lowdim.judge.axes import eta_squared
 from lowdim.judge.outliers.partition import GROUP_SHARE
 from lowdim.judge.row_order import row_order
 from lowdim.maths.kmeans import Labels, nearest_centers, plus_plus
@@ -126,8 +127,6 @@ def _groups_of_bulk(found: TableMap, X: Array, places: Array, outside: Mask, see
 
 def _telling(X: Array, names: tuple[str, ...], label: NDArray[np.int64]) -> tuple[str, ...]:
     """The column with most of its variance between the groups, and a second where it has nearly as much."""
-    from lowdim.judge.axes import eta_squared  # with all models: too long for who only reads groups from a run
-
     shares = []
     for x in X.T:
         seen = ~np.isnan(x)

@@ -2,33 +2,32 @@
 
 This is what any model can that places rows with gaps: where each row lies, what lives at a place, what a row's gaps
 hold, and, one cell hidden after the other, each cell given the others of its row. Models with closed forms answer the
-same questions faster, and more of them (`gaussian_cells.py`, `judge/mixed/mixed_cells.py`).
+same questions faster, and more of them: linear Gaussians here, mixed ones in `judge/mixed/mixed_cells.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
 
-from lowdim.judge.cells import CellBeliefs
+from lowdim.judge.cells import CellBeliefs, FramedGaussian, all_surprises, distances, framed_gaussian, given_others
 from lowdim.judge.maps.map_columns import MapColumn
-from lowdim.judge.outliers.partition import ALL_BULK, Partition
+from lowdim.judge.outliers.law import LEAST_ROWS_OF_LAW, RowLaw, cell_p_values, model_law
+from lowdim.judge.outliers.partition import ALL_BULK, Partition, bulk_law, without_wrong
+from lowdim.judge.stability import ResampledMap, refitted_map, reported_weights
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Posterior
+from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
-
-if TYPE_CHECKING:
-    from lowdim.judge.axes import AxisCard
-    from lowdim.judge.outliers.law import RowLaw
-    from lowdim.judge.stability import Stability
-    from lowdim.table.table import Table
+from lowdim.table.table import Table
 
 NO_SHARES: Mapping[int, Array] = MappingProxyType({})
 
@@ -40,23 +39,6 @@ class ExpectedCells(NamedTuple):
     sd: Array  # of a new cell
     shares: Mapping[int, Array] = NO_SHARES  # of each column of levels: their probabilities, n x levels
     fill: Array | None = None  # what best fills a gap, where that is not the mean
-
-
-class ResampledMap(Protocol):
-    """A map and the same with its table's rows drawn again."""
-
-    @property
-    def W(self) -> Array:
-        """Weights of each resampling, B x lines x q."""
-        ...
-
-    def axes(self, level: float, scores: Array) -> tuple[AxisCard, ...]:
-        """A card for every axis; `scores` are the places of the rows."""
-        ...
-
-    def stability(self) -> Stability:
-        """How far the map moves."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +108,7 @@ class LatentCells:
     title: ClassVar[str]
     method: ClassVar[str]  # its short name in the registry
     has_axes: ClassVar[bool] = False  # whether `resampled` knows what drives them
+    places_vary: ClassVar[bool] = True  # without steps: few answers put many rows at one place, with gaps between them
     loading_note: ClassVar[str]  # what its loadings are, where that is not how columns move along the axes
 
     def fitted(self, table: Table) -> str:
@@ -173,6 +156,20 @@ class LatentCells:
         """Of the table along each axis."""
         raise NotImplementedError
 
+    def loadings_of(self, weights: Array) -> Array:
+        """What weights of the map's axes, ... x q, are as loadings: ... lines x q."""
+        raise NotImplementedError
+
+    @property
+    def axis_unit(self) -> Array | float:
+        """What weights are multiplied by, so that variances along axes compare."""
+        return 1.0
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Each axis' share of the variation."""
+        raise NotImplementedError
+
     @property
     def noise_share(self) -> float:
         """The share of the variation that is column-by-column noise."""
@@ -183,3 +180,161 @@ class LatentCells:
     ) -> ResampledMap:
         """The model with the rows X of a table drawn again; `every_row` had a part in its fit, also of a long table."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianCells(LatentCells):
+    """A linear-Gaussian model and its columns."""
+
+    model: LinearGaussian
+
+    title = "PPCA"
+    method = "ppca"
+    has_axes = True
+    loading_note = ""
+
+    def fitted(self, table: Table) -> str:
+        """What was fitted."""
+        return self.title
+
+    def posterior(self, X: Array, partition: Partition = ALL_BULK) -> Posterior:
+        """Where each row lies by its cells that are not wrong; far rows by all they have."""
+        return self.model.posterior(without_wrong(self.source(X), partition, rows=False))
+
+    def blurred(self, X: Array, rng: np.random.Generator) -> Array:
+        """Where each row would lie with its values anywhere within their steps: of a yes or no, anywhere about it."""
+        with np.errstate(over="ignore", invalid="ignore"):  # steps of huge numbers may be out of range: these stay
+            near = X + rng.uniform(-0.5, 0.5, X.shape) * [usual_step(x) for x in X.T]
+        return np.asarray(self.model.transform(self.source(np.where(np.isfinite(near), near, X))))
+
+    @cached_property
+    def _own(self) -> FramedGaussian:
+        """The model in the units it works in."""
+        return framed_gaussian(self.model)
+
+    @cached_property
+    def _gaussian(self) -> FramedGaussian:
+        """The same for cells of the table."""
+        g = self._own
+        return g._replace(frame=g.frame._replace(shift=g.frame.shift * self.unit, scale=g.frame.scale / self.unit))
+
+    def beliefs(self, rows: Block, law: RowLaw | None, kept: Mask | None = None) -> CellBeliefs:
+        """Every cell given the other kept cells of its row; levels are where they count as being."""
+        g, law = self._gaussian, law or self.plain_law
+        counted = law.counted(rows.x)
+        block = g.inward(rows._replace(x=counted))
+        cells, seen = given_others(g, block.x, block.mask, kept), rows.seen
+        T2, Q, rank = distances(g, cells.latent, block.mask if kept is None else kept)
+        many = seen.sum(axis=1)
+        rank = np.minimum(rank, many)
+        none = np.zeros(seen.shape)
+        return CellBeliefs(
+            seen=seen,
+            mean=g.frame.outward(np.where(seen, block.x - cells.shift, cells.latent.mean @ g.W.T + g.mu)),
+            sd=cells.sd / g.frame.scale,
+            surprise=cells.surprise,
+            p=none + 1.0 if law.cells is None else cell_p_values(cells.surprise, cells.D2, seen, law),
+            share=none + 1.0,
+            likeliest=none,
+            likeliest_share=none,
+            D2=cells.D2,
+            T2=T2,
+            Q=np.where(many > rank, Q, 0.0),
+            rank=rank,
+            p_D2=law.p_value(cells.D2, many),
+        )
+
+    @property
+    def plain_law(self) -> RowLaw:
+        """That of the model alone."""
+        return model_law(self.model)
+
+    def law(self, X: Array) -> RowLaw:
+        """That of the model: which rows bent its fit is not known."""
+        return self.plain_law
+
+    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None) -> tuple[RowLaw, Mask | None]:
+        """The law of the bulk of a table's own rows; few rows have the model's."""
+        if len(X) < LEAST_ROWS_OF_LAW:
+            return self.plain_law, None
+        mask = ~np.isnan(X)
+        return bulk_law(self._gaussian, np.where(mask, X, 0.0), mask, held, far)
+
+    def surprises(self, X: Array) -> Array:
+        """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""
+        return all_surprises(self.model, self.source(X))
+
+    def widths(self, X: Array) -> Array:
+        """How wide an interval must be to hold each cell: as wide as the cell is far."""
+        return self.surprises(X)
+
+    def in_rows(self, X: Array) -> ExpectedCells:
+        """Every cell of some rows as the seen ones say: of gaps with the doubt about the parameters."""
+        source = self.source(X)
+        filled, sd = self.model.impute(source, return_std=True)
+        mean = np.where(np.isnan(X), filled, self.model.reconstruct(source)) * self.unit
+        return ExpectedCells(mean, sd * self.unit)
+
+    def usual(self, seen: Mask) -> Posterior:
+        """How surely rows that show these cells are placed."""
+        return self.model.posterior(self.source(np.where(seen, self.means, np.nan)))
+
+    @property
+    def instead(self) -> Array:
+        """Their means: what is said of a cell is a sum over the seen ones."""
+        return self.means
+
+    @property
+    def means(self) -> Array:
+        """The mean of every column."""
+        return np.asarray(self.model.mean_ * self.unit)
+
+    @property
+    def loadings(self) -> Array:
+        """How each column changes with each axis."""
+        return np.asarray(self.model.components_.T)
+
+    @property
+    def variances(self) -> Array:
+        """Of the table along each axis."""
+        return np.asarray(self.model.explained_variance_)
+
+    @property
+    def noise_share(self) -> float:
+        """The share of the variation that is column-by-column noise."""
+        return float(self.model.noise_variance_ * len(self.columns) / np.trace(self.model.get_covariance()))
+
+    def loadings_of(self, weights: Array) -> Array:
+        """Weights in reported units."""
+        return np.asarray(weights * self._own.frame.report[:, None])
+
+    @property
+    def axis_unit(self) -> Array | float:
+        """Factor analysis orders its axes by noise-scaled variance."""
+        psi = self._own.psi
+        return 1.0 / np.sqrt(psi) if np.std(psi) > 1e-9 * np.mean(psi) else 1.0
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Each axis' share of the table's variance."""
+        g = self._own
+        total = float((self.loadings_of(g.W) ** 2).sum()) + float((g.psi * g.frame.report**2).sum())
+        squares = (self.loadings_of(reported_weights(self.model, g.W)) ** 2).sum(axis=0)
+        return tuple((squares / total if total > 0 else np.zeros(len(squares))).tolist())
+
+    def resampled(
+        self, X: Array, table: Table, partition: Partition, bootstraps: int, seed: int, every_row: bool = False
+    ) -> ResampledMap:
+        """The model of the table's bulk with its rows drawn again."""
+        source = without_wrong(self.source(X), partition, rows=True)
+        return refitted_map(self, source, bootstraps=bootstraps, random_state=seed)
+
+
+def usual_step(x: Array) -> float:
+    """The median of the steps between the different values of a column; 0 where it has one.
+
+    >>> usual_step(np.array([1.0, 3.0, 2.0, 2.0, 9.0]))
+    1.0
+    """
+    steps = np.diff(np.unique(x[~np.isnan(x)]))
+    return float(np.median(steps)) if len(steps) else 0.0

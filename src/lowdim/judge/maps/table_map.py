@@ -16,8 +16,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from lowdim.judge.fills.calibration import MapCalibration
-from lowdim.judge.maps.gaussian_cells import GaussianCells
-from lowdim.judge.maps.latent_cells import ExpectedCells, LatentCells
+from lowdim.judge.maps.latent_cells import ExpectedCells, GaussianCells, LatentCells
 from lowdim.judge.maps.map_columns import GapAnswers, MapColumn, NumberFills, line_names, lines_of
 from lowdim.judge.mixed.mixed_cells import MixedCells
 from lowdim.judge.rows.place_card import MappedRows, PlaceAnswer, PlaceCard, PlaceCell

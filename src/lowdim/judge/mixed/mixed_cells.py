@@ -1,4 +1,20 @@
-"""What a mixed model says of the cells of a table: numbers, and labels as codes, each by its own likelihood."""
+"""What a mixed model says of the cells of a table: numbers, and labels as codes, each by its own likelihood.
+
+How far each row is from what the model expects: with its position m and G the information of its seen cells, each
+counted as in an ordinary row,
+
+    T2 = |m|^2 + m' G^-1 m                      the part within the map
+    Q  = k + sqrt(2 k) (S - E S) / sd S         the part off it, k = #seen - q
+
+where S sums -2 log p(cell | the others of its row) less its expectation over the cell's values, in units of the spread
+that this has: a row whose answers are unlikely given each other. E S and sd S are those of the bulk of the rows.
+D2 = T2 + Q. For real columns they behave as those of a Gaussian map, chi-square with q, #seen - q and #seen degrees of
+freedom; what is ordinary is said by the bulk of the rows, as there (`judge/outliers/law.py`).
+
+A cell's p is the probability of all values that are no likelier, given the others. Where more cells of a column have
+small p than should (an overconfident model), they are raised to the power that puts their lower quantile where it
+belongs; real columns and counts have a t law of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +23,30 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtr
 
-from lowdim.judge.axes import AxisCard, axis_cards, matched, tied_axes
-from lowdim.judge.cells import CellBeliefs
+from lowdim.judge.axes import matched
+from lowdim.judge.cells import CellBeliefs, informed_shift
+from lowdim.judge.maps.fit_map import rows_fitted
 from lowdim.judge.maps.latent_cells import ExpectedCells, LatentCells
-from lowdim.judge.maps.map_columns import MapColumn, line_names, lines_of
-from lowdim.judge.mixed.fit_mixed import rows_fitted
+from lowdim.judge.maps.map_columns import MapColumn, lines_of
 from lowdim.judge.mixed.given_others import GivenOthers, UsualRows, cells_at, given_others, usual_posterior, usual_rows
-from lowdim.judge.mixed.mixed_rows import law_of_rows, mixed_cell_p, mixed_distances
 from lowdim.judge.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls
-from lowdim.judge.outliers.law import GAUSSIAN_LAW, LEAST_ROWS_OF_LAW, RowLaw
+from lowdim.judge.outliers.law import (
+    GAUSSIAN_DOF,
+    GAUSSIAN_LAW,
+    LEAST_ROWS_OF_LAW,
+    UPPER_ROWS,
+    UPPER_SHARE,
+    CellLaws,
+    RowLaw,
+    most_dof,
+    t_law,
+)
 from lowdim.judge.outliers.partition import ALL_BULK, Partition
-from lowdim.judge.stability import RemovedRow, Stability, angle, axis_angles, clouds_of, stability_of
-from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.judge.stability import ResampledMap
+from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
 from lowdim.maths.seeds import BOOTSTRAP
 from lowdim.models.base.results import Posterior
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
@@ -30,8 +56,8 @@ from lowdim.table.table import Table
 
 LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
 MIXED_CLOUD_ROWS = 300  # rows whose clouds are kept
+LEAST_SPREAD, MOST_SPREAD = 0.1, 30.0  # of a row's standardised surprise
 CLOUD_REFITS = 40  # resamplings in which they are placed
-TRIED_ROWS = 5  # rows without which the map is looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +70,7 @@ class MixedCells(LatentCells):
     title = "Mixed factor analysis"
     method = "mixed"
     has_axes = True
+    places_vary = False
     loading_note = (
         "Most columns hold answers, so each column has its own likelihood (mixed factor analysis): a loading is the "
         "correlation of a column's leaning, its latent response, with the axis, and shares of variation are of these "
@@ -176,16 +203,16 @@ class MixedCells(LatentCells):
             found += own
         return found
 
-    def correlations(self, lean: Array) -> Array:
+    def loadings_of(self, weights: Array) -> Array:
         """Leanings (... x fitted lines x q) as correlations of every line; 0 for a label that no row has."""
-        out = np.zeros((*lean.shape[:-2], len(lines_of(self.columns)), lean.shape[-1]))
-        out[..., self.fitted_lines, :] = lean / np.sqrt(1.0 + (lean**2).sum(axis=-1, keepdims=True))
+        out = np.zeros((*weights.shape[:-2], len(lines_of(self.columns)), weights.shape[-1]))
+        out[..., self.fitted_lines, :] = weights / np.sqrt(1.0 + (weights**2).sum(axis=-1, keepdims=True))
         return out
 
     @property
     def loadings(self) -> Array:
         """The correlation of each line's latent response with each axis."""
-        return self.correlations(leanings(self.model))
+        return self.loadings_of(leanings(self.model))
 
     @property
     def variances(self) -> Array:
@@ -207,7 +234,7 @@ class MixedCells(LatentCells):
 
     def resampled(
         self, X: Array, table: Table, partition: Partition, bootstraps: int, seed: int, every_row: bool = False
-    ) -> ResampledMixed:
+    ) -> ResampledMap:
         """The model with its rows drawn again to first order; of a long table those of the main job's fit, or every
         one."""
         at = evenly_spread(len(X), len(X) if every_row else rows_fitted(table))
@@ -216,7 +243,9 @@ class MixedCells(LatentCells):
         pulls = row_pulls(self.model, source)
         pulls = pulls._replace(at=at[pulls.at])
         moved = tuple(pulls.resampled(np.random.default_rng([seed, BOOTSTRAP, b])) for b in range(bootstraps))
-        return ResampledMixed(self, X, table, np.array([there.leanings for there in moved]), moved, pulls)
+        W, turned = np.array([there.leanings for there in moved]), self.model.rotation is not None
+        fitted = leanings(self.model)
+        return PulledMap(self, fitted, W, turned, len(pulls.at), self.model, self.source(X), moved, pulls)
 
 
 def columns_of(model: MixedFactorAnalysis) -> tuple[MapColumn, ...]:
@@ -228,42 +257,91 @@ def columns_of(model: MixedFactorAnalysis) -> tuple[MapColumn, ...]:
     )
 
 
-class ResampledMixed(NamedTuple):
-    """A mixed model with the rows X of a table drawn again: no fit is made again (`row_pulls.py`)."""
+@dataclass(frozen=True, eq=False)
+class PulledMap(ResampledMap):
+    """A mixed model with the rows of a table drawn again: no fit is made again (`row_pulls.py`)."""
 
-    cells: MixedCells
-    X: Array
-    table: Table
-    W: Array  # B x fitted lines x q, leanings
+    model: MixedFactorAnalysis
+    source: CodedSource  # all rows
     moved: tuple[MovedParams, ...]
     pulls: RowPulls
 
-    def axes(self, level: float, scores: Array) -> tuple[AxisCard, ...]:
-        """A card for every axis; labels that make them are in their loadings, and no news beside them."""
-        cells, lean = self.cells, leanings(self.cells.model)
-        rotated = cells.model.rotation is not None  # axes are told apart by the rotation
-        groups = () if lean.shape[1] < 2 or rotated else tied_axes(lean, self.W)
-        drawn = np.array([matched(lean, W, groups) for W in self.W]) if lean.shape[1] else self.W
-        low, high = np.quantile(cells.correlations(drawn), [(1 - level) / 2, (1 + level) / 2], axis=0)
-        others = {name: own for name, own in self.table.labels.items() if name not in {c.name for c in cells.columns}}
-        bands, names = (cells.loadings, low, high), line_names(cells.columns)
-        return axis_cards(bands, names, cells.shares, groups, scores, others, level, len(self.W))
+    def places(self) -> tuple[Index, Array, list[Array]]:
+        """Some rows, where they are on the fitted map, and where on some resampled ones."""
+        rows = evenly_spread(self.source.n, MIXED_CLOUD_ROWS, ends=True)
+        return rows, *moved_positions(self.model, self.source, rows, self.moved[:CLOUD_REFITS])
 
-    def stability(self) -> Stability:
-        """How far the map moves when its rows are resampled, and when one of them is removed."""
-        source, lean = self.cells.source(self.X), leanings(self.cells.model)
-        k = min(2, lean.shape[1])
-        rows = evenly_spread(len(self.X), MIXED_CLOUD_ROWS, ends=True)
-        here, there = moved_positions(self.cells.model, source, rows, self.moved[:CLOUD_REFITS])
-        clouds = clouds_of(here[:, :k], [places[:, :k] for places in there], rows)
-        return stability_of(lean, self.W, clouds, self._removed(lean, k), len(self.pulls.at))
+    def without_rows(self, most: int) -> list[tuple[int, Array, Array]]:
+        """One step without each of the rows that turn the map most."""
+        found = []
+        for i in np.argsort(-self.pulls.turns.max(axis=1), kind="stable")[:most].tolist():
+            W = matched(self.fitted, self.pulls.without(i).leanings, ())
+            found.append((int(self.pulls.at[i]), W, self.fitted))
+        return found
 
-    def _removed(self, lean: Array, k: int) -> tuple[RemovedRow, ...]:
-        """The map without each of the rows that turn it most."""
-        removed = []
-        for i in np.argsort(-self.pulls.turns.max(axis=1), kind="stable")[:TRIED_ROWS] if k else ():
-            W = matched(lean, self.pulls.without(int(i)).leanings, ())
-            turns, row = axis_angles(W, lean), int(self.pulls.at[i])
-            axis, plane = int(np.argmax(turns)), angle(W[:, :k], lean[:, :k])
-            removed.append(RemovedRow(row, self.table.row_names[row], axis + 1, float(turns[axis]), plane))
-        return tuple(sorted(removed, key=lambda r: -r.angle))
+
+# how far rows are -------------------------------------------------------------------------------------------
+class MixedDistances(NamedTuple):
+    """The distances of every row."""
+
+    D2: Array
+    T2: Array
+    Q: Array
+    rank: NDArray[np.intp]
+    seen: NDArray[np.intp]
+
+
+def mixed_distances(told: GivenOthers, law: RowLaw) -> MixedDistances:
+    """T2, Q and D2 of every row, by what its cells say of each other; the law says what that usually is."""
+    z, seen = told.position, told.seen.sum(axis=1)
+    more, rank = informed_shift(told.information.T, z)
+    T2, rank = (z * z).sum(axis=1) + (z * more).sum(axis=1), np.minimum(rank, seen)
+    k = seen - rank
+    Q = np.where(k > 0, np.maximum(k + np.sqrt(2.0 * k) * (told.off - law.middle) / law.spread, 0.0), 0.0)
+    return MixedDistances(T2 + Q, T2, Q, rank, seen)
+
+
+def mixed_cell_laws(told: GivenOthers, levelled: Mask) -> CellLaws:
+    """The law of each column's cells: of levels the power of their p, of others a t; few cells have the model's own."""
+    d = told.p.shape[1]
+    laws = CellLaws(np.ones(d), np.full(d, GAUSSIAN_DOF), levelled.astype(np.float64))
+    for j in range(d):
+        own = told.seen[:, j]
+        many = int(own.sum())
+        if many < LEAST_ROWS_OF_LAW:
+            laws.power[j] = 1.0
+            continue
+        share = max(UPPER_SHARE, UPPER_ROWS / many)
+        if levelled[j]:
+            low = float(np.quantile(told.p[own, j], share))
+            laws.power[j] = min(1.0, np.log(share) / np.log(low)) if low < share else 1.0
+        else:
+            laws.scale[j], laws.dof[j] = t_law(np.abs(told.surprise[own, j]))
+    return laws
+
+
+def mixed_cell_p(told: GivenOthers, law: RowLaw) -> Array:
+    """p of every cell, by the law of its column's cells; 1 at gaps."""
+    if law.cells is None:
+        return told.p
+    scale, dof, power, _ = law.cells
+    student = np.where(told.seen, 2.0 * stdtr(dof, -np.abs(told.surprise) / scale), 1.0)
+    return np.where(power > 0.0, told.p ** np.where(power > 0.0, power, 1.0), student)
+
+
+def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
+    """What the bulk of the rows says is ordinary: its surprise has this middle, and so wide a spread that as many rows
+    as should lie beyond an upper quantile of their law.
+
+    Sums of few answers are bounded below and have tails of their own, so that a median says little of them.
+    """
+    middle = float(np.median(told.off))
+    many = len(told.off)
+    share = max(UPPER_SHARE, UPPER_ROWS / many)
+    low, high = np.log(LEAST_SPREAD), np.log(MOST_SPREAD)
+    for _ in range(30):
+        law = RowLaw(1.0, most_dof(many), middle, float(np.exp(0.5 * (low + high))))
+        far = mixed_distances(told, law)
+        beyond = float((law.p_value(far.D2, far.seen) < share).mean())
+        low, high = (0.5 * (low + high), high) if beyond > share else (low, 0.5 * (low + high))
+    return law._replace(cells=mixed_cell_laws(told, levelled))

@@ -1,11 +1,14 @@
-"""The mixed model of a table's columns: where the main job takes it, and how it is fitted."""
+"""The model of a table's map: which one the columns want, to which rows, and how it is fitted."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from lowdim.judge.mixed_table import likelihood
+from lowdim.judge.outliers.partition import ALL_BULK, Partition, fit_bulk, partition_of
+from lowdim.judge.read_table import source_of
 from lowdim.maths.linalg import evenly_spread
+from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.labelled_frames import CodedColumn, CodedSource
 from lowdim.table.column import mostly_answers
@@ -67,3 +70,20 @@ def fit_mixed_map(table: Table, q: int, seed: int, rotation: str | None = None) 
     )
     weight = None if table.weight is None else table.weight[at]
     return model.fit(CodedSource(coded, table.names), sample_weight=weight)
+
+
+def map_partition(table: Table, q: int, unit: bool, seed: int) -> Partition:
+    """The bulk of the rows, and what contradicts it, where a Gaussian map of q axes of the bulk predicts better; one
+    wrong answer bends a mixed map little, so that all rows are its bulk."""
+    if q == 0 or is_mixed(table, q, unit):
+        return ALL_BULK
+    return partition_of(source_of(table), q, standardize=unit, sample_weight=table.weight, random_state=seed)
+
+
+def fit_map(
+    table: Table, q: int, unit: bool, partition: Partition, seed: int, rotation: str | None
+) -> ProbabilisticPCA | MixedFactorAnalysis:
+    """The model of a map of q axes; a Gaussian one of the bulk."""
+    if is_mixed(table, q, unit):
+        return fit_mixed_map(table, q, seed, rotation)
+    return fit_bulk(source_of(table), q, partition, standardize=unit, sample_weight=table.weight, rotation=rotation)
