@@ -219,7 +219,6 @@ def em(
     source: Source,
     run: Run,
     *,
-    solver: str = "em",
     mix: bool = True,
     limit: int | None = None,
     may_fall: bool = False,
@@ -245,7 +244,7 @@ def em(
             stats = fold(partial(model._stats, params), source, run)
             fell = watch.see(params, stats, model._objective(params, stats), plain is not None or halvings < halve)
             if watch.reason:
-                return watch.fit(solver)
+                return watch.fit("em")
             if fell:
                 if mixer is not None:  # what led here is forgotten
                     mixer = Anderson(model._pack, model._unpack)

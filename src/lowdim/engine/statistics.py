@@ -96,13 +96,6 @@ def pairs(block: Block) -> Pairs:
     return Pairs(seen.T @ (w * seen), block.x.T @ (w * seen), block.x.T @ (w * block.x))
 
 
-def as_pairs(m: Moments) -> Pairs:
-    """The pairwise sums of complete rows."""
-    ones = np.ones_like(m.covariance)
-    product = m.n * (m.covariance + np.multiply.outer(m.mean, m.mean))
-    return Pairs(m.n * ones, m.n * m.mean[:, None] * ones, product)
-
-
 class Columns(NamedTuple):
     """For each column: how often seen, mean and sum of squares about it (Chan's rule again)."""
 
@@ -170,7 +163,9 @@ class BlockSurvey(NamedTuple):
         if self.complete is None:
             assert self.gaps is not None
             return self.gaps
-        whole = as_pairs(self.complete)
+        n, mean, C, _ = self.complete
+        ones = np.ones_like(C)
+        whole = Pairs(n * ones, n * mean[:, None] * ones, n * (C + np.multiply.outer(mean, mean)))
         return whole if self.gaps is None else whole.merge(self.gaps)
 
 

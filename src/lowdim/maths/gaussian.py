@@ -49,7 +49,10 @@ def posterior(x: Array, mask: Mask | None, W: Array, mu: Array, psi: Array) -> L
         m = mask.astype(np.float64)
         r *= m
         first, of = distinct(mask)  # rows with the same gaps share a covariance
-        A = _light_precision(mask[first], W, V) if light(W) else (V[:, i] * W[:, j]).T @ m[first].T
+        if light(W):
+            A = np.array([(V[row].T @ W[row])[i, j] for row in mask[first]]).T
+        else:
+            A = (V[:, i] * W[:, j]).T @ m[first].T
         logs = m @ (np.log(psi) + LOG_TWO_PI)
     A[i == j] += 1.0
     cov, logdet = inverse_packed(A, q)
@@ -97,20 +100,6 @@ def light(W: Array) -> bool:
     return bool(len(W) * W.shape[1] * (W.shape[1] + 1) // 2 > LIGHT)
 
 
-def _light_precision(mask: Mask, W: Array, V: Array) -> Array:
-    """sum over seen of w_j w_j' / psi_j, a row at a time."""
-    i, j = lower(W.shape[1])
-    return np.array([(V[row].T @ W[row])[i, j] for row in mask]).T
-
-
-def _light_cov_times(mask: Mask, times: Array, cov: Array, W: Array) -> Array:
-    """sum over seen of Cov[z] w_j for every column, a row at a time."""
-    out = np.zeros_like(W)
-    for row, C, n in zip(mask, unpack(cov, W.shape[1]), times, strict=True):
-        out[row] += W[row] @ (C * n)
-    return out
-
-
 def sums(
     mask: Mask | None, weight: Array | None, latent: Latent, W: Array, psi: Array, seen_sums: Array | None = None
 ) -> Sums:
@@ -129,11 +118,13 @@ def sums(
         tall = np.concatenate([np.broadcast_to(latent.cov, (len(i), rows)), z[i] * z[j], z, np.ones((1, rows))])
         per = ((tall * times) @ mask.astype(np.float64)).T
     per = np.broadcast_to(per, (d if heavy else 1, len(whole)))
-    C = per[:, : len(i)]  # sum over seen of Cov[z]
+    C = per[:, : len(i)]  # sum over seen of Cov[z], and of Cov[z] w_j; light: a row at a time
     if mask is None or heavy:
         Cw = times_packed(C.T, np.ascontiguousarray(W.T)).T
     else:
-        Cw = _light_cov_times(mask, times, np.broadcast_to(latent.cov, (len(i), rows)), W)
+        Cw = np.zeros_like(W)
+        for row, own, n_times in zip(mask, unpack(np.broadcast_to(latent.cov, (len(i), rows)), q), times, strict=True):
+            Cw[row] += W[row] @ (own * n_times)
     # What (w_j, mu_j) is regressed on: E[e_j (z, 1)] and E[(z, 1)(z, 1)'], and what it leaves: E[e_j^2].
     B = np.column_stack([weighted.T @ latent.mean - Cw, weighted.sum(axis=0)])
     A = per[:, len(i) :].copy()
@@ -156,24 +147,22 @@ def pattern_sums(x: Array, mask: Mask, weight: Array | None, params: tuple[Array
     first, of = distinct(mask)
     if len(first) * ROWS_A_PATTERN > len(mask):
         return None
-    parts = (
-        _sums_of_pattern(x[of == k], mask[row], None if weight is None else weight[of == k], params)
-        for k, row in enumerate(first)
-    )
-    return reduce(Sums.merge, parts)
 
-
-def _sums_of_pattern(x: Array, seen: Mask, weight: Array | None, params: tuple[Array, Array, Array]) -> Sums:
-    """The statistics of rows that all show the same cells; zeros for the columns that none shows."""
-    W, mu, psi = (part[seen] for part in params)
-    part = sums(None, weight, posterior(x[:, seen], None, W, mu, psi), W, psi)
-
-    def in_all(values: Array) -> Array:
+    def in_all(values: Array, seen: Mask) -> Array:
+        """Zeros for the columns that no row of a pattern shows."""
         whole = np.zeros((len(seen), *values.shape[1:]))
         whole[seen] = values
         return whole
 
-    return part._replace(A=in_all(part.A), B=in_all(part.B), squares=in_all(part.squares), seen=in_all(part.seen))
+    parts = []
+    for k, seen in enumerate(mask[first]):
+        W, mu, psi = (part[seen] for part in params)
+        rows = np.flatnonzero(of == k)
+        latent = posterior(x[np.ix_(rows, seen)], None, W, mu, psi)
+        s = sums(None, None if weight is None else weight[rows], latent, W, psi)
+        squares, cells = in_all(s.squares, seen), in_all(s.seen, seen)
+        parts.append(s._replace(A=in_all(s.A, seen), B=in_all(s.B, seen), squares=squares, seen=cells))
+    return reduce(Sums.merge, parts)
 
 
 def design(A: Array, q: int) -> Array:

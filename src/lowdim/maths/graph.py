@@ -37,25 +37,18 @@ def bridges(label: Index, X: Array, *, known: bool = False) -> RowPairs:
         np.minimum.at(best, label[part], np.minimum.reduceat(D, begin, axis=1))
     np.fill_diagonal(best, 0.0)
     joins = csgraph.minimum_spanning_tree(np.maximum(np.minimum(best, best.T), SHORTEST_EDGE * (best > 0))).tocoo()
-    ends = np.array(
-        [
-            _closest(order[label[order] == a], order[label[order] == b], X, known)
-            for a, b in zip(joins.row, joins.col, strict=True)
-        ],
-        dtype=np.intp,
-    ).reshape(-1, 2)
-    i, j = ends.T
+    # Of each two pieces that are joined, the pair of rows that are closest.
+    i, j = np.empty(len(joins.row), dtype=np.intp), np.empty(len(joins.row), dtype=np.intp)
+    for k, pieces in enumerate(zip(joins.row, joins.col, strict=True)):
+        a, b = (order[label[order] == piece] for piece in pieces)
+        if known:
+            first, second = np.unravel_index(int(np.argmin(X[np.ix_(a, b)])), (len(a), len(b)))
+        else:
+            neighbours = nearest(X[b], 1, X[a])
+            second = np.argmin(neighbours.distance[:, 0])
+            first = neighbours.row[second, 0]
+        i[k], j[k] = a[first], b[second]
     return RowPairs(i, j, X[i, j] if known else pair_distances(X, X, i, j))
-
-
-def _closest(a: Index, b: Index, X: Array, known: bool) -> tuple[int, int]:
-    """The pair of rows, one of each piece, that are closest."""
-    if known:
-        at = np.unravel_index(int(np.argmin(X[np.ix_(a, b)])), (len(a), len(b)))
-        return int(a[at[0]]), int(b[at[1]])
-    neighbours = nearest(X[b], 1, X[a])
-    best = int(np.argmin(neighbours.distance[:, 0]))
-    return int(a[neighbours.row[best, 0]]), int(b[best])
 
 
 def smallest(M: Any, null: Array, q: int, root: Any = None) -> Eigen:

@@ -243,7 +243,15 @@ def nearest(X: Array, k: int, among: Array | None = None) -> Neighbours:
     Y = X if among is None else among
     count = min(k + int(among is None), len(Y))
     neighbours = _tree(X, Y, count) if X.shape[1] <= TREE_DIMENSIONS else _brute(X, Y, count)
-    return _without_self(neighbours, k) if among is None else neighbours
+    if among is not None:
+        return neighbours
+    # Each row out of its own list: among equal rows it may stand anywhere, or have been crowded out.
+    distance, row = neighbours
+    itself = row == np.arange(len(X))[:, None]
+    itself[~itself.any(axis=1), -1] = True
+    keep, k = ~itself, min(k, count - 1)
+    rest = len(X), count - 1
+    return Neighbours(distance[keep].reshape(rest)[:, :k], row[keep].reshape(rest)[:, :k])
 
 
 class RowPairs(NamedTuple):
@@ -369,16 +377,6 @@ def _ordered(X: Array, Y: Array, index: Index, k: int) -> Neighbours:
         distance[part] = np.sqrt(((X[part, None, :] - Y[index[part]]) ** 2).sum(axis=2))
     order = np.argsort(distance, axis=1, kind="stable")[:, :k]
     return Neighbours(np.take_along_axis(distance, order, 1), np.take_along_axis(index, order, 1))
-
-
-def _without_self(neighbours: Neighbours, k: int) -> Neighbours:
-    """Each row out of its own list: among equal rows it may stand anywhere, or have been crowded out."""
-    distance, row = neighbours
-    n, count = row.shape
-    itself = row == np.arange(n)[:, None]
-    itself[~itself.any(axis=1), -1] = True
-    keep, k = ~itself, min(k, count - 1)
-    return Neighbours(distance[keep].reshape(n, count - 1)[:, :k], row[keep].reshape(n, count - 1)[:, :k])
 
 
 def neighbor_weights(C: Array, used: Mask, ridge: Array) -> Array:

@@ -70,7 +70,12 @@ def rotate(
     True
     """
     W = np.asarray(loadings, dtype=float)
-    _check_loadings(W, method)
+    if method not in METHODS:
+        raise ValueError(f"unknown rotation {method!r}: choose one of {', '.join(METHODS)}")
+    if W.ndim != 2:
+        raise ValueError(f"loadings must be a table, columns by factors, got shape {W.shape}")
+    if not np.isfinite(W).all():
+        raise ValueError("loadings must be finite")
     q = W.shape[1]
     if q < 2:
         return Rotation(W.copy(), np.eye(q), np.eye(q))
@@ -131,15 +136,6 @@ def procrustes(X: ArrayLike, target: ArrayLike, *, scaling: bool = True, reflect
     error = squares / total if total > 0 else float(squares > 0)
     scale = s * (extent / size) if scaling and spread > 0 else 1.0
     return Alignment(scale * (P - p) @ Q + y, Q, scale, y - scale * p @ Q, error)
-
-
-def _check_loadings(W: Array, method: str) -> None:
-    if method not in METHODS:
-        raise ValueError(f"unknown rotation {method!r}: choose one of {', '.join(METHODS)}")
-    if W.ndim != 2:
-        raise ValueError(f"loadings must be a table, columns by factors, got shape {W.shape}")
-    if not np.isfinite(W).all():
-        raise ValueError("loadings must be finite")
 
 
 def _principal_axes(W: Array) -> tuple[Array, Array, int]:

@@ -18,7 +18,7 @@ from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import HeldOutCells, count_errors, variance_factor
 from lowdim.models.base.estimator import Estimator, Out, in_kind
 from lowdim.models.base.options import seed_of
-from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_units, product
+from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_units, product, turned
 from lowdim.models.base.scores import aic, bic
 from lowdim.sources.arrays import as_matrix, as_source, complete_matrix
 from lowdim.sources.source import Block
@@ -125,7 +125,7 @@ class LatentModel(Estimator, Generic[P, R]):
 
     def block_posterior(self, block: Block) -> Posterior:
         """`posterior` of one block of rows of the fitted columns: what a walk over a large table calls."""
-        return self._latent(block).turned(self._axes(self.params_))
+        return turned(self._latent(block), self._axes(self.params_))
 
     def block_cells(self, block: Block) -> Cells:
         """`predict_cells` of one block of rows of the fitted columns: what a walk over a large table calls."""
@@ -184,7 +184,7 @@ class LatentModel(Estimator, Generic[P, R]):
     def prior(self, n: int = 1) -> Posterior:
         """The distribution of the position of a row of which nothing is seen, n times."""
         check_is_fitted(self)
-        return self._prior(self.params_, n).turned(self._axes(self.params_))
+        return turned(self._prior(self.params_, n), self._axes(self.params_))
 
     def decode(self, Z: Any) -> Cells:
         """The cells, in the table's units, that positions Z (n x q, as `transform` gives them) decode to.
@@ -193,9 +193,9 @@ class LatentModel(Estimator, Generic[P, R]):
         """
         return Cells(*self._of_places(lambda z: in_table_units(self.frame_, self._decoded(z)), Z, self._n_features_out))
 
-    def _of_places(self, decode: Callable[[Array], Any], Z: Any, q: int, *, gaps: bool = False) -> Any:
+    def _of_places(self, decode: Callable[[Array], Any], Z: Any, q: int) -> Any:
         """What `decode` makes of the n x q places Z that somebody gives, or a refusal."""
-        return decoded_within_range(decode, given_places(Z, q, self, gaps=gaps))
+        return decoded_within_range(decode, given_places(Z, q, self))
 
     def _decoded(self, Z: Array) -> Cells:
         z = Z @ np.linalg.pinv(self._axes(self.params_))

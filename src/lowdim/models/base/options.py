@@ -69,6 +69,14 @@ SEED = Rule(
 SEVERAL = Rule(lambda v: isinstance(v, int | np.integer) and bool(v >= 2), "a whole number >= 2")
 ORTHOGONAL = ("varimax", "quartimax")  # rotations that keep the prior of a position as it is
 
+# descriptions that several models share
+EM_ENDS = "EM ends when the objective can gain no more than this, in nats a row."
+EM_ENDS_WITH_GAPS = f"With gaps, {EM_ENDS}"
+CALIBRATE = (
+    "Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without others), "
+    "and scale intervals so that 90 % ones hold 90 % of these; the last fit has all cells. False: one fit."
+)
+
 
 def check_components(q: int | None, most: int, why: str = "") -> None:
     """Refuse more dimensions than a table can have, by default than it has columns; None asks for all there are."""

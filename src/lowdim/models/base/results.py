@@ -23,7 +23,8 @@ class RowPosterior(Protocol):
     def mean(self) -> Array: ...
     @property
     def log_density(self) -> Array: ...
-    def turned(self, T: Array) -> Posterior: ...
+    @property
+    def packed(self) -> Array: ...
     def _replace(self, *, log_density: Array) -> Self: ...
 
 
@@ -45,10 +46,12 @@ class Posterior(NamedTuple):
         i, j = lower(self.mean.shape[1])
         return np.sqrt(np.maximum(self.packed[:, i == j], 0.0))
 
-    def turned(self, T: Array) -> Posterior:
-        """The posterior of z T."""
-        i, j = lower(T.shape[1])
-        return self._replace(mean=product(self.mean, T), packed=product(product(T.T, self.cov), T)[:, i, j])
+
+def turned(rows: RowPosterior, T: Array) -> Posterior:
+    """The posterior of z T, as Gaussian moments."""
+    i, j = lower(T.shape[1])
+    cov = unpack(rows.packed.T, len(T))
+    return Posterior(product(rows.mean, T), product(product(T.T, cov), T)[:, i, j], rows.log_density)
 
 
 def standard(n: int, q: int) -> Posterior:

@@ -287,10 +287,6 @@ class JitteredCholesky(NamedTuple):
     def logdet(self) -> float:
         return 2.0 * float(np.log(np.diag(self.L)).sum())
 
-    def inverse_root(self) -> Array:
-        """R = L^-1, so that K^-1 = R'R: |R k|^2 keeps twice the digits that k'K^-1 k has of little noise."""
-        return lapack.dtrtri(self.L, lower=1)[0]
-
     def inverse(self) -> Array:
         """K^-1, both triangles."""
         low = lapack.dpotri(self.L, lower=1)[0]  # above its diagonal are the factor's zeros
@@ -423,7 +419,8 @@ def decoder(kernel: Kernel, X: Array, Y: Array, mask: Mask | None, jitter_level:
         at = np.arange(len(X)) if rows is None else rows
         factor = jittered_cholesky(K[np.ix_(at, at)], kernel.noise, jitter_level)
         alpha[np.ix_(at, columns)] = factor.solve(Y[np.ix_(at, columns)])
-        groups.append(DecodedColumns(rows, columns, factor.inverse_root()))
+        # R = L^-1, so that K^-1 = R'R: |R k|^2 keeps twice the digits that k'K^-1 k has of little noise
+        groups.append(DecodedColumns(rows, columns, lapack.dtrtri(factor.L, lower=1)[0]))
     return Decoder(kernel, X, alpha, groups)
 
 

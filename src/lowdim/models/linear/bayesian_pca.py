@@ -13,7 +13,7 @@ from lowdim.maths import bayesian_gaussian as vb
 from lowdim.maths.gaussian import Sums, sums
 from lowdim.maths.linalg import EPS, Array, sign_rule
 from lowdim.models.base.estimator import Absent
-from lowdim.models.base.options import POSITIVE, WHOLE, check_components, none_or, one_of, option
+from lowdim.models.base.options import EM_ENDS, POSITIVE, WHOLE, check_components, none_or, one_of, option
 from lowdim.models.base.results import Fitted, Posterior, certify, squared
 from lowdim.models.base.survey import TableSurvey, columns_of, first_axes
 from lowdim.models.linear.linear_gaussian import (
@@ -102,8 +102,6 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior]):
         Which axes are kept, and how many.
     noise_variance_, n_components_ : float, int
     explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
-    mean_, scale_ : ndarray of shape (d,)
-        Column means, and the unit of each column (its spread where standardised, else 1).
 
     References
     ----------
@@ -131,9 +129,7 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior]):
         rule=one_of("variational", "laplace"),
         words="Posteriors of all parameters, or the most likely ones with alpha by Laplace's approximation.",
     )
-    tol: float = option(
-        default=1e-6, rule=POSITIVE, words="EM ends when the objective can gain no more than this, in nats a row."
-    )
+    tol: float = option(default=1e-6, rule=POSITIVE, words=EM_ENDS)
 
     @property
     def is_sure(self) -> bool:
@@ -194,14 +190,10 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior]):
         survey = TableSurvey(Frame(np.zeros(d), np.ones(d), np.ones(d)), source, columns_of(m), m, None)
         return self._reported(self._pruned(self._start(survey), source, Run(engine="serial")), frame)
 
-    def _most(self, n: int, d: int) -> int:
-        if self.n_components is None:
-            return max(min(n, d, MOST + 1) - 1, 0)
-        return int(self.n_components)
-
     def _start(self, survey: TableSurvey) -> BayesianPCAParams:
         d, cells = survey.source.d, float(survey.columns.seen.sum())
-        q = self._most(survey.source.n, d)
+        most = max(min(survey.source.n, d, MOST + 1) - 1, 0)
+        q = most if self.n_components is None else int(self.n_components)
         check_components(q, d)
         values, U = first_axes(survey, q)
         total = float(survey.columns.variance.sum())

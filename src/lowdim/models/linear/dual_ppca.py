@@ -71,8 +71,6 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
     components_ : ndarray of shape (q, d)
         Posterior means of the loadings.
     noise_variance_, n_components_ : float, int
-    mean_, scale_ : ndarray of shape (d,)
-        Column means, and the unit of each column (its spread where standardised, else 1).
 
     References
     ----------
@@ -122,7 +120,7 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
             mu=spectrum.mean,
             psi=np.full(d, s2),
             T=np.eye(q),
-            V=self._loading_doubt(np.diag(s2 / top), s2 / n, d),
+            V=np.tile(np.diag(np.append(s2 / top, s2 / n)), (d, 1, 1)),
             low=np.full(d, floor),
             excess=np.full(d, d / max(d - q, d / 4)),
             X=np.zeros((0, q)),
@@ -139,12 +137,6 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
     def _check_most(self, source: Source) -> None:
         why = f"the table has {source.n} rows and {source.d} columns"
         check_components(self.n_components, min(source.n, source.d), why)
-
-    def _loading_doubt(self, C: Array, mean: float, d: int) -> Array:
-        q = len(C)
-        V = np.zeros((d, q + 1, q + 1))
-        V[:, :q, :q], V[:, q, q] = C, mean
-        return V
 
     # gaps: columns become the rows of an EM ------------------------------------------------------------
     def _with_gaps(self, survey: TableSurvey, run: Run) -> Fitted:
@@ -166,7 +158,9 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
 
     def _positions(self, survey: TableSurvey, run: Run, source: Source) -> Fit[DualPPCAParams, DualSums]:
         """Positions of the rows of a source, and the loadings given them."""
-        side = _transposed(source)
+        x, mask = gather(source)  # the table turned on its side, in memory
+        seen = None if mask is None else np.ascontiguousarray(mask.T)
+        side = ArraySource(np.ascontiguousarray(x.T), seen, columns=None)
         start = self._first_positions(survey._replace(source=source), run)
         fit: Fit[DualPPCAParams, DualSums] = em(self, start, side, run, rows=source.total)
         params = fit.params
@@ -308,9 +302,3 @@ def _loadings(params: DualPPCAParams, block: Block) -> tuple[Array, Array, Array
     x = (block.x - params.mu[rows, None]) * seen
     latent = posterior(x, seen, params.X, np.zeros(n), np.full(n, float(params.psi[0])))
     return latent.mean, latent.cov, seen.sum(axis=1)
-
-
-def _transposed(source: Source) -> ArraySource:
-    """The table turned on its side, in memory: its columns become rows."""
-    x, mask = gather(source)
-    return ArraySource(np.ascontiguousarray(x.T), None if mask is None else np.ascontiguousarray(mask.T), columns=None)

@@ -48,8 +48,6 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
         Loadings.
     noise_variance_, uniquenesses_ : ndarray of shape (d,)
         Noise of each column, and its share of the column's variance.
-    mean_, scale_ : ndarray of shape (d,)
-        Column means, and the unit of each column (its spread where standardised, else 1).
     rotation_, factor_covariance_ : ndarray of shape (q, q)
         What turned the factors, and their covariance (I unless the rotation is oblique).
     goodness_of_fit_ : GoodnessOfFit or None

@@ -7,7 +7,7 @@ are here.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +21,7 @@ from lowdim.maths.linalg import EPS, Array, Mask, align, lower, root_times, sign
 from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, TRUTH, WHOLE, check_components, option
+from lowdim.models.base.options import COUNT, EM_ENDS_WITH_GAPS, POSITIVE, TRUTH, WHOLE, check_components, option
 from lowdim.models.base.results import Cells, Fitted, Posterior, RowPosterior, squared, standard
 from lowdim.models.base.scores import count_parameters
 from lowdim.models.base.survey import TableSurvey, columns_of, first_axes, is_wide, standardized, survey_table
@@ -82,6 +82,11 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
     """What PCA, probabilistic PCA, factor analysis and their kin share.
 
     What a pass of EM sums (`stats`) is `Sums`, unless a member gives all the steps that take it.
+
+    Attributes
+    ----------
+    mean_, scale_ : ndarray of shape (d,)
+        Column means, and the unit of each column (its spread where standardised, else 1).
     """
 
     _own_units: ClassVar[bool] = False  # whether the model is the same whatever the columns' units
@@ -93,11 +98,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
 
     n_components: Any = option(default=2, rule=WHOLE, words="Latent dimensions q.", kind="int", kw_only=False)
     standardize: bool = option(default=False, rule=TRUTH, words="Work in units of each column's spread.")
-    tol: float = option(
-        default=1e-7,
-        rule=POSITIVE,
-        words="With gaps, EM ends when the objective can gain no more than this, in nats a row.",
-    )
+    tol: float = option(default=1e-7, rule=POSITIVE, words=EM_ENDS_WITH_GAPS)
     max_iter: int = option(default=1000, rule=COUNT, words="The most passes of EM.")
 
     # the fit ---------------------------------------------------------------------------------------
@@ -265,7 +266,13 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
         if source.n:  # an empty batch says nothing, least of all where the origin should be
             frame, m = self._added(source, decay)
             if m.n >= 2.0:
-                self._keep_moments(m, frame, source)
+                unit, scaled = frame, m
+                if self.standardize:
+                    survey = standardized(TableSurvey(frame, source, columns_of(m), m, None), source, self._ddof)
+                    assert survey.moments is not None
+                    unit, scaled = survey.frame, survey.moments
+                fitted = self.fit_moments(scaled, unit, source.columns)
+                self._keep(fitted.of_moments(m.n * float(np.log(unit.scale).sum()), 1), source)
             self._online = (frame, m)
             self.n_features_in_ = source.d
             if source.named:
@@ -287,21 +294,16 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
             for i in range(rows.n_blocks):
                 block = rows.block(i)
                 if block.mask is not None:
-                    refuse_gap_in_batch(block)
+                    row, column = np.argwhere(~block.mask)[0]
+                    where = f"row {block.start + row + 1}, column {column + 1} of this batch"
+                    why, fix = "rows with gaps need several passes", "fit(X), which takes gaps"
+                    raise error("LD163", where, job="partial_fit", why=why, fix=fix)
                 batch = moments(block) if isinstance(block.x, np.ndarray) else stored_moments(block)
                 m = batch if m is None else m.merge(batch)
         assert m is not None
         if not np.isfinite(m.covariance).all():
             raise error("LD156")
         return frame, m
-
-    def _keep_moments(self, m: Moments, frame: Frame, source: Source) -> None:
-        if self.standardize:
-            scaled = standardized(TableSurvey(frame, source, columns_of(m), m, None), source, self._ddof)
-            assert scaled.moments is not None
-            m, frame = scaled.moments, scaled.frame
-        fitted = self.fit_moments(m, frame, source.columns).of_moments(m.n * float(np.log(frame.scale).sum()), 1)
-        self._keep(fitted, source)
 
     # what it says ----------------------------------------------------------------------------------
     def _loadings(self, params: P, frame: Frame) -> Array:
@@ -420,15 +422,3 @@ def noise_on_bound(params: LinearParams, q: int, rank: int | None = None) -> tup
         return ()
     warn("LD202", floor=float(params.psi[0]), q=q, rank=q if rank is None else rank)
     return ("noise_variance_",)
-
-
-def refuse_gap_in_batch(block: Block) -> NoReturn:
-    """Rows that come a few at a time must be complete: name the first gap."""
-    row, column = np.argwhere(~block.seen)[0]
-    raise error(
-        "LD163",
-        f"row {block.start + row + 1}, column {column + 1} of this batch",
-        job="partial_fit",
-        why="rows with gaps need several passes",
-        fix="fit(X), which takes gaps",
-    )

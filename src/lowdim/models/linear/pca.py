@@ -13,7 +13,18 @@ from lowdim.engine.statistics import Moments, Sum
 from lowdim.maths.gaussian import Sums, posterior
 from lowdim.maths.linalg import Array, lower
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
-from lowdim.models.base.options import POSITIVE, SEED, TRUTH, WHOLE, Rule, check_components, one_of, option, seed_of
+from lowdim.models.base.options import (
+    EM_ENDS_WITH_GAPS,
+    POSITIVE,
+    SEED,
+    TRUTH,
+    WHOLE,
+    Rule,
+    check_components,
+    one_of,
+    option,
+    seed_of,
+)
 from lowdim.models.base.results import Fitted, Posterior, certify, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey, first_axes, is_wide
 from lowdim.models.linear.linear_gaussian import (
@@ -74,8 +85,6 @@ class PCA(LinearGaussian[PCAParams, Posterior]):
     ----------
     components_ : ndarray of shape (q, d)
         Orthonormal axes, of falling variance.
-    mean_, scale_ : ndarray of shape (d,)
-        Column means, and the unit of each column (its spread where standardised, else 1).
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (q,)
         Variance along each axis (divisor n - 1), its share of the total, and the singular value.
     log_variance_ : ndarray of shape (q,)
@@ -118,11 +127,7 @@ class PCA(LinearGaussian[PCAParams, Posterior]):
         rule=SEED,
         words="Of the first basis of the Krylov solver, and of the cells that are held out for calibration.",
     )
-    tol: float = option(
-        default=1e-6,
-        rule=POSITIVE,
-        words="With gaps, EM ends when the objective can gain no more than this, in nats a row.",
-    )
+    tol: float = option(default=1e-6, rule=POSITIVE, words=EM_ENDS_WITH_GAPS)
 
     def avoids_covariance(self, n: int, d: int) -> bool:
         if self.solver in ("covariance", "qr"):

@@ -41,8 +41,6 @@ class ProbabilisticPCA(LinearGaussian[LinearGaussianParams, Posterior]):
     ----------
     components_ : ndarray of shape (q, d)
         Loadings W', longest first.
-    mean_, scale_ : ndarray of shape (d,)
-        Column means, and the unit of each column (its spread where standardised, else 1).
     noise_variance_, n_components_, n_parameters_ : float, int, int
     explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
         Variance along each axis, noise included, and its share of the total.

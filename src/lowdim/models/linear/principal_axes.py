@@ -78,7 +78,7 @@ def principal(survey: TableSurvey, k: int, run: Run, *, solver: str = "auto", se
     n, d = survey.source.n, survey.source.d
     name = choose(n, d, k, survey.source.is_sparse) if solver == "auto" else solver
     if name == "krylov":
-        return krylov(survey, k, run, seed) if k else no_axes(survey)
+        return krylov(survey, k, run, seed)
     if name == "dual" or (name == "covariance" and survey.moments is None):
         return _dual(survey, k)
     if name == "qr":
@@ -160,6 +160,10 @@ def _dual(survey: TableSurvey, k: int) -> Spectrum:
 def krylov(survey: TableSurvey, k: int, run: Run, seed: int) -> Spectrum:
     """Each product with the covariance is one pass; nothing of order d^2 or n^2 is ever held."""
     mean, n = survey.columns.mean, survey.source.total
+    total = float(survey.columns.variance.sum())
+    if k == 0:
+        none = np.zeros((len(mean), 0))
+        return settled(Spectrum(np.zeros(0), none, mean, total, total, n, 0, "krylov", 0, 0.0, True))
     stored = survey.stored
     source = survey.source if stored is None else stored
     if stored is not None and run.engine == "threads":
@@ -173,7 +177,6 @@ def krylov(survey: TableSurvey, k: int, run: Run, seed: int) -> Spectrum:
         values, V, off, passes = solve(operate, source.d, k, np.random.default_rng(seed), tol=RESIDUAL)
     if off > RESIDUAL:
         warn("LD209", solver="Krylov", residual=off, tol=RESIDUAL)
-    total = float(survey.columns.variance.sum())
     tail = max(total - float(values.sum()), 0.0)
     return settled(Spectrum(values, V, mean, total, tail, n, 0, "krylov", passes, off, True))
 
@@ -183,13 +186,6 @@ def covariance_times(mean: Array, Q: Array, block: Block) -> Sum:
     y = block.x @ Q - mean @ Q
     y = y if block.weight is None else (y.T * block.weight).T
     return Sum(block.x.T @ y - np.multiply.outer(mean, y.sum(axis=0)))
-
-
-def no_axes(survey: TableSurvey) -> Spectrum:
-    """The mean and the total variance, where no axis is asked for."""
-    mean, total = survey.columns.mean, float(survey.columns.variance.sum())
-    none = np.zeros((len(mean), 0))
-    return settled(Spectrum(np.zeros(0), none, mean, total, total, survey.source.total, 0, "krylov", 0, 0.0, True))
 
 
 def settled(spectrum: Spectrum) -> Spectrum:

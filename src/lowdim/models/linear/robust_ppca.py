@@ -14,8 +14,8 @@ from lowdim.maths.linalg import Array, lower, root_times, unpack
 from lowdim.maths.optimise import gamma_shape
 from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import Absent, Out
-from lowdim.models.base.options import POSITIVE, Rule, option
-from lowdim.models.base.results import Cells, Fitted, Posterior, certify
+from lowdim.models.base.options import EM_ENDS, POSITIVE, Rule, option
+from lowdim.models.base.results import Cells, Fitted, certify
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.linear_gaussian import (
     LinearGaussian,
@@ -72,9 +72,6 @@ class StudentPosterior(NamedTuple):
         """The covariances as n matrices of order q."""
         return unpack(self.packed.T, self.mean.shape[1])
 
-    def turned(self, T: Array) -> Posterior:
-        return Posterior(self.mean, self.packed, self.log_density).turned(T)
-
 
 class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior]):
     """Probabilistic PCA with Student's rows: a row far from all others turns no axis. Gaps welcome.
@@ -93,8 +90,6 @@ class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior]):
         Loadings W', longest first.
     dof_ : float
         Degrees of freedom; above about 50 the rows are Gaussian.
-    mean_, scale_ : ndarray of shape (d,)
-        Centres of the columns, and the unit of each column (its spread where standardised, else 1).
     noise_variance_, n_components_, n_parameters_ : float, int, int
     explained_variance_, explained_variance_ratio_ : ndarray of shape (q,)
         Of the scale matrix C, that is of the bulk of the rows: the covariance is dof / (dof - 2) times as large.
@@ -124,11 +119,7 @@ class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior]):
         words="Degrees of freedom of the rows, from 2.1 to 10,000; by default they are fitted, and not below the few "
         "that would let a plane through q + 1 rows explain these alone (many columns, few rows).",
     )
-    tol: float = option(
-        default=1e-7,
-        rule=POSITIVE,
-        words="EM ends when the log-likelihood can gain no more than this, in nats a row.",
-    )
+    tol: float = option(default=1e-7, rule=POSITIVE, words=EM_ENDS)
     partial_fit = Absent(
         "how much a row counts depends on all rows, so that moments of earlier ones do not do",
         "fit, which takes streams, or ProbabilisticPCA().partial_fit",

@@ -13,7 +13,7 @@ from lowdim.engine.statistics import BlockSurvey, columns, pairs
 from lowdim.maths.linalg import Array, Mask, largest
 from lowdim.models.base.options import check_components
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, standardized, survey_table
-from lowdim.models.linear.linear_gaussian import axes_beyond
+from lowdim.models.linear.linear_gaussian import axes_beyond, excess
 from lowdim.models.mixed.column_kinds import (
     LEVELLED,
     ColumnLook,
@@ -224,7 +224,7 @@ def start(survey: MixedSurvey, q: int, alpha: float, one_noise: bool, rng: np.ra
         T=np.eye(q),
         V=np.zeros((G, q + 1, q + 1)),
         low=low,
-        excess=seen / np.maximum(seen - q - 1.0, seen / 4.0),
+        excess=excess(seen, q),
         alpha=prior,
         columns=described,
     )

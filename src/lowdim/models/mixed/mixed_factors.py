@@ -14,7 +14,19 @@ from lowdim.engine.fold import Run
 from lowdim.maths.linalg import Array, align, root_times
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, ORTHOGONAL, POSITIVE, SEED, TRUTH, WHOLE, Rule, one_of, option, seed_of
+from lowdim.models.base.options import (
+    COUNT,
+    EM_ENDS,
+    ORTHOGONAL,
+    POSITIVE,
+    SEED,
+    TRUTH,
+    WHOLE,
+    Rule,
+    one_of,
+    option,
+    seed_of,
+)
 from lowdim.models.base.results import (
     Cells,
     Certificate,
@@ -157,9 +169,7 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         words="Prior precision of the weights of columns that are not real. It keeps them finite where a column can be "
         "told from others without error; with `ard` it is found.",
     )
-    tol: float = option(
-        default=1e-5, rule=POSITIVE, words="EM ends when the bound can gain no more than this, in nats a row."
-    )
+    tol: float = option(default=1e-5, rule=POSITIVE, words=EM_ENDS)
     max_iter: int = option(default=500, rule=COUNT, words="The most passes of EM.")
     random_state: Any = option(default=0, rule=SEED, words="Only for a start with more than 2,048 weight vectors.")
     n_parameters_ = bic = aic = Absent(

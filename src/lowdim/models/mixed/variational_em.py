@@ -15,7 +15,8 @@ the logistic-normal integral".
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from operator import add
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import digamma, gammaln, ndtr, polygamma
@@ -143,8 +144,7 @@ class MixedSums(NamedTuple):
     dispersion: Array  # 2 x counts
 
     def merge(self, other: Self) -> Self:
-        parts: Any = zip(self, other, strict=True)
-        return type(self)(*(a + b for a, b in parts))
+        return type(self)(*map(add, self, other))
 
 
 # expected log densities of cells ----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from lowdim.engine.fit import STOPPED, Fit, em
 from lowdim.engine.fold import Run, one_blas_thread
 from lowdim.maths.linalg import Array
 from lowdim.models.base.estimator import Absent
-from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, none_or, one_of, option
+from lowdim.models.base.options import COUNT, EM_ENDS, POSITIVE, WHOLE, none_or, one_of, option
 from lowdim.models.base.results import Fitted
 from lowdim.models.base.survey import TableSurvey
 from lowdim.models.linear.bayesian_pca import BayesianPCA, BayesianPCAParams
@@ -77,10 +77,6 @@ class BayesianMixtureOfPPCA(MixtureModel):
         The number of parts kept.
     n_axes_ : array of shape (n_clusters_,)
         The number of axes of each.
-    weights_ : array of shape (n_clusters_,)
-        The expected shares.
-    means_ : array of shape (n_clusters_, n_features)
-        The parts' means.
     components_ : array of shape (n_clusters_, most axes, n_features)
         The axes of each part, one a row; zeros where a part has fewer.
     noise_variance_ : array of shape (n_clusters_,) or (n_clusters_, n_features)
@@ -125,9 +121,7 @@ class BayesianMixtureOfPPCA(MixtureModel):
         rule=one_of("part", "column"),
         words="One noise variance for each part; or one for every column of each part: a mixture of factor analysers.",
     )
-    tol: float = option(
-        default=1e-6, rule=POSITIVE, words="A fit ends when the bound can gain no more than this, in nats a row."
-    )
+    tol: float = option(default=1e-6, rule=POSITIVE, words=EM_ENDS)
     max_iter: int = option(
         default=1000, rule=COUNT, words="The most passes of one fit; each test of a simpler mixture is one."
     )

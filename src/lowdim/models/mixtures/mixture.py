@@ -19,8 +19,20 @@ from lowdim.maths.linalg import Array, lower
 from lowdim.models.base.calibration import cost_with_held_out_fits, held_out_fits
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, WHOLE, Rule, one_of, option, seed_of
-from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, inflation_note
+from lowdim.models.base.options import (
+    CALIBRATE,
+    COUNT,
+    EM_ENDS,
+    POSITIVE,
+    SEED,
+    TRUTH,
+    WHOLE,
+    Rule,
+    one_of,
+    option,
+    seed_of,
+)
+from lowdim.models.base.results import Cells, Fitted, certify, draw_labels, inflation_note
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.models.mixtures.alignment import CommonMap, coordinate
 from lowdim.models.mixtures.parts import COVARIANCE_TYPES, Parts, linear_parts, parts_of, responsibilities
@@ -81,9 +93,6 @@ class MixturePosterior(NamedTuple):
         r, (i, j) = self.mean, lower(self.mean.shape[1])
         return np.where(i == j, r[:, i], 0.0) - r[:, i] * r[:, j]
 
-    def turned(self, T: Array) -> Posterior:
-        return Posterior(self.mean, self.packed, self.log_density).turned(T)
-
 
 class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
     """What all mixtures share: everything but how many parts there are, and of what model.
@@ -94,6 +103,8 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
     ----------
     n_clusters_ : int
         The number of components.
+    weights_, means_ : arrays of shape (n_clusters_,) and (n_clusters_, n_features)
+        The share pi_k of each component, and its mean mu_k.
     calibration_ : float
         What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
     """
@@ -101,11 +112,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
     _rows_to_predict = 512
     decode = Absent("shares of clusters are no position", "inverse_transform, or predict_cells")
 
-    tol: float = option(
-        default=1e-8,
-        rule=POSITIVE,
-        words="EM ends when the log-likelihood can gain no more than this, in nats a row.",
-    )
+    tol: float = option(default=1e-8, rule=POSITIVE, words=EM_ENDS)
     max_iter: int = option(default=1000, rule=COUNT, words="The most passes over the table.")
     n_init: int = option(
         default=10, rule=COUNT, words="Starts that are compared on a sample; the best goes on with all rows."
@@ -122,13 +129,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         words="A floor and not an addition: no variance falls below this share of those about the starting centres, in "
         "any direction; the likelihood then has a maximum, and a component on that floor is named (LD251).",
     )
-    calibrate: bool = option(
-        default=True,
-        rule=TRUTH,
-        words="Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without "
-        "others), and scale intervals so that 90 % ones hold 90 % of these; the fit itself has all cells. False: one "
-        "fit.",
-    )
+    calibrate: bool = option(default=True, rule=TRUTH, words=CALIBRATE)
     random_state: Any = option(
         default=0,
         rule=SEED,
@@ -456,10 +457,6 @@ class Mixture(MixtureModel):
 
     Attributes
     ----------
-    weights_ : array of shape (n_clusters,)
-        The shares pi_k.
-    means_ : array of shape (n_clusters, n_features)
-        The components' means.
     covariances_ : array
         Of Gaussians, in scikit-learn's shapes for such covariances.
     components_ : array of shape (n_clusters, n_axes, n_features)
@@ -519,10 +516,6 @@ class GaussianMixture(MixtureModel):
 
     Attributes
     ----------
-    weights_ : array of shape (n_components,)
-        The shares pi_k.
-    means_ : array of shape (n_components, n_features)
-        The components' means mu_k.
     covariances_ : array of shape (n_components, n_features, n_features)
         For "full"; (n_features, n_features) for "tied", (n_components, n_features) for "diag", (n_components,) for
         "spherical".
@@ -570,10 +563,6 @@ class MixtureOfPPCA(MixtureModel):
 
     Attributes
     ----------
-    weights_ : array of shape (n_clusters,)
-        The shares pi_k.
-    means_ : array of shape (n_clusters, n_features)
-        The components' means mu_k.
     components_ : array of shape (n_clusters, n_components, n_features)
         The axes W_k of each component, one a row.
     noise_variance_ : array of shape (n_clusters,)
@@ -609,10 +598,6 @@ class MixtureOfFA(MixtureModel):
 
     Attributes
     ----------
-    weights_ : array of shape (n_clusters,)
-        The shares pi_k.
-    means_ : array of shape (n_clusters, n_features)
-        The components' means mu_k.
     components_ : array of shape (n_clusters, n_components, n_features)
         The axes W_k of each component, one a row.
     noise_variance_ : array of shape (n_clusters, n_features)

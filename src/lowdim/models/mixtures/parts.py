@@ -211,19 +211,17 @@ class LinearParts(Parts):
 
     def step(self, p: LinearGaussianParams, s: Sums | Scatter) -> LinearGaussianParams:
         if isinstance(s, Scatter):
-            if self.unit_free:
-                return newton_factors(p, s) or self._em_on_moments(p, s)
-            return closed_ppca(p, s)
+            if not self.unit_free:
+                return closed_ppca(p, s)
+            likelier = newton_factors(p, s)
+            if likelier is None:  # a few EM steps on the moments alone
+                likelier, block = p, rows_of_moments(p, s)
+                for _ in range(EM_STEPS):
+                    likelier = self.model._update(likelier, self.model._stats(likelier, block))
+            return likelier
         least = 1e-12 * s.n  # a column that no row of this part sees keeps its noise
         new = self.model._update(p, s._replace(seen=np.maximum(s.seen, least)))
         return new._replace(psi=np.where(s.seen > least, new.psi, p.psi))
-
-    def _em_on_moments(self, p: LinearGaussianParams, s: Scatter) -> LinearGaussianParams:
-        """A few EM steps on the moments alone."""
-        block = rows_of_moments(p, s)
-        for _ in range(EM_STEPS):
-            p = self.model._update(p, self.model._stats(p, block))
-        return p
 
     def finish(self, p: LinearGaussianParams, s: Sums | Scatter, n: float) -> LinearGaussianParams:
         if n < 1.0:

@@ -86,18 +86,8 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         The latent points in the table's space.
     grid_ : array, K x L
         The latent points.
-    noise_variance_ : float
-        s2, in the units the table is reported in.
-    weight_prior_ : float
-        The precision of the output weights in units of 1 / v, as given or re-estimated.
-    calibration_ : float
-        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
     alone_ : float
         The share of rows of which one point has 95 % or more: near 1 there are too few points.
-    n_components_, n_parameters_ : int
-        L, and the numbers fitted, as `bic` and `aic` count them; the prior leaves fewer of them free.
-    objective_, history_ : float, array
-        The log posterior, and its values pass by pass.
 
     References
     ----------

@@ -7,7 +7,6 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from lowdim.maths.linalg import Array
-from lowdim.models.base.results import Posterior
 from lowdim.models.nonlinear.gtm import RBFBasis, least_squares, solve_columns
 from lowdim.models.nonlinear.mlp import (
     Layers,
@@ -84,9 +83,6 @@ class DrawsPosterior(NamedTuple):
     var: Array
     z: Array  # n x K x L
     share: Array  # n x K
-
-    def turned(self, T: Array) -> Posterior:
-        return Posterior(self.mean, self.packed, self.log_density).turned(T)
 
     @classmethod
     def joined(cls, parts: list[Self]) -> Self:

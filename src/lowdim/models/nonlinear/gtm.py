@@ -198,18 +198,8 @@ class GTM(NodeModel[GTMParams]):
         The nodes in the table's space.
     grid_ : array, K x L
         Their places on the map.
-    noise_variance_ : float
-        s2, in the units the table is reported in.
-    weight_prior_ : float
-        The precision of the weights in units of 1 / v, as given or re-estimated.
-    calibration_ : float
-        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
     alone_ : float
         The share of rows of which one node has 95 % or more: near 1 the sheet is as coarse as its grid.
-    n_components_, n_parameters_ : int
-        L, and the numbers fitted, as `bic` and `aic` count them; the prior leaves fewer of them free.
-    objective_, history_ : float, array
-        The log posterior, and its values pass by pass.
 
     References
     ----------

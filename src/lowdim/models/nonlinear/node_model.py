@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import add
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from lowdim.maths.seeds import normals
 from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, option, seed_of
+from lowdim.models.base.options import CALIBRATE, COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, option, seed_of
 from lowdim.models.base.results import (
     Cells,
     Fitted,
@@ -101,16 +102,7 @@ class NodeSums(NamedTuple):
     alone: float  # rows of which a single node has nearly all
 
     def merge(self, other: Self) -> Self:
-        G = (self.G, other.G) if self.G.shape == other.G.shape else np.broadcast_arrays(self.G, other.G)
-        return type(self)(
-            self.n + other.n,
-            self.log_density + other.log_density,
-            G[0] + G[1],
-            self.RX + other.RX,
-            self.xx + other.xx,
-            self.cells + other.cells,
-            self.alone + other.alone,
-        )
+        return type(self)(*map(add, self, other))
 
 
 class NodePosterior(NamedTuple):
@@ -121,12 +113,11 @@ class NodePosterior(NamedTuple):
     share: Array  # n x K
     grid: Array
 
-    def turned(self, T: Array) -> Posterior:
-        """As Gaussian moments of the place."""
-        z = self.grid @ T
-        i, j = lower(z.shape[1])
-        mean = self.share @ z
-        return Posterior(mean, self.share @ (z[:, i] * z[:, j]) - mean[:, i] * mean[:, j], self.log_density)
+    @property
+    def packed(self) -> Array:
+        """The covariances of the place."""
+        z, (i, j) = self.grid, lower(self.grid.shape[1])
+        return self.share @ (z[:, i] * z[:, j]) - self.mean[:, i] * self.mean[:, j]
 
 
 # expectation ------------------------------------------------------------------------------------------------
@@ -193,12 +184,6 @@ def weight_slopes(params: NodeParams, stats: NodeSums) -> Array:
     return slopes
 
 
-def noise_slope(params: NodeParams, stats: NodeSums) -> float:
-    """The slope of the log density by log s2; none that would lead below the floor."""
-    slope = 0.5 * ((stats.xx + misfit(params.nodes, stats)) / params.psi - stats.cells)
-    return slope if params.psi > params.low else max(slope, 0.0)
-
-
 def weight_root(params: NodeParams, stats: NodeSums) -> Array:
     """F with F F' the inverse curvature of the M-step's regression, the same for every column."""
     Phi = params.basis.at(params.grid)
@@ -222,6 +207,17 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
     """A mixture of K equally likely nodes with one noise variance, the nodes at W'phi(z) for K latent places z.
 
     A model of this family says where it starts (`_start`), how the nodes move (`_update`) and what it costs.
+
+    Attributes
+    ----------
+    noise_variance_, weight_prior_ : float
+        s2, in the units the table is reported in; the precision of the weights in units of 1 / v, as given or found.
+    calibration_ : float
+        What standard deviations of fills are multiplied by, found with cells held back; 1 without gaps.
+    n_components_, n_parameters_ : int
+        L, and the numbers fitted, as `bic` and `aic` count them; the prior leaves fewer of them free.
+    objective_, history_ : float, array
+        The log posterior, and its values pass by pass.
     """
 
     _rows_to_predict = TILE_OF_NODES
@@ -241,12 +237,7 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         '"auto" re-estimates it by the evidence.',
         kind='float >= 0 or "auto"',
     )
-    calibrate: bool = option(
-        default=True,
-        rule=TRUTH,
-        words="Of a table with gaps: fit first without 5 to 10 % of the seen cells (and, where these are few, without "
-        "others), and scale intervals so that 90 % ones hold 90 % of these; the last fit has all cells.",
-    )
+    calibrate: bool = option(default=True, rule=TRUTH, words=CALIBRATE)
     standardize: bool = option(default=False, rule=TRUTH, words="Work in units of each column's spread.")
     tol: float = option(
         default=1e-5,
@@ -378,7 +369,10 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
 
         def slope(params: Params, stats: NodeSums) -> Array:
             by_W = root.T @ weight_slopes(params, stats)
-            return np.append(by_W.ravel(), unit * noise_slope(params, stats))
+            by_log_psi = 0.5 * ((stats.xx + misfit(params.nodes, stats)) / params.psi - stats.cells)
+            if params.psi <= params.low:  # nothing leads below the floor
+                by_log_psi = max(by_log_psi, 0.0)
+            return np.append(by_W.ravel(), unit * by_log_psi)
 
         return place, slope
 

@@ -19,7 +19,16 @@ from lowdim.maths.linalg import Array, Index, floored, half_root, lower, orthogo
 from lowdim.maths.seeds import normals
 from lowdim.models.base.estimator import Absent, Out, WeightedEstimator, in_kind
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, WHOLE, Rule, check_components, option, seed_of
+from lowdim.models.base.options import (
+    COUNT,
+    EM_ENDS_WITH_GAPS,
+    POSITIVE,
+    WHOLE,
+    Rule,
+    check_components,
+    option,
+    seed_of,
+)
 from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, certify, in_range, standard
 from lowdim.models.base.scores import count_shared
 from lowdim.models.base.survey import TableSurvey, survey_table
@@ -136,11 +145,7 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         words="With `fit(table)`: the first so many columns are the view X. None: `fit(X, y)` takes the views as two "
         "tables.",
     )
-    tol: float = option(
-        default=1e-7,
-        rule=POSITIVE,
-        words="With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.",
-    )
+    tol: float = option(default=1e-7, rule=POSITIVE, words=EM_ENDS_WITH_GAPS)
     max_iter: int = option(default=1000, rule=COUNT, words="The most passes over the table.")
     predict_cells = Absent(TWO_TABLES, "impute or reconstruct, which give both")
     decode = Absent(TWO_TABLES, "inverse_transform, which gives both")

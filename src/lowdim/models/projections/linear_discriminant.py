@@ -20,7 +20,7 @@ from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import EPS, Array, Index, floored, lower, sign_rule
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import COUNT, POSITIVE, Rule, check_components, none_or, option
+from lowdim.models.base.options import COUNT, EM_ENDS_WITH_GAPS, POSITIVE, Rule, check_components, none_or, option
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, in_range
 from lowdim.models.base.survey import survey_table
 from lowdim.models.projections.covariance import (
@@ -134,11 +134,7 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
         ),
         words="Moves C by this share towards the columns' own variances.",
     )
-    tol: float = option(
-        default=1e-7,
-        rule=POSITIVE,
-        words="With gaps, EM ends when the log-likelihood can gain no more than this, in nats a row.",
-    )
+    tol: float = option(default=1e-7, rule=POSITIVE, words=EM_ENDS_WITH_GAPS)
     max_iter: int = option(default=1000, rule=COUNT, words="The most passes over the table.")
     _objective_name: ClassVar[str] = "log-likelihood given the classes"
     _why = "it tells classes apart, and a row's class is not among its cells"

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from lowdim.maths.linalg import LARGEST, Array, Index, Mask, lower, square, unpack
-from lowdim.models.base.results import Posterior
 from lowdim.models.ratings.sweep import (
     FADED_SHARE,
     VANISHED_VARIANCE,
@@ -132,9 +131,6 @@ class PlacedUsers(NamedTuple):
     log_density: Array
     shape: Array
     rate: Array
-
-    def turned(self, T: Array) -> Posterior:
-        return Posterior(*self[:3]).turned(T)
 
 
 def place_users(state: SweepState, items: tuple[Any, Any], kind: FitKind, X: sp.csr_array) -> PlacedUsers:
