@@ -37,7 +37,7 @@ def lowdim(capsys, tmp_path, monkeypatch) -> Command:
 @pytest.fixture(autouse=True)
 def straight_fills(monkeypatch) -> None:
     """No time for engines beside the linear model, unless --budget asks for them: tested in judge/fills."""
-    monkeypatch.setattr("lowdim.judge.fills.fill.MOST_BUDGET", 1e-3)
+    monkeypatch.setattr("lowdim.judge.fills.engines.offered.MOST_BUDGET", 1e-3)
 
 
 @pytest.fixture

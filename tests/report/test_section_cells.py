@@ -45,7 +45,7 @@ def test_fills_outside_are_counted_and_the_command_works_when_pasted(ozone, tmp_
     assert [int(row[column]) for row in section.grids[0].rows] == out.sum(axis=0).tolist()
     assert f" {out.sum()} fills are outside the values seen in Ozone:" in section.limits
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("lowdim.judge.fills.fill.MOST_BUDGET", 1e-3)  # the linear model, as in the report
+    monkeypatch.setattr("lowdim.judge.fills.engines.offered.MOST_BUDGET", 1e-3)  # the linear model, as in the report
     shutil.copy(ozone.table.path, tmp_path)
     words = shlex.split(section.limits.split("As logarithms: ")[1])
     assert words[:2] == ["lowdim", "fill"] and words[words.index("--log") + 1] == "Ozone"

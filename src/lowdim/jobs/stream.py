@@ -21,8 +21,10 @@ from lowdim.jobs.process import stopped_as_a_whole
 from lowdim.jobs.row_places import LAWS, law_numbers
 from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.engines.linear import TRIAL_TOL
-from lowdim.judge.fills.fill import FILL_SAMPLE, fill
-from lowdim.judge.fills.result import Fills, column_lines
+from lowdim.judge.fills.engines.offered import FILL_SAMPLE
+from lowdim.judge.fills.fill import fill
+from lowdim.judge.fills.result import Fills
+from lowdim.judge.fills.text import column_lines
 from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.outliers.law import RowLaw, row_p_values
 from lowdim.judge.read_table import source_of

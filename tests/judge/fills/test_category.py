@@ -11,6 +11,7 @@ from lowdim.judge.fills.engines.category import (
     FREQUENCIES,
     REGRESSIONS,
     WORTH,
+    WordStack,
     features,
     regression_seconds,
     rows_alike,
@@ -18,8 +19,7 @@ from lowdim.judge.fills.engines.category import (
     word_opinions,
     word_regressions,
 )
-from lowdim.judge.fills.engines.latent import MixedShape, by_mixed_model
-from lowdim.judge.fills.words import WordStack
+from lowdim.judge.fills.engines.latent import MixedModel, MixedShape
 from tests.conftest import need
 
 KINDS, SIZES = ("real", "label", "yes/no", "yes/no"), (0, 3, 2, 2)
@@ -39,7 +39,7 @@ def answers(n: int = 400, seed: int = 0) -> np.ndarray:
 @pytest.fixture(scope="module")
 def fitted():
     V = answers()
-    latent = by_mixed_model(KINDS, SIZES, MixedShape(1))(V)
+    latent = MixedModel(V, KINDS, SIZES, MixedShape(1))
     return V, latent, word_regressions(latent, SIZES, (1, 2, 3), V)
 
 
@@ -202,7 +202,7 @@ def test_titanic_passengers_are_told_better_than_by_their_model():
     sizes, kinds = [int(np.nanmax(x)) + 1 for x in V.T], ["label"] * 4
     hidden = (np.random.default_rng(5).random(V.shape) < 0.1) & ~np.isnan(V)
     left = np.where(hidden, np.nan, V)
-    latent = by_mixed_model(kinds, sizes, MixedShape(2))(left)
+    latent = MixedModel(left, kinds, sizes, MixedShape(2))
     opinions = word_opinions({"latent": latent}, left, kinds, sizes, range(4))
     alone = opinions.regressions.pooled(left, latent.shares(left, range(4)))
     loss = {}

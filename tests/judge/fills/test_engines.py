@@ -1,13 +1,16 @@
 """The engines: each fills, spreads and draws as it should, and says what it costs."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from lowdim import GaussianMixture
-from lowdim.judge.fills.engines.engine import Engine, of_numbers, zeros_and_ones
-from lowdim.judge.fills.engines.forest import ChainedTrees, ForestShape, by_trees, grow
-from lowdim.judge.fills.engines.linear import by_latent_model, by_shrinkage, small_models
-from lowdim.judge.fills.engines.nearest import by_nearest_rows, nearest_rows
+from lowdim.judge.fills.engines.engine import Engine, OfNumbers, zeros_and_ones
+from lowdim.judge.fills.engines.forest import ChainedTrees, Forest, ForestShape
+from lowdim.judge.fills.engines.latent import LatentEngine
+from lowdim.judge.fills.engines.linear import VariationalPCA
+from lowdim.judge.fills.engines.nearest import NearestRows
 from lowdim.judge.fills.engines.offered import LARGE_CELLS, mixed_engines, number_engines
 
 
@@ -61,7 +64,7 @@ def test_engines_that_know_groups_beat_the_line_through_both():
     X, gap = groups(300)
     less = np.where(gap, np.nan, X)
     square = {}
-    for engine in [Engine("line", by_latent_model(GaussianMixture(1), 1), 0.0), *offered(less)]:
+    for engine in [Engine("line", partial(LatentEngine, model=GaussianMixture(1), n_components=1)), *offered(less)]:
         mean, _ = engine.fit(less).fills(less)
         square[kind(engine)] = min(square.get(kind(engine), np.inf), float(((mean - X)[gap] ** 2).mean()))
     assert square["mixture of Gaussians"] < 0.3 * square["line"]
@@ -74,7 +77,10 @@ def test_fills_go_beyond_the_values_seen_by_the_width_of_their_outer_tenth_at_th
     z = rng.standard_normal(100)
     X = np.column_stack([z, 3 * z, np.where(z > 0, 1.0, -1.0)]) + 0.01 * rng.standard_normal((100, 3)) * [1, 1, 0]
     X = np.concatenate([X, [[50.0, np.nan, np.nan]]])
-    free, (bound,) = by_shrinkage(2)(X).fills(X)[0], small_models(101, 3, 2)
+    free, bound = (
+        VariationalPCA(X, 2).fills(X)[0],
+        partial(OfNumbers, fit=partial(VariationalPCA, q=2), d=3, bounded=True),
+    )
     assert free[-1, 1] > 100 and free[-1, 2] > 10
     mean, sd = bound(X).fills(X)
     top, inner = np.nanmax(X[:, 1]), np.nanquantile(X[:, 1], 0.9)
@@ -82,7 +88,7 @@ def test_fills_go_beyond_the_values_seen_by_the_width_of_their_outer_tenth_at_th
     draw = bound(X).drawn(X, 0, 0)
     assert draw[-1, 2] <= 1.0 and np.array_equal(mean[:-1], X[:-1]) and np.array_equal(draw[:-1], X[:-1])
     inside = np.where(rng.random((101, 3)) < 0.1, np.nan, X)[:-1]
-    plain, near = by_shrinkage(2)(inside).fills(inside), small_models(100, 3, 2)[0](inside).fills(inside)
+    plain, near = VariationalPCA(inside, 2).fills(inside), bound(inside).fills(inside)
     assert np.array_equal(plain[0][:, :2], near[0][:, :2]) and np.array_equal(plain[1], near[1])
 
 
@@ -92,7 +98,7 @@ def test_nearest_rows_that_agree_are_not_certain():
     X = np.column_stack([rng.standard_normal(400), np.r_[np.ones(380), np.zeros(20)]])
     X[:20, 1] = np.nan
     X[380:, 0] += 100.0
-    made = by_nearest_rows(10)(X)
+    made = NearestRows(X, 10)
     mean, sd = made.fills(X)
     spread = float(np.nanstd(X[:, 1]))
     assert mean[:20, 1] == pytest.approx(1.0) and sd[:20, 1] == pytest.approx(spread * np.sqrt(1 / 12))
@@ -106,7 +112,7 @@ def test_near_rows_are_found_where_most_of_them_lack_the_column():
     X = rng.standard_normal((60, 3))
     X[:54, 2] = np.nan
     z = (X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
-    mean, _ = by_nearest_rows(4)(X).fills(X)
+    mean, _ = NearestRows(X, 4).fills(X)
     far = ((z[0, :2] - z[54:, :2]) ** 2).mean(axis=1)
     near = np.argsort(far)[:4]
     assert mean[0, 2] == pytest.approx(np.average(X[54:, 2][near], weights=1 / (0.01 + far[near])))
@@ -120,8 +126,8 @@ def test_a_fit_that_starts_from_half_of_the_rows_fills_as_one_from_all(monkeypat
     less = np.where(gap, np.nan, X)
     error = {}
     for cells in (1, 10**9):
-        monkeypatch.setattr("lowdim.judge.fills.engines.variational_pca.WARM_CELLS", cells)
-        error[cells] = float(((by_shrinkage(11)(less).fills(less)[0] - X)[gap] ** 2).mean())
+        monkeypatch.setattr("lowdim.judge.fills.engines.linear.WARM_CELLS", cells)
+        error[cells] = float(((VariationalPCA(less, 11).fills(less)[0] - X)[gap] ** 2).mean())
     assert error[1] == pytest.approx(error[10**9], rel=0.01)
 
 
@@ -129,7 +135,7 @@ def test_nearest_rows_are_those_of_a_double_loop():
     X, gap = groups(40, gaps=0.3)
     less = np.where(gap, np.nan, X)
     z = (less - np.nanmean(less, axis=0)) / np.nanstd(less, axis=0)
-    mean, _ = by_nearest_rows(4)(less).fills(less)
+    mean, _ = NearestRows(less, 4).fills(less)
     for i, j in np.argwhere(gap)[:20]:
         far = []
         for k in range(40):
@@ -145,7 +151,7 @@ def test_nearest_rows_are_those_of_a_double_loop():
 def test_nearest_rows_draw_values_of_the_column():
     X, gap = groups(60)
     less = np.where(gap, np.nan, X)
-    drawn = by_nearest_rows(6)(less).drawn(less, 0, 0)
+    drawn = NearestRows(less, 6).drawn(less, 0, 0)
     for j in range(X.shape[1]):
         assert np.isin(drawn[gap[:, j], j].round(9), less[~gap[:, j], j].round(9)).all()
 
@@ -155,13 +161,13 @@ def test_a_column_seen_in_few_rows_or_none_is_filled():
     less = np.where(gap, np.nan, X)
     less[3:, 0] = np.nan
     less[:, 1] = np.nan
-    for fit in (by_nearest_rows(6), by_trees(ForestShape(5, 2, 1.0))):
-        mean, sd = fit(less).fills(less)
+    for made in (NearestRows(less, 6), ChainedTrees(less, ForestShape(5, 2, 1.0))):
+        mean, sd = made.fills(less)
         assert np.isfinite(mean).all() and (sd[np.isnan(less)] > 0).all()
         assert (mean[3:, 0] >= np.nanmin(less[:, 0]) - 1e-9).all() and (
             mean[3:, 0] <= np.nanmax(less[:, 0]) + 1e-9
         ).all()
-    assert nearest_rows(less).mask.sum(axis=0).tolist()[:2] == [int((~gap[:3, 0]).sum()), 0]
+    assert NearestRows(less, 6).mask.sum(axis=0).tolist()[:2] == [int((~gap[:3, 0]).sum()), 0]
 
 
 def test_a_forest_predicts_as_the_mean_of_scikit_learns_trees():
@@ -170,7 +176,7 @@ def test_a_forest_predicts_as_the_mean_of_scikit_learns_trees():
     rng = np.random.default_rng(5)
     x = rng.standard_normal((80, 3)).astype(np.float32).astype(float)
     y = np.sin(2 * x[:, 0]) + 0.1 * rng.standard_normal(80)
-    forest = grow(x, y, ForestShape(6, 2, 1.0), seed=2)
+    forest = Forest(x, y, ForestShape(6, 2, 1.0), seed=2)
     trees = [ExtraTreeRegressor(min_samples_leaf=2, max_features=1.0, random_state=12 + t).fit(x, y) for t in range(6)]
     new = rng.standard_normal((20, 3)).astype(np.float32).astype(float)
     each = np.stack([tree.predict(new) for tree in trees])
@@ -187,11 +193,11 @@ def test_a_forest_predicts_as_the_mean_of_scikit_learns_trees():
 def test_trees_of_a_complete_table_are_grown_only_where_other_rows_have_gaps():
     X, _ = groups(60)
     chained = ChainedTrees(X, ForestShape(4, 2, 1.0))
-    assert chained.grown == {}
+    assert chained.forests == {}
     row = X[:1].copy()
     row[0, 2] = np.nan
     chained.fills(row)
-    assert list(chained.grown) == [2]
+    assert list(chained.forests) == [2]
 
 
 def test_which_engines_a_table_is_offered():
@@ -226,7 +232,7 @@ def test_labels_are_seen_as_zeros_and_ones():
     truth, rows[:40, 0] = rows[:40, 0].copy(), np.nan
     off = {}
     for sizes in ((), (3,), (99,)):
-        mean, sd = of_numbers(by_shrinkage(3), 2, sizes)(rows).fills(rows)
+        mean, sd = OfNumbers(rows, fit=partial(VariationalPCA, q=3), d=2, sizes=sizes).fills(rows)
         assert mean.shape == sd.shape == (200, 2)
         off[sizes] = ((mean[:40, 0] - truth) ** 2).mean()
     assert off[(3,)] < 0.5 * off[()] and off[(99,)] == off[()]

@@ -11,9 +11,10 @@ from lowdim import PPCA, FactorAnalysis
 from lowdim.judge.fills.calibration import factors
 from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.engines.engine import FittedEngine
-from lowdim.judge.fills.engines.variational_pca import fit_variational
+from lowdim.judge.fills.engines.linear import VariationalPCA
 from lowdim.judge.fills.fill import fill as fill_by_any
-from lowdim.judge.fills.folds import guessed, hidden_cells, hidden_folds
+from lowdim.judge.fills.stack import guessed
+from lowdim.judge.hidden_cells import hidden_cells, hidden_folds
 from lowdim.judge.row_order import row_order
 from lowdim.text.errors import OptionError, TableError
 from tests.conftest import need
@@ -147,7 +148,7 @@ def test_parameter_uncertainty_without_calibration():
     inside = []
     for r in range(20):
         X, hidden = low_rank(25, 8, 2, 400 + r)
-        mean, sd = fit_variational(np.where(hidden, np.nan, X), ~hidden, 6).cells()
+        mean, sd = VariationalPCA(np.where(hidden, np.nan, X), 6).fills(np.where(hidden, np.nan, X))
         inside.append((np.abs(X - mean) <= 1.645 * sd)[hidden])
     assert 0.84 <= np.concatenate(inside).mean() <= 0.94
 
@@ -209,22 +210,20 @@ def test_every_cell_of_a_left_out_row_is_hidden_once_and_never_seen_by_the_fit()
     X, hidden = low_rank(40, 6, 2, 0)
     X[hidden] = np.nan
     X[3:, 5] = np.nan  # seen in three rows only
-    fold = np.empty(len(X), dtype=int)
-    fold[row_order(X, ~np.isnan(X), 0)] = np.arange(len(X)) % 5
     seen_by_fits = []
 
-    def means(rows):
-        seen_by_fits.append(rows)
-        centre = np.where(np.isnan(rows).all(axis=0), 0.0, np.nan_to_num(rows).sum(axis=0))
+    class Sums(FittedEngine):
+        def __init__(self, rows):
+            seen_by_fits.append(rows)
+            self.centre = np.where(np.isnan(rows).all(axis=0), 0.0, np.nan_to_num(rows).sum(axis=0))
 
-        def fills(left):
-            gap = np.isnan(left)
-            return np.where(gap, centre, left), gap.astype(float)
+        def fills(self, rows):
+            gap = np.isnan(rows)
+            return np.where(gap, self.centre, rows), gap.astype(float)
 
-        return FittedEngine(0, fills, lambda rows, seed, number: rows)
-
-    folds = hidden_folds(X, 5, 5, 0)
-    found, tried = guessed(means, folds), hidden_cells(folds)
+    fold, folds = np.empty(len(X), dtype=int), hidden_folds(X, 5, 5, 0)
+    fold[row_order(X, ~np.isnan(X), 0)] = np.arange(len(X)) % 5
+    found, tried = guessed(Sums, folds), hidden_cells(folds)
     cells = sorted(zip(tried.row.tolist(), tried.column.tolist(), strict=True))
     assert cells == sorted(map(tuple, np.argwhere(~np.isnan(X)).tolist()))
     assert (tried.fold == fold[tried.row]).all()

@@ -1,24 +1,29 @@
 """The stack: weights against an optimiser, crossed folds against loops, fills and draws, and what is said of it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls
 
 import lowdim as ld
-from lowdim.judge.fills.engines.engine import FittedEngine
-from lowdim.judge.fills.engines.linear import by_shrinkage
-from lowdim.judge.fills.engines.nearest import by_nearest_rows
+from lowdim.judge.fills.engines.engine import LINEAR
+from lowdim.judge.fills.engines.linear import VariationalPCA
+from lowdim.judge.fills.engines.nearest import NearestRows
 from lowdim.judge.fills.fill import fill
-from lowdim.judge.fills.folds import gap_weights, guessed, hidden_cells, hidden_folds, paired
-from lowdim.judge.fills.result import LINEAR, STACK
+from lowdim.judge.fills.result import STACK
 from lowdim.judge.fills.stack import (
     EVENED,
     LEAST_WEIGHT,
+    Stacked,
+    gap_weights,
+    guessed,
     least_squares_weights,
     log_loss_weights,
-    stacked,
+    paired,
     stacked_guesses,
 )
+from lowdim.judge.hidden_cells import hidden_cells, hidden_folds
 from lowdim.maths.linalg import centre_and_spread
 from lowdim.text.errors import OptionError
 from tests.judge.fills.test_engines import groups
@@ -86,7 +91,7 @@ def test_a_stack_is_tried_with_the_weights_of_the_other_folds():
     X = straight(80)
     folds, unit = hidden_folds(X, 4, 4, 0), centre_and_spread(X)[1]
     cells = hidden_cells(folds)
-    one, other = (guessed(fit, folds) for fit in (by_nearest_rows(5), by_shrinkage(3)))
+    one, other = (guessed(fit, folds) for fit in (partial(NearestRows, K=5), partial(VariationalPCA, q=3)))
     weight, spread = gap_weights(cells.column, np.isnan(X).sum(axis=0)), unit[cells.column]
     found = stacked_guesses([one, other], cells.fold, weight, spread)
     for k in range(4):
@@ -100,8 +105,8 @@ def test_a_stack_is_tried_with_the_weights_of_the_other_folds():
 
 def test_a_stack_fills_with_the_mean_of_its_engines_and_draws_from_one_of_them():
     X = straight(80)
-    parts = [by_nearest_rows(5)(X), by_shrinkage(3)(X)]
-    stack = stacked(parts, np.array([0.7, 0.3]))
+    parts = [NearestRows(X, 5), VariationalPCA(X, 3)]
+    stack = Stacked(parts, np.array([0.7, 0.3]))
     mean, sd = stack.fills(X)
     gap = np.isnan(X)
     means = [part.fills(X)[0] for part in parts]
@@ -110,7 +115,6 @@ def test_a_stack_fills_with_the_mean_of_its_engines_and_draws_from_one_of_them()
     drawn, by_part = stack.drawn(X, 0, 1), [part.drawn(X, 0, 1) for part in parts]
     same = [(drawn == table).all(axis=1) for table in by_part]
     assert (same[0] | same[1]).all() and 0.5 < same[0].mean() < 0.95
-    assert isinstance(stack, FittedEngine) and stacked(parts[:1], np.ones(1)) is parts[0]
 
 
 def test_paired_scores_are_those_of_a_plain_loop():

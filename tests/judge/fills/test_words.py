@@ -9,9 +9,9 @@ import pytest
 
 import lowdim as ld
 from lowdim.judge.fills.engines.category import FREQUENCIES
-from lowdim.judge.fills.engines.offered import MIXED_MODEL
+from lowdim.judge.fills.engines.engine import MIXED_MODEL
+from lowdim.judge.fills.text import label_sentence
 from lowdim.judge.fills.view import fill_view
-from lowdim.judge.fills.words import label_sentence
 
 TOWNS = np.array(["Aachen", "Bonn", "Celle"])
 

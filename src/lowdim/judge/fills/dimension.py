@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.judge.fills.engines.linear import TRIAL_TOL, by_model
-from lowdim.judge.fills.folds import ENOUGH_HIDDEN, guessed, hidden_cells, hidden_folds, paired
+from lowdim.judge.fills.engines.linear import TRIAL_TOL, LinearModel
+from lowdim.judge.fills.stack import guessed, paired
+from lowdim.judge.hidden_cells import ENOUGH_HIDDEN, hidden_cells, hidden_folds
 from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
@@ -42,7 +44,8 @@ def fill_dimension(
     tried: list[int] = []
     squares: list[Array] = []
     for q in _ladder(max(top, 0)):
-        found = guessed(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)), hidden)
+        model = ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)
+        found = guessed(partial(LinearModel, model=model), hidden)
         tried.append(q)
         squares.append(np.full(len(cells.row), np.inf) if found is None else (found.error / sd[cells.column]) ** 2)
         error_of = np.array([s.mean() if len(s) else np.inf for s in squares])

@@ -1,17 +1,19 @@
 """Gaps filled with intervals that hold what they claim, checked on cells hidden on purpose.
 
 view       the table as numbers and codes                                     view.py
-folds      rows left out, their cells hidden part by part                     folds.py
-engines    each is fitted without every fold and fills its hidden cells       engines/
-weights    numbers by least squares, labels by log loss                       stack.py, words.py
-fills      the engines that have a weight, fitted to all rows                 stack.py, words.py
+folds      rows left out, their cells hidden part by part                     judge/hidden_cells.py
+engines    which are offered, and what each is                                engines/offered.py, engines/
+trial      each is fitted once without every fold and fills its hidden cells  stack.py
+weights    numbers by least squares, labels by log loss                       stack.py
+fills      the engines that have a weight, each fitted once to all rows       fill.py, words.py
 intervals  how far off the stack was on the hidden cells                      calibration.py
 result     fills, intervals, draws, what each column's are worth              result.py
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from functools import cache
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -20,33 +22,34 @@ from numpy.typing import NDArray
 
 from lowdim.judge.fills.calibration import ColumnFill, HiddenErrors, beyond, skewed
 from lowdim.judge.fills.copies import certain_labels, number_copies, with_copies
-from lowdim.judge.fills.dimension import fill_dimension
-from lowdim.judge.fills.engines.category import REGRESSIONS, word_opinions
-from lowdim.judge.fills.engines.engine import MOST_ONES, Engine, EngineFit, FittedEngine, of_numbers
-from lowdim.judge.fills.engines.linear import TRIAL_TOL, by_model, small_models, within_reach
-from lowdim.judge.fills.engines.offered import mixed_engines, number_engines
-from lowdim.judge.fills.folds import FoldCells, Guesses, folds_for, gap_weights
-from lowdim.judge.fills.result import LINEAR, EngineShare, Fills, possible_fills
-from lowdim.judge.fills.stack import least_squares_weights, stacked, stacked_guesses
-from lowdim.judge.fills.trial import Trial, tried
+from lowdim.judge.fills.engines.engine import FittedEngine
+from lowdim.judge.fills.engines.offered import SMALL_CELLS, admitted, linear_engines, offered_engines
+from lowdim.judge.fills.result import EngineShare, Fills, possible_fills
+from lowdim.judge.fills.stack import (
+    Guesses,
+    Stacked,
+    Trial,
+    gap_weights,
+    joined,
+    least_squares_weights,
+    stacked_guesses,
+    tried,
+)
 from lowdim.judge.fills.view import FillView, declared_orders, fill_view, number_view
-from lowdim.judge.fills.words import LABEL_ROWS, LabelFill, WordStack, label_fills
+from lowdim.judge.fills.words import LabelFill, label_fills
+from lowdim.judge.hidden_cells import FoldCells, folds_for, hidden_folds
 from lowdim.judge.read_table import numbers_of
 from lowdim.judge.row_order import row_order
 from lowdim.maths.linalg import Array, Mask, centre_and_spread
 from lowdim.models.linear.linear_gaussian import LinearGaussian
-from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.views import gather
 from lowdim.table.relations import told_by_copies
 from lowdim.table.table import Table
-from lowdim.text.format import duration, parse_duration
+from lowdim.text.format import parse_duration
 from lowdim.text.messages import check_level, error, no_warnings
 
-SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to count as random
-WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to try every dimension costs more
-FILL_SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
 STACK_FITS = 4  # folds of a small table that a stack is tried on: all eight choose no better weights
-SECONDS_A_GAP, LEAST_BUDGET, MOST_BUDGET = 0.1, 2.0, 40.0  # forecast for the engines, where nothing else is asked
+TRIAL_ROWS = 6_000  # rows of a large table that trials are made with: more of them teach nothing about a quantile
 
 
 # the public face ----------------------------------------------------------------------------------------
@@ -137,27 +140,39 @@ def fill(
     came = table if read_table is not None and not isinstance(table, str | PathLike | Table) else None
     view = number_view(X) if told is None else fill_view(told, X, words, declared_orders(came))
 
+    # engines, each tried once a fold
     asked = model is not None or n_components is not None
     stack = engines == "all" and standardize and not asked
-    linear = _linear_models(view, n_components, model, standardize, random_state) if view.number_gaps else []
-    if stack and linear:
-        linear += _linear_with_labels(view)
-    offered = _offered(view, numbers=stack and view.number_gaps, quick=words == "measured")
+    linear = []
+    if view.number_gaps:
+        linear = linear_engines(view, n_components, model, standardize=standardize, labels=stack, seed=random_state)
+    offered = offered_engines(view, numbers=stack and view.number_gaps, quick=words == "measured")
     parts, fits = folds_for(~np.isnan(view.rows)) if folds is None else (folds, folds)
     few = min(fits, STACK_FITS) if stack and folds is None else fits
-    admitted, skipped = _admitted(offered, few, _budget(seconds, view))
-    fits = few if admitted else fits
-    trial = tried(view, linear, admitted, parts, fits, random_state, regressions=words == "all")
+    kept, skipped = admitted(offered, few, seconds, view)
+    rows = view.rows
+    if len(rows) > TRIAL_ROWS:
+        rows = rows[row_order(rows, ~np.isnan(rows), random_state)[:TRIAL_ROWS]]
+    columns = [*(range(view.d) if linear else ()), *view.words]
+    hidden = hidden_folds(rows, parts, few if kept else fits, random_state, columns) if columns else []
+    trial = tried(view, linear, kept, hidden, regressions=words == "all")
 
-    filling = _numbers(view, trial)
-    labels = _words(view, trial)
+    @cache
+    def fitted(name: str) -> FittedEngine:
+        """An engine that has a weight, fitted to all rows: once, whether it fills numbers, labels or both."""
+        with no_warnings():
+            return trial.engines[name].fit(view.rows)
+
+    filling = _numbers(view, trial, fitted)
+    labels = label_fills(view, trial.words, fitted)
     if read_table is not None and words == "all":
         labels = certain_labels(read_table, labels)
     several = len(linear) > 1 or mask.size > SMALL_CELLS or not standardize
     how = "as asked" if asked else "chosen because it predicts hidden cells best" if several else ""
+    shares = (*filling.shares, *(EngineShare(name, 0.0, None, why) for name, why in skipped.items()))
     return (
         _result(values, mask, source.columns, unit, view, filling, labels, read_table)
-        ._replace(how=how or "as many as it finds use for", came=came, engines=(*filling.shares, *skipped))
+        ._replace(how=how or "as many as it finds use for", came=came, engines=shares)
         .at(level)
     )
 
@@ -187,65 +202,6 @@ def _in_units(table: Array) -> tuple[Array, Array]:
     return table * unit, unit
 
 
-# which engines ------------------------------------------------------------------------------------------
-def _linear_models(
-    view: FillView, q: int | None, model: LinearGaussian | None, standardize: bool, seed: int
-) -> list[EngineFit]:
-    """The linear models of the numbers, of which hidden cells choose one."""
-    X, (n, d) = view.numbers, view.numbers.shape
-    if model is not None:
-        found = [by_model(model)]
-    elif standardize and n * d <= (WIDE_CELLS if d > WIDE_COLUMNS else SMALL_CELLS):
-        found = small_models(n, d, q)
-    else:
-        if q is None:
-            rows = row_order(X, ~np.isnan(X), seed)[:FILL_SAMPLE]
-            q = fill_dimension(X[rows], standardize=standardize, random_state=seed).n_components
-        found = [within_reach(by_model(ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)))]
-    return [of_numbers(fit, d) for fit in found]
-
-
-def _linear_with_labels(view: FillView) -> list[EngineFit]:
-    """Those of a small table that see its labels too, as zeros and ones."""
-    sizes = view.sizes[view.d :]
-    ones = sum(size - 1 for size in sizes if size <= MOST_ONES)
-    n, wide = len(view.rows), view.d + ones
-    return [of_numbers(fit, view.d, sizes) for fit in small_models(n, wide)] if ones and n * wide <= SMALL_CELLS else []
-
-
-def _offered(view: FillView, *, numbers: bool, quick: bool) -> list[Engine]:
-    """The engines that may be tried: mixed models, which serve words too (quickly the smallest), then the cheapest."""
-    n, d = len(view.rows), view.d
-    gaps = 1.0 + float(np.isnan(view.numbers).sum()) / n
-    found = sorted(number_engines(n, d, gaps, view.sizes[d:]) if numbers else [], key=lambda engine: engine.seconds)
-    if n >= LABEL_ROWS and view.is_mixed and (numbers or view.words):
-        found = [*mixed_engines(n, view.kinds, view.sizes)[: 1 if quick else None], *found]
-    return found
-
-
-def _budget(seconds: float | None, view: FillView) -> float:
-    if seconds is not None:
-        return seconds
-    gaps = int(np.isnan(view.numbers).sum()) + sum(c.gaps for c in view.words.values())
-    return float(np.clip(SECONDS_A_GAP * gaps, LEAST_BUDGET, MOST_BUDGET))
-
-
-def _admitted(offered: Sequence[Engine], fits: int, budget: float) -> tuple[list[Engine], list[EngineShare]]:
-    """The engines that fit in the budget together, each fitted once a fold and once to the table; and the others."""
-    kept, skipped, spent = list[Engine](), list[EngineShare](), 0.0
-    for engine in offered:
-        seconds = (fits + 1) * engine.seconds
-        if spent + seconds > budget:
-            left = f"{duration(budget - spent)} of the budget of {duration(budget)} is left"
-            why = f"not tried: takes about {duration(seconds)}, {left}"
-            skipped.append(EngineShare(engine.name, 0.0, None, why))
-            continue
-        kept.append(engine)
-        spent += seconds
-    return kept, skipped
-
-
-# numbers ------------------------------------------------------------------------------------------------
 class Filling(NamedTuple):
     """What fills the numbers of a view, how it did on the hidden cells, and the part of each engine in it."""
 
@@ -256,10 +212,10 @@ class Filling(NamedTuple):
     shares: tuple[EngineShare, ...]
 
 
-def _numbers(view: FillView, trial: Trial) -> Filling:
-    """The numbers' stack: weights by the hidden cells, then each engine that has one fitted to all rows."""
-    if trial.linear is None:
-        return Filling(None, trial.cells, trial.guesses[0], 0.0, ())
+def _numbers(view: FillView, trial: Trial, fitted: Callable[[str], FittedEngine]) -> Filling:
+    """The numbers' stack: weights by the hidden cells, then each engine that has one, fitted to all rows."""
+    if not trial.guesses:
+        return Filling(None, trial.cells, joined([]), 0.0, ())
     gaps = np.isnan(view.numbers).sum(axis=0)
     weight, unit = gap_weights(trial.cells.column, gaps), centre_and_spread(view.numbers)[1][trial.cells.column]
 
@@ -267,33 +223,17 @@ def _numbers(view: FillView, trial: Trial) -> Filling:
         square = (guesses.error / unit) ** 2
         return float(np.sqrt(weight @ square / weight.sum())) if len(square) else 0.0
 
-    fits, names = [trial.linear, *(e.fit for e in trial.engines)], [LINEAR, *(e.name for e in trial.engines)]
-    if trial.engines and len(weight):
-        weights = least_squares_weights(np.stack([g.error for g in trial.guesses]) / unit, weight)
-        guesses = stacked_guesses(trial.guesses, trial.cells.fold, weight, unit)
+    names, made = list(trial.guesses), list(trial.guesses.values())
+    if len(names) > 1 and len(weight):
+        weights = least_squares_weights(np.stack([g.error for g in made]) / unit, weight)
+        guesses = stacked_guesses(made, trial.cells.fold, weight, unit)
     else:
-        weights, guesses = np.eye(len(fits))[0], trial.guesses[0]
-    with no_warnings():
-        fitted = stacked([fit(view.rows) for fit, w in zip(fits, weights, strict=True) if w], weights[weights > 0])
-    told = zip(names, weights.tolist(), trial.guesses, strict=True)
-    shares = (EngineShare(name, w, off(own)) for name, w, own in told)
-    return Filling(fitted, trial.cells, guesses, off(guesses), (*shares, *trial.failed))
-
-
-# words --------------------------------------------------------------------------------------------------
-def _words(view: FillView, trial: Trial) -> tuple[LabelFill, ...]:
-    """The words' stack: weights by the hidden cells, then the opinions fitted to all rows."""
-
-    def fit(weights: Mapping[int, Mapping[str, float]]) -> WordStack:
-        used = {name for own in weights.values() for name, w in own.items() if w}
-        regressed = REGRESSIONS in used
-        latent = [e for k, e in enumerate(trial.latent) if e.name in used or (regressed and k == 0)]
-        with no_warnings():
-            fitted = {e.name: e.fit(view.rows) for e in latent}
-        columns = list(weights)
-        return WordStack(word_opinions(fitted, view.rows, view.kinds, view.sizes, columns, regressed), weights)
-
-    return label_fills(view.rows, view.left, view.words, trial.words, fit)
+        weights, guesses = np.eye(len(names))[0], made[0]
+    used = [fitted(name) for name, w in zip(names, weights, strict=True) if w]
+    shares = (EngineShare(*part) for part in zip(names, weights.tolist(), map(off, made), strict=True))
+    failed = (EngineShare(name, 0.0, None, "could not be fitted") for name in trial.failed)
+    engine = used[0] if len(used) == 1 else Stacked(used, weights[weights > 0])
+    return Filling(engine, trial.cells, guesses, off(guesses), (*shares, *failed))
 
 
 # the result ---------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,29 +19,25 @@ from lowdim.judge.fills.calibration import (
     shares_of_levels,
     width_word,
 )
-from lowdim.judge.fills.copies import NumberCopy, word_columns
-from lowdim.judge.fills.words import COPY, LabelFill, label_lines, label_sentence
+from lowdim.judge.fills.copies import NumberCopy
+from lowdim.judge.fills.engines.engine import LINEAR, STACK
+from lowdim.judge.fills.text import fills_card, label_lines, label_sentence, number_lines
+from lowdim.judge.fills.words import COPY, LabelFill
+from lowdim.judge.fills.write import FillWriter, check_other_file, check_text_file, filled_frame
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
 from lowdim.models.base.options import seed_of
-from lowdim.sources.labelled_frames import Labels, in_kind
 from lowdim.table.column import ColumnScales
 from lowdim.table.options import check_options
 from lowdim.table.read import load_raw
 from lowdim.table.table import Table, frame_like
 from lowdim.table.write_back import original
-from lowdim.text.escape import join_names
-from lowdim.text.format import count, figures, listing
+from lowdim.text.format import count, listing
 from lowdim.text.messages import check_level, error
-from lowdim.text.notebook import card
-from lowdim.text.table import text_table
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)  # at which a calibration is drawn
 NO_GAPS = "No gaps: nothing to fill."
-NAMED_COLUMNS = 10  # columns named one by one
-LISTED_COLUMNS = 20  # columns a notebook lists
 NAMED_ENGINES = 4  # of a stack, in a sentence
-LINEAR, STACK = "linear model", "stack"
 LINEAR_WORDS = "a linear model of the row's other cells"
 COPY_WORDS = "what their copies say"
 
@@ -115,13 +111,13 @@ class Fills(NamedTuple):
                 two = len(word.labels) == 2  # codes that together are likely enough; of more labels the likeliest alone
                 lower[cells], upper[cells] = (p >= level, p > 1.0 - level) if two else (p, p)
                 spread[cells] = word.spread
-        return self._replace(
-            lower=lower, upper=upper, sd=spread, columns=columns, level=level, held=self._of_numbers(columns)
-        )
+        rated = self._replace(lower=lower, upper=upper, sd=spread, columns=columns, level=level)
+        return rated._replace(held=sum(c.held for c in rated.number_columns))
 
-    def _of_numbers(self, columns: tuple[ColumnFill, ...]) -> int:
-        """Hidden cells of columns that are no labels, held by their intervals."""
-        return sum(c.held for j, c in enumerate(columns) if j not in self._codes)
+    @property
+    def number_columns(self) -> tuple[ColumnFill, ...]:
+        """The columns that are no labels."""
+        return tuple(c for j, c in enumerate(self.columns) if j not in self._codes)
 
     @property
     def _codes(self) -> set[int]:
@@ -211,7 +207,7 @@ class Fills(NamedTuple):
             return self.filled
         if self.came is None:
             return frame_like(self.filled, self.table.names, self.table, self.table.code_labels)
-        return filled_frame(self.came, self.table, self.filled, self.labels, self.copies)
+        return filled_frame(self.came, self.table, self)
 
     def frames(self, m: int = 20, *, random_state: Any = 0) -> list[Any]:
         """m tables as `frame` is one, numbers and words drawn jointly: for statistics that count the doubt of fills."""
@@ -244,8 +240,6 @@ class Fills(NamedTuple):
         list of Path
             The files.
         """
-        from lowdim.judge.fills.write import FillWriter, check_other_file, check_text_file  # needs this module
-
         if self.table is None or not self.table.path:
             raise error("LD210", option="path", value=str(path), allowed="for fills of a file; write .frame instead")
         check_text_file(str(path))
@@ -290,29 +284,16 @@ class Fills(NamedTuple):
         alone = next((one.error for one in self.engines if one.engine == LINEAR), None)
         return f"Error on hidden cells {self.error:.3f} SD; linear model alone {alone or 0.0:.3f}."
 
-    def outside_words(self, logged: Collection[str] = ()) -> tuple[str, ...]:
-        """A line for every column with fills beyond the values it has; `logged` are logarithms already."""
-        lines = []
-        for j, c in enumerate(self.columns):
-            if c.outside:
-                seen = self.filled[~self.is_filled[:, j], j]
-                log = f": try --log {join_names([c.column])}" if c.skewed and c.column not in logged else ""
-                are = "is" if c.outside == 1 else "are"
-                lines.append(
-                    f"{count(c.outside, 'fill')} of {c.column} {are} outside the values seen "
-                    f"({seen.min():.3g} .. {seen.max():.3g}){log}"
-                )
-        return tuple(lines)
-
     def to_log(self, logged: Collection[str] = ()) -> tuple[str, ...]:
         """Columns with fills outside the values seen whose logarithm may serve better."""
         return tuple(c.column for c in self.columns if c.outside and c.skewed and c.column not in logged)
 
     def text(self, *, map_dims: int | None = None, logged: Collection[str] = ()) -> str:
         """The table of `lowdim fill`; `map_dims` are those of a map of the same table."""
-        parts = [self._number_lines(map_dims, logged) if self.filled_numbers else [], self._label_text()]
+        numbers = number_lines(self, map_dims, logged) if self.filled_numbers else []
+        labels = label_lines(self.labels) if self.labels else []
         copies = [copy.words for copy in self.copies if len(copy.rows)]
-        return "\n".join([line for part in [*parts, copies] for line in part] or [NO_GAPS])
+        return "\n".join([*numbers, *labels, *copies] or [NO_GAPS])
 
     def facts(self, map_dims: int | None = None) -> dict[str, Any]:
         """What `text` says, as the command has it with --json."""
@@ -332,44 +313,6 @@ class Fills(NamedTuple):
         ends = np.stack([copy.at(self.lower), copy.at(self.upper)])
         return copy.at(self.filled), ends.min(axis=0), ends.max(axis=0)
 
-    def _number_lines(self, map_dims: int | None, logged: Collection[str]) -> list[str]:
-        dims = f"from {count(self.n_components, 'dimension')}"
-        numbers = tuple(c for j, c in enumerate(self.columns) if j not in self._codes)
-        lines = [
-            f"{count(self.filled_numbers, 'gap')} filled "
-            f"{dims if self.engine == LINEAR else 'by ' + self.engine_words}.",
-            *column_lines(numbers, {c.column: c.gaps for c in numbers}, self.level),
-        ]
-        beyond = self.outside_words(logged)
-        lines += [f"  {line}" for line in beyond[:NAMED_COLUMNS]]
-        lines += (
-            [f"  and {len(beyond) - NAMED_COLUMNS} more columns with fills outside their values"]
-            if beyond[NAMED_COLUMNS:]
-            else []
-        )
-        own = [self.own_model(map_dims)] if self.engine != STACK else [*engine_lines(self.engines), self.gain]
-        return [*lines, *own, self._example()]
-
-    def _label_text(self) -> list[str]:
-        """The table of words, and its first fill."""
-        if not self.labels:
-            return []
-        lines = [f"{count(self.filled_labels, 'label')} filled.", *label_lines(self.labels)]
-        first = min((c for c in self.labels if len(c.rows)), key=lambda c: int(c.rows[0]), default=None)
-        if first is None:
-            return lines
-        fill = f"e.g. row {first.rows[0] + 1} {first.column} = {first.fills[0]}"
-        return [*lines, f"{fill}  (probability {first.probability[0]:.2f})"]
-
-    def _example(self) -> str:
-        """The first fill of a number, in words; of a yes/no column with its probability."""
-        i, j = np.argwhere(self.number_gaps)[0]
-        text = f"e.g. row {i + 1} {self.columns[j].column} = {figures(float(self.filled[i, j]))}"
-        if self.scales is not None and self.scales.levels[j] == (0.0, 1.0):
-            return f"{text}  (probability of 1: {min(max(self.modelled[i, j], 0.0), 1.0):.2f})"
-        low, high = (figures(float(end[i, j])) for end in (self.lower, self.upper))
-        return f"{text}  ({low} .. {high})"
-
     def __repr__(self) -> str:
         """At most four lines: what, what it held, which model, and where the rest is."""
         n, d = self.filled.shape
@@ -378,20 +321,7 @@ class Fills(NamedTuple):
         return "\n".join([first, self.sentence, *own, ".text(), .filled, .lower, .upper, .at(0.8), .multiple(20)"])
 
     def _repr_html_(self) -> str:
-        """What each column's fills are worth, as a small static table."""
-        numbers = (c for j, c in enumerate(self.columns) if c.gaps and j not in self._codes)
-        some = sorted(numbers, key=lambda c: -c.skill)
-        listed = (
-            (c.column, f"{c.gaps:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", f"{c.outside:,}", c.advice)
-            for c in some[:LISTED_COLUMNS]
-        )
-        more = f"and {len(some) - LISTED_COLUMNS:,} more columns: .text(). " if len(some) > LISTED_COLUMNS else ""
-        return card(
-            self.sentence,
-            ("column", "gaps", "skill", f"{100 * self.level:.3g}% intervals held", "outside the values seen", "advice"),
-            listed,
-            note=f"{more}{self.own_model()}" if some else "",
-        )
+        return fills_card(self)
 
     def multiple(self, m: int = 20, *, random_state: Any = 0) -> Array:
         """m tables drawn jointly, m x n x d, their spread calibrated as the intervals are."""
@@ -407,26 +337,6 @@ class Fills(NamedTuple):
         return drawn
 
 
-def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: float) -> list[str]:
-    """What each column's fills are worth as lines of text, the best first; `gaps` says how many each column had."""
-    held = f"{100 * level:.3g}% intervals held"
-    rows: list[tuple[object, ...]] = [("column", "gaps", "skill*", held, "advice")]
-    for c in sorted((c for c in columns if gaps[c.column]), key=lambda c: -c.skill):
-        rows.append((c.column, f"{gaps[c.column]:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", c.advice))
-    note = "  * share of the column's variance predicted for cells hidden on purpose. 0 = no better than the mean."
-    return [*text_table(rows, right=[1, 2, 3]), note]
-
-
-def engine_lines(engines: Sequence[EngineShare]) -> list[str]:
-    """The engines of a stack as lines of text, those with the largest shares first."""
-    rows: list[tuple[object, ...]] = [("engine", "share", "error*", "")]
-    for one in sorted(engines, key=lambda one: (bool(one.why), -one.share)):
-        known = ("-", "-") if one.error is None else (f"{100 * one.share:.0f}%", f"{one.error:.3f}")
-        rows.append((one.engine, *known, one.why))
-    note = "  * root mean square on cells hidden on purpose, in SD of their columns."
-    return [*text_table(rows, right=[1, 2]), note]
-
-
 def possible_fills(filled: Array, mask: Mask, scales: ColumnScales | None, labels: tuple[LabelFill, ...]) -> Array:
     """Fills in the table's units, as values that their columns can have; codes by the most likely label."""
     if scales is not None:
@@ -438,49 +348,4 @@ def possible_fills(filled: Array, mask: Mask, scales: ColumnScales | None, label
     return filled
 
 
-# a frame that came in, in its own types --------------------------------------------------------------------
-def filled_frame(
-    came: Any, table: Table, filled: Array, labels: tuple[LabelFill, ...], copies: tuple[NumberCopy, ...] = ()
-) -> Any:
-    """The rows of a frame that were read, every column in its place; only gaps are not as they were."""
-    names = [str(name) for name in came.columns]
-    by_column: dict[str, tuple[Array, Labels]] = {}
-    for j, c in enumerate(table.numbers):
-        if not c.labels:
-            by_column[names[c.position - 1]] = (filled[:, j], ())
-    out = {c.position: c.values for c in table.columns}
-    for copy in copies:
-        values = np.array(out[copy.position])
-        values[copy.rows] = copy.at(filled)
-        by_column[names[copy.position - 1]] = (values, ())
-    rows = _rows(came, table)
-    words = word_columns(table)
-    for fill in labels:
-        codes, column = words[fill.position].coded.values.copy(), _cells(rows, fill.position - 1)
-        codes[fill.rows] = fill.best
-        by_column[names[fill.position - 1]] = _own_words(codes, column, fill)
-    values = np.column_stack([part for part, _ in by_column.values()])
-    return in_kind(rows, values, tuple(by_column), tuple(own for _, own in by_column.values()))
-
-
-def _own_words(codes: Array, column: list[Any], fill: LabelFill) -> tuple[Array, Labels]:
-    """Codes, and what each stands for in the frame's own type: the first cell that has it."""
-    gap = set(fill.rows.tolist())
-    own: dict[int, Any] = {}
-    for i, code in enumerate(codes):
-        if i not in gap and code == code:
-            own.setdefault(int(code), column[i])
-    labels = tuple(own.get(k, label) for k, label in enumerate(fill.labels))
-    return np.where(np.isnan(codes), 0.0, codes), labels
-
-
-def _rows(came: Any, table: Table) -> Any:
-    """The rows of the frame that were read."""
-    if len(table.rows) == table.shape[0]:
-        return came
-    return came.iloc[table.rows] if table.index is not None else came[table.rows.tolist()]
-
-
-def _cells(frame: Any, j: int) -> list[Any]:
-    column = frame.iloc[:, j] if getattr(frame, "iloc", None) is not None else frame[frame.columns[j]]
-    return list(column.to_list() if callable(getattr(column, "to_list", None)) else column.to_pylist())
+# words ---------------------------------------------------------------------------------------------------

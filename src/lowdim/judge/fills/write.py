@@ -1,23 +1,23 @@
-"""A filled table as files: the file that was read with its gaps filled, everything else as it came.
+"""A filled table as it came: a frame in its own types, or the file that was read, everything but its gaps as it was.
 
-Beside it, where asked for: the ends of the intervals, which cells were gaps, the probability of each label and level,
-and tables drawn jointly.
+Beside the file, where asked for: the ends of the intervals, which cells were gaps, the probability of each label and
+level, and tables drawn jointly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.fills.copies import number_copies, word_columns
-from lowdim.judge.fills.result import Fills
 from lowdim.judge.fills.words import LabelFill
 from lowdim.judge.mixed_table import mixed_table
 from lowdim.maths.linalg import Array
+from lowdim.sources.labelled_frames import Labels, in_kind
 from lowdim.storage.atomic import replacing
 from lowdim.table.column import Column
 from lowdim.table.relations import told_by_copies
@@ -26,6 +26,9 @@ from lowdim.table.write_back import Sheet, Texts, around_numbers, decimal_of, fi
 from lowdim.text.escape import protect_terminal, shell_word
 from lowdim.text.format import count, listing
 from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from lowdim.judge.fills.result import Fills
 
 NO_PLACE = "has no measured number and was left out (LD121): it has no place on the map"
 NO_PLACES = "have no measured number and were left out (LD121): they have no place on the map"
@@ -38,6 +41,39 @@ OTHER = (
 )
 
 
+# frames ---------------------------------------------------------------------------------------------------
+def filled_frame(came: Any, table: Table, fills: Fills) -> Any:
+    """The rows of a frame that were read, every column in its place and of its type; only gaps are not as they were."""
+    names, new = [str(name) for name in came.columns], dict[str, tuple[Array, Labels]]()
+    for j, c in enumerate(table.numbers):
+        if not c.labels:
+            new[names[c.position - 1]] = (fills.filled[:, j], ())
+    read = {c.position: c.values for c in table.columns}
+    for copy in fills.copies:
+        values = np.array(read[copy.position])
+        values[copy.rows] = copy.at(fills.filled)
+        new[names[copy.position - 1]] = (values, ())
+    rows = came
+    if len(table.rows) < table.shape[0]:  # some were left out
+        rows = came.iloc[table.rows] if table.index is not None else came[table.rows.tolist()]
+    words = word_columns(table)
+    for fill in fills.labels:
+        j, codes = fill.position - 1, words[fill.position].coded.values.copy()
+        column = rows.iloc[:, j] if getattr(rows, "iloc", None) is not None else rows[rows.columns[j]]
+        cells = column.to_list() if callable(getattr(column, "to_list", None)) else column.to_pylist()
+        # a label is written as the first cell that has it: in the frame's own type
+        own: dict[int, Any] = {}
+        for cell, code in zip(cells, codes, strict=True):
+            if code == code:
+                own.setdefault(int(code), cell)
+        codes[fill.rows] = fill.best
+        labels = tuple(own.get(k, label) for k, label in enumerate(fill.labels))
+        new[names[j]] = (np.where(np.isnan(codes), 0.0, codes), labels)
+    values = np.column_stack([part for part, _ in new.values()])
+    return in_kind(rows, values, tuple(new), tuple(labels for _, labels in new.values()))
+
+
+# files ----------------------------------------------------------------------------------------------------
 def check_text_file(out: str) -> None:
     """Refuse the name of a file that would not be text."""
     if out.lower().endswith(OTHER):
@@ -60,7 +96,6 @@ class FillWriter(NamedTuple):
     sheet: Sheet
     out: Path
 
-    # the files ----------------------------------------------------------------------------------------------
     def write_same(self, intervals: bool, multiple: int) -> list[Path]:
         """A table without gaps: the same bytes again, unless something in it must not be written as it stands."""
         same = self.sheet.whole and harmless(self.sheet) and not self._tabs

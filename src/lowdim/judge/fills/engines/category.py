@@ -17,17 +17,19 @@ the logarithmic pool.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.fills.engines.engine import FittedEngine, Shares, zeros_and_ones
+from lowdim.judge.fills.engines.engine import MIXED_MODEL, FittedEngine, Shares, zeros_and_ones
 from lowdim.maths.linalg import Array, Mask, evenly_spread
+from lowdim.maths.seeds import FILL_DRAWS
 from lowdim.text.messages import no_warnings
 
-REGRESSIONS, FREQUENCIES = "regressions", "frequencies"
+REGRESSIONS, FREQUENCIES, ALIKE = "regressions", "frequencies", "rows alike"
 PRIOR = 0.3  # scikit-learn's C: weights of columns in units of their spread have a prior of this variance
 LEAST_POOLED = 1e-4  # that either opinion gives a label at the least
 STEPS = 100  # of a regression
@@ -52,7 +54,7 @@ class WordOpinions(NamedTuple):
 
     def shares(self, rows: Array, columns: Sequence[int]) -> dict[str, Shares]:
         """What each says of these columns, together with the rows that agree."""
-        told = {name: one.shares(rows, columns) for name, one in self.latent.items() if one.shares is not None}
+        told = {name: one.shares(rows, columns) for name, one in self.latent.items()}
         if self.regressions is not None:
             told[REGRESSIONS] = self.regressions.pooled(rows, next(iter(told.values())))
         told[FREQUENCIES] = {j: np.tile(self.usual[j], (len(rows), 1)) for j in columns}
@@ -121,7 +123,7 @@ def regression_seconds(n: int, sizes: Sequence[int], wanted: Sequence[int]) -> f
 
 
 def word_regressions(latent: FittedEngine, sizes: Sequence[int], wanted: Sequence[int], rows: Array) -> WordRegressions:
-    """EngineFit the regressions of the wanted columns to these rows; one of a single label has none."""
+    """Fit the regressions of the wanted columns to these rows; one of a single label has none."""
     from sklearn.linear_model import LogisticRegression  # slow to import, and few tables need it
 
     each = features(latent, sizes, rows, {})
@@ -144,7 +146,6 @@ def features(latent: FittedEngine, sizes: Sequence[int], rows: Array, shares: Sh
 
     `shares` are its probabilities of labels, by column, as far as they are known already.
     """
-    assert latent.shares is not None
     labels = [j for j, size in enumerate(sizes) if size]
     told = {**shares, **latent.shares(rows, [j for j in labels if j not in shares])}
     numbers = latent.fills(rows)[0]
@@ -209,3 +210,47 @@ def _own_values(x: Array, kind: str) -> Array:
 
 def _indicators(x: Array, values: Array) -> Indicators:
     return np.asarray(x[:, None] == values, dtype=np.float32)
+
+
+# the stack of labels ------------------------------------------------------------------------------------
+class WordStack(NamedTuple):
+    """Opinions fitted to all rows, with the weights of each for each column."""
+
+    opinions: WordOpinions
+    weights: Mapping[int, Mapping[str, float]]
+
+    def shares(self, rows: Array, columns: Sequence[int]) -> Shares:
+        """The probability of each label of these columns, rows x labels."""
+        told = self.opinions.shares(rows, columns)
+        return {j: sum((w * told[name][j] for name, w in self.weights[j].items() if w), np.zeros(1)) for j in columns}
+
+    def engine(self, j: int, rows: Array) -> str:
+        """The names of what fills column j of these rows, those with the largest weights first."""
+        weights: dict[str, float] = {}
+        for name, w in self.weights[j].items():
+            family = MIXED_MODEL if name.startswith(MIXED_MODEL) else name
+            weights[family] = weights.get(family, 0.0) + w
+        names = sorted((name for name, w in weights.items() if w), key=lambda name: -weights[name])
+        alike = [ALIKE] if self.opinions.alike.counts(rows, [j])[j].any() else []
+        return ", ".join([*names, *alike])
+
+    def table_draw(self, rows: Array) -> Callable[[int, int], Array]:
+        """A table drawn as a whole, kept until another one is asked for: all its columns of words come from one draw.
+
+        The latent model draws it, then each column of words is drawn anew given all others.
+        """
+        latent: FittedEngine | None = next(iter(self.opinions.latent.values()), None)
+        columns = [j for j in self.weights if np.isnan(rows[:, j]).any()]
+
+        @lru_cache(maxsize=1)
+        def drawn(seed: int, number: int) -> Array:
+            rng = np.random.default_rng([seed, FILL_DRAWS, number])
+            table = rows.copy() if latent is None else latent.drawn(rows, seed, number)
+            for j in columns:
+                gap = np.isnan(rows[:, j])
+                others = table[gap]
+                others[:, j] = np.nan
+                table[gap, j] = drawn_labels(self.shares(others, [j])[j], rng)
+            return table
+
+        return drawn

@@ -21,11 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.fills.engines.engine import EngineFit, FittedEngine, drawing
-from lowdim.judge.fills.engines.nearest import LEAST_SPREAD, nearest_rows
+from lowdim.judge.fills.engines.engine import FittedEngine, drawing
+from lowdim.judge.fills.engines.nearest import LEAST_SPREAD, NearestRows
 from lowdim.maths.linalg import Array
 
-ROUNDS = 1  # of growing before the forests that stay: another changes little after a start from near rows
 SWEEPS = 3  # over the gaps of rows that were not fitted
 START_ROWS = 8  # nearest rows that the gaps start from
 
@@ -39,31 +38,40 @@ class ForestShape(NamedTuple):
     again: bool = True  # grown once more on the filled table; without that half the work, and a little less near
 
 
-class Forest(NamedTuple):
-    """The trees of one column: what every leaf holds."""
+class Forest:
+    """Trees that predict y from x, and what every leaf holds."""
 
-    trees: list[Any]  # as scikit-learn has them
-    mean: list[Array]  # of the values of each node
-    variance: list[Array]
-    order: list[NDArray[np.intp]]  # the training values' places, by leaf
-    first: list[NDArray[np.intp]]  # where each node's begin
-    size: list[NDArray[np.intp]]
-    values: Array
+    def __init__(self, x: Array, y: Array, shape: ForestShape, seed: int) -> None:
+        from sklearn import config_context
+        from sklearn.tree import ExtraTreeRegressor
 
-    def leaves(self, x: Array) -> NDArray[np.intp]:
-        """The leaf of each row, trees x rows."""
-        single = np.ascontiguousarray(x, dtype=np.float32)
-        return np.stack([tree.apply(single) for tree in self.trees])
+        single, target = np.ascontiguousarray(x, dtype=np.float32), np.ascontiguousarray(y[:, None])
+        self.values = y
+        self.trees: list[Any] = []  # as scikit-learn has them
+        self.order: list[NDArray[np.intp]] = []  # the training values' places, by leaf
+        self.first: list[NDArray[np.intp]] = []  # where each node's begin
+        self.size: list[NDArray[np.intp]] = []
+        for t in range(shape.trees):
+            one = ExtraTreeRegressor(
+                min_samples_leaf=shape.leaf, max_features=shape.tried, random_state=shape.trees * seed + t
+            )
+            with config_context(skip_parameter_validation=True):  # which takes as long as growing a small tree
+                tree = one.fit(single, target, check_input=False).tree_
+            at = tree.apply(single)
+            self.trees.append(tree)
+            self.order.append(np.argsort(at, kind="stable"))
+            self.size.append(np.bincount(at, minlength=tree.node_count))
+            self.first.append(np.cumsum(self.size[t]) - self.size[t])
+        self.mean = [tree.value[:, 0, 0].copy() for tree in self.trees]  # of the values of each node
+        self.variance = [np.maximum(tree.impurity, 0.0) for tree in self.trees]
 
     def mean_and_variance(self, x: Array) -> tuple[Array, Array]:
         """Of the law that the leaves of these rows hold."""
-        leaf = self.leaves(x)
+        single = np.ascontiguousarray(x, dtype=np.float32)
+        leaf = [tree.apply(single) for tree in self.trees]
         mean = np.stack([m[at] for m, at in zip(self.mean, leaf, strict=True)])
         within = np.stack([v[at] for v, at in zip(self.variance, leaf, strict=True)])
         return mean.mean(axis=0), within.mean(axis=0) + mean.var(axis=0)
-
-    def means(self, x: Array) -> Array:
-        return self.mean_and_variance(x)[0]
 
     def draw(self, x: Array, rng: np.random.Generator) -> Array:
         """For each row a tree at random, and one of the values of its leaf."""
@@ -77,43 +85,19 @@ class Forest(NamedTuple):
         return out
 
 
-def grow(x: Array, y: Array, shape: ForestShape, seed: int) -> Forest:
-    """A forest that predicts y from x."""
-    from sklearn import config_context
-    from sklearn.tree import ExtraTreeRegressor
-
-    single, target = np.ascontiguousarray(x, dtype=np.float32), np.ascontiguousarray(y[:, None])
-    grown, order, first, size = [], [], [], []
-    for t in range(shape.trees):
-        one = ExtraTreeRegressor(
-            min_samples_leaf=shape.leaf, max_features=shape.tried, random_state=shape.trees * seed + t
-        )
-        with config_context(skip_parameter_validation=True):  # which takes as long as growing a small tree
-            tree = one.fit(single, target, check_input=False).tree_
-        at = tree.apply(single)
-        many = np.bincount(at, minlength=tree.node_count)
-        grown.append(tree)
-        order.append(np.argsort(at, kind="stable"))
-        size.append(many)
-        first.append(np.cumsum(many) - many)
-    mean = [tree.value[:, 0, 0].copy() for tree in grown]
-    variance = [np.maximum(tree.impurity, 0.0) for tree in grown]
-    return Forest(grown, mean, variance, order, first, size, y)
-
-
-def others(table: Array, j: int) -> Array:
-    """The columns of a table but one."""
-    return np.delete(table, j, axis=1)
-
-
-class ChainedTrees:
+class ChainedTrees(FittedEngine):
     """Forests of a table, grown when their column is first asked for, in units of the columns' spread."""
 
     def __init__(self, X: Array, shape: ForestShape) -> None:
         self.shape = shape
-        self.near = nearest_rows(X)
-        self.grown: dict[int, Forest] = {}
-        self.table = self._completed(X)
+        self.near = NearestRows(X, START_ROWS)
+        self.forests: dict[int, Forest] = {}
+        self.table, gaps = self._started(X)
+        for j, at in gaps:  # the table is completed by forests that are grown on the way
+            forest = self._grown(j)
+            self.table[at, j] = forest.mean_and_variance(np.delete(self.table[at], j, axis=1))[0]
+            if not shape.again:
+                self.forests[j] = forest
 
     def fills(self, rows: Array) -> tuple[Array, Array]:
         """The mean of each gap, and its standard deviation."""
@@ -121,59 +105,35 @@ class ChainedTrees:
         sd = np.where(np.isnan(rows), self.near.sd, 0.0)
         for sweep in range(SWEEPS):
             for j, at in gaps:
-                z[at, j], variance = self._forest(j).mean_and_variance(others(z[at], j))
+                z[at, j], variance = self._forest(j).mean_and_variance(np.delete(z[at], j, axis=1))
                 if sweep == SWEEPS - 1:
                     sd[at, j] = self.near.sd[j] * np.sqrt(np.maximum(variance, LEAST_SPREAD**2))
-        return self._outward(rows, z), sd
+        return np.where(np.isnan(rows), self.near.mean + self.near.sd * z, rows), sd
 
     def drawn(self, rows: Array, seed: int, number: int) -> Array:
-        """A value drawn for each gap, those of a row jointly."""
         z, gaps = self._started(rows)
         rng = drawing(seed, number)
         for _ in range(SWEEPS):
             for j, at in gaps:
-                z[at, j] = self._forest(j).draw(others(z[at], j), rng)
-        return self._outward(rows, z)
-
-    def _completed(self, X: Array) -> Array:
-        """The table with its gaps filled, by forests that are grown on the way."""
-        z, gaps = self._started(X)
-        for _ in range(ROUNDS):
-            for j, at in gaps:
-                forest = self._grow(z, j)
-                z[at, j] = forest.means(others(z[at], j))
-                if not self.shape.again:
-                    self.grown[j] = forest
-        return z
-
-    def _forest(self, j: int) -> Forest:
-        """The forest of a column: one without gaps needs it only where other rows have gaps in it."""
-        if j not in self.grown:
-            self.grown[j] = self._grow(self.table, j)
-        return self.grown[j]
-
-    def _grow(self, z: Array, j: int) -> Forest:
-        seen = self.near.mask[:, j]
-        return grow(others(z[seen], j), z[seen, j], self.shape, j)
+                z[at, j] = self._forest(j).draw(np.delete(z[at], j, axis=1), rng)
+        return np.where(np.isnan(rows), self.near.mean + self.near.sd * z, rows)
 
     def _started(self, rows: Array) -> tuple[Array, list[tuple[int, NDArray[np.intp]]]]:
         """Rows with their gaps on the mean of near rows, and where the gaps are, columns most seen first."""
         z = (rows - self.near.mean) / self.near.sd
         gap, seen = np.isnan(rows), self.near.mask.sum(axis=0)
-        for j, donors in self.near.donors(rows, START_ROWS).items():
+        for j, donors in self.near.donors(rows).items():
             z[donors.rows, j] = donors.mean_and_sd()[0]
         order = np.argsort(-seen, kind="stable").tolist()  # of the table, not of these rows: each is filled by itself
         return z, [(j, np.flatnonzero(gap[:, j])) for j in order if seen[j] and gap[:, j].any()]
 
-    def _outward(self, rows: Array, z: Array) -> Array:
-        return np.where(np.isnan(rows), self.near.mean + self.near.sd * z, rows)
+    def _forest(self, j: int) -> Forest:
+        """The forest of a column: one without gaps needs it only where other rows have gaps in it."""
+        if j not in self.forests:
+            self.forests[j] = self._grown(j)
+        return self.forests[j]
 
-
-def by_trees(shape: ForestShape) -> EngineFit:
-    """Fill by chained forests of this shape."""
-
-    def fit(X: Array) -> FittedEngine:
-        chained = ChainedTrees(X, shape)
-        return FittedEngine(0, chained.fills, chained.drawn)
-
-    return fit
+    def _grown(self, j: int) -> Forest:
+        """One that predicts a column from the others, as they are filled by now."""
+        seen = self.near.mask[:, j]
+        return Forest(np.delete(self.table[seen], j, axis=1), self.table[seen, j], self.shape, j)

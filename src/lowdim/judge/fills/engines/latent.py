@@ -1,4 +1,4 @@
-"""Latent models that fill gaps and are not linear: mixtures of groups, and the mixed model of numbers and labels.
+"""Latent models that fill gaps: any of tables of numbers, and the mixed model of numbers and labels.
 
 The mixed model gives each column its likelihood: one latent Gaussian behind numbers, levels and labels. It fills
 numbers and words by one fit.
@@ -7,39 +7,45 @@ numbers and words by one fit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
-from lowdim.judge.fills.engines.engine import EngineFit, FittedEngine, Shares, draw_seed
-from lowdim.judge.fills.engines.linear import by_latent_model, within_reach
-from lowdim.maths.linalg import Array, evenly_spread
+from lowdim.judge.fills.engines.engine import FittedEngine, Shares, draw_seed
+from lowdim.maths.linalg import Array, centre_and_spread, evenly_spread
+from lowdim.models.base.latent import LatentModel
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.models.mixtures.mixture import GaussianMixture, MixtureOfFA
 from lowdim.text.messages import no_warnings
 
-MIXTURE_OPTIONS: dict[str, Any] = {
-    "tol": 2e-3,
-    "max_iter": 60,
-    "n_init": 2,
-    "reg_covar": 0.02,  # of the variances about the starts (docs/measurements.md)
-    "calibrate": False,  # hidden cells calibrate every engine alike
-}
 FEW_SITES, MANY_SITES = 8, 16  # from which on a mixed model has 4 dimensions, and others 2 and 8
 FITTED_CELLS, FITTED_ROWS = 120_000, 1_000  # sites times rows, and rows, that one fit sees: more teach it little
 MIXED_TOL, MIXED_PASSES = 1e-3, 25  # nats a row: far below what a fill can show
 
 
-def by_groups(groups: int, d: int) -> EngineFit:
-    """A mixture of Gaussians."""
-    return within_reach(by_latent_model(GaussianMixture(groups, **MIXTURE_OPTIONS), d))
+class LatentEngine(FittedEngine):
+    """A latent model fitted in units of the columns' spread: nobody asked for it, so its warnings are not shown, and
+    its standard deviations are calibrated like all others."""
+
+    def __init__(self, X: Array, model: LatentModel, n_components: int) -> None:
+        self.n_components = n_components
+        self.mean, self.sd = centre_and_spread(X)
+        with no_warnings():
+            self.model = clone(model).fit((X - self.mean) / self.sd)
+
+    def fills(self, rows: Array) -> tuple[Array, Array]:
+        with no_warnings():
+            filled, spread = self.model.impute((rows - self.mean) / self.sd, return_std=True)
+        return np.where(np.isnan(rows), self.mean + self.sd * filled, rows), self.sd * spread
+
+    def drawn(self, rows: Array, seed: int, number: int) -> Array:
+        with no_warnings():
+            z = (rows - self.mean) / self.sd
+            draw = self.model.impute(z, draws=1, random_state=draw_seed(seed, number))[0]
+        return np.where(np.isnan(rows), self.mean + self.sd * draw, rows)
 
 
-def by_factor_groups(groups: int, factors: int) -> EngineFit:
-    """A mixture of factor analysers: each group has a few factors of its own."""
-    return within_reach(by_latent_model(MixtureOfFA(groups, factors, **MIXTURE_OPTIONS), factors))
-
-
+# the mixed model ----------------------------------------------------------------------------------------
 class MixedShape(NamedTuple):
     """One mixed model: its dimensions, and whether labels are markers of clusters."""
 
@@ -77,35 +83,35 @@ def mixed_seconds(n: int, kinds: Sequence[str], sizes: Sequence[int], shape: Mix
     return float(0.02 + fitted_rows(n, sites) * fit + n * told)
 
 
-def by_mixed_model(kinds: Sequence[str], sizes: Sequence[int], shape: MixedShape) -> EngineFit:
-    """Fill by a mixed model of all columns; `sizes` are the numbers of labels, 0 for the numbers, which come first."""
-    likelihoods = tuple("marker" if kind == "label" and shape.markers else kind for kind in kinds)
-    d, sites = list(sizes).count(0), mixed_sites(kinds, sizes)
+class MixedModel(FittedEngine):
+    """A mixed model of all columns; `sizes` are the numbers of labels, 0 for the numbers, which come first."""
 
-    def fit(rows: Array) -> FittedEngine:
+    tells_labels = True
+
+    def __init__(self, rows: Array, kinds: Sequence[str], sizes: Sequence[int], shape: MixedShape) -> None:
+        self.n_components, self.sizes, self.d = shape.dims, sizes, list(sizes).count(0)
+        likelihoods = tuple("marker" if kind == "label" and shape.markers else kind for kind in kinds)
+        self.model = MixedFactorAnalysis(shape.dims, likelihoods=likelihoods, tol=MIXED_TOL, max_iter=MIXED_PASSES)
         with no_warnings():  # nobody asked for it, so it warns of nothing
-            model = MixedFactorAnalysis(shape.dims, likelihoods=likelihoods, tol=MIXED_TOL, max_iter=MIXED_PASSES)
-            model.fit(rows[evenly_spread(len(rows), fitted_rows(len(rows), sites))])
+            self.model.fit(rows[evenly_spread(len(rows), fitted_rows(len(rows), mixed_sites(kinds, sizes)))])
 
-        def fills(rows: Array) -> tuple[Array, Array]:
-            with no_warnings():  # levels that its rows did not have are gaps
-                cells, gap = model.expected_cells(rows), np.isnan(rows[:, :d])
-            sd = np.sqrt(cells.var + cells.noise)[:, :d]
-            return np.where(gap, cells.mean[:, :d], rows[:, :d]), np.where(gap, sd, 0.0)
+    def fills(self, rows: Array) -> tuple[Array, Array]:
+        with no_warnings():  # levels that its rows did not have are gaps
+            cells = self.model.expected_cells(rows)
+        d, gap = self.d, np.isnan(rows[:, : self.d])
+        sd = np.sqrt(cells.var + cells.noise)[:, :d]
+        return np.where(gap, cells.mean[:, :d], rows[:, :d]), np.where(gap, sd, 0.0)
 
-        def drawn(rows: Array, seed: int, number: int) -> Array:
-            with no_warnings():
-                return np.asarray(model.impute(rows, draws=1, random_state=draw_seed(seed, number))[0])
+    def drawn(self, rows: Array, seed: int, number: int) -> Array:
+        """Numbers and labels."""
+        with no_warnings():
+            return np.asarray(self.model.impute(rows, draws=1, random_state=draw_seed(seed, number))[0])
 
-        def shares(rows: Array, columns: Sequence[int]) -> Shares:
-            names = {f"c{j + 1}": j for j in columns}
-            with no_warnings():
-                told = model.probabilities(rows, columns=names) if names else {}
-            found = {j: np.zeros((len(rows), sizes[j])) for j in columns}
-            for name, j in names.items():  # a label that no fitted row had has none
-                found[j][:, [int(level) for level in model.levels_[j]]] = told[name]
-            return found
-
-        return FittedEngine(shape.dims, fills, drawn, shares)
-
-    return fit
+    def shares(self, rows: Array, columns: Sequence[int]) -> Shares:
+        names = {f"c{j + 1}": j for j in columns}
+        with no_warnings():
+            told = self.model.probabilities(rows, columns=names) if names else {}
+        found = {j: np.zeros((len(rows), self.sizes[j])) for j in columns}
+        for name, j in names.items():  # a label that no fitted row had has none
+            found[j][:, [int(level) for level in self.model.levels_[j]]] = told[name]
+        return found

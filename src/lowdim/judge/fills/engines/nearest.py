@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.fills.engines.engine import EngineFit, FittedEngine, drawing
+from lowdim.judge.fills.engines.engine import FittedEngine, drawing
 from lowdim.maths.linalg import Array, Mask, centre_and_spread
 
 CLOSE = 1e-2  # mean squared distance, in spreads, below which rows count as equally near
@@ -60,19 +60,33 @@ class Donors(NamedTuple):
         return np.asarray(drawn)
 
 
-class NearestRows(NamedTuple):
-    """Rows to fill from, in units of their columns' spread, gaps as zeros."""
+class NearestRows(FittedEngine):
+    """Fill from the K nearest of these rows, kept in units of their columns' spread, gaps as zeros."""
 
-    mean: Array
-    sd: Array
-    x: Array
-    mask: Mask
+    def __init__(self, X: Array, K: int) -> None:
+        self.K, self.mask = K, ~np.isnan(X)
+        self.mean, self.sd = centre_and_spread(X)
+        self.x = np.where(self.mask, (X - self.mean) / self.sd, 0.0)
 
-    def donors(self, rows: Array, K: int) -> dict[int, Donors]:
+    def fills(self, rows: Array) -> tuple[Array, Array]:
+        filled, sd = np.array(rows), np.zeros(rows.shape)
+        for j, near in self.donors(rows).items():
+            mean, spread = near.mean_and_sd()
+            filled[near.rows, j] = self.mean[j] + self.sd[j] * mean
+            sd[near.rows, j] = self.sd[j] * spread
+        return filled, sd
+
+    def drawn(self, rows: Array, seed: int, number: int) -> Array:
+        filled, rng = np.array(rows), drawing(seed, number)
+        for j, near in self.donors(rows).items():
+            filled[near.rows, j] = self.mean[j] + self.sd[j] * near.draw(rng, self.x[self.mask[:, j], j])
+        return filled
+
+    def donors(self, rows: Array) -> dict[int, Donors]:
         """By column, the K nearest rows' values for each gap of these rows."""
         seen = ~np.isnan(rows)
         z = np.where(seen, (rows - self.mean) / self.sd, 0.0)
-        step, some = max(1, PIECE_CELLS // len(self.x)), min(SPARE_ROWS * K, len(self.x))
+        step, some = max(1, PIECE_CELLS // len(self.x)), min(SPARE_ROWS * self.K, len(self.x))
         pieces: dict[int, list[Donors]] = {}
         for start in range(0, len(rows), step):
             piece = slice(start, start + step)
@@ -82,7 +96,7 @@ class NearestRows(NamedTuple):
             near = np.take_along_axis(near, order, axis=1)
             for j in np.flatnonzero(~seen[piece].all(axis=0)).tolist():
                 gap = np.flatnonzero(~seen[piece, j])
-                values, share = self._with_column(distance[gap], near[gap], j, K)
+                values, share = self._with_column(distance[gap], near[gap], j)
                 pieces.setdefault(j, []).append(Donors(gap + start, values, share))
         return {j: Donors(*map(np.concatenate, zip(*parts, strict=True))) for j, parts in pieces.items()}
 
@@ -93,10 +107,10 @@ class NearestRows(NamedTuple):
         shared = here @ there.T
         return np.where(shared > 0.0, np.maximum(total, 0.0) / np.maximum(shared, 1.0), 2.0)
 
-    def _with_column(self, distance: Array, near: NDArray[np.intp], j: int, K: int) -> tuple[Array, Array]:
+    def _with_column(self, distance: Array, near: NDArray[np.intp], j: int) -> tuple[Array, Array]:
         """The values of column j in the K nearest rows that have it, and what each counts, for rows at these distances
         from the table's, of which `near` are the nearest, nearest first."""
-        all_with = np.flatnonzero(self.mask[:, j])
+        K, all_with = self.K, np.flatnonzero(self.mask[:, j])
         many = min(K, len(all_with))
         if not many:  # a column hidden entirely: its mean
             return np.zeros((len(near), K)), np.full((len(near), K), 1.0 / K)
@@ -111,34 +125,3 @@ class NearestRows(NamedTuple):
         short = K - many  # of a column seen in fewer rows: the last counts for nothing more
         values = np.pad(self.x[best, j], ((0, 0), (0, short)), mode="edge")
         return values, np.pad(weight / weight.sum(axis=1, keepdims=True), ((0, 0), (0, short)))
-
-
-def nearest_rows(X: Array) -> NearestRows:
-    """The rows of a table as something to fill from."""
-    mask, (mean, sd) = ~np.isnan(X), centre_and_spread(X)
-    return NearestRows(mean, sd, np.where(mask, (X - mean) / sd, 0.0), mask)
-
-
-def by_nearest_rows(K: int) -> EngineFit:
-    """Fill from the K nearest rows."""
-
-    def fit(X: Array) -> FittedEngine:
-        table = nearest_rows(X)
-
-        def fills(rows: Array) -> tuple[Array, Array]:
-            filled, sd = np.array(rows), np.zeros(rows.shape)
-            for j, near in table.donors(rows, K).items():
-                mean, spread = near.mean_and_sd()
-                filled[near.rows, j] = table.mean[j] + table.sd[j] * mean
-                sd[near.rows, j] = table.sd[j] * spread
-            return filled, sd
-
-        def drawn(rows: Array, seed: int, number: int) -> Array:
-            filled, rng = np.array(rows), drawing(seed, number)
-            for j, near in table.donors(rows, K).items():
-                filled[near.rows, j] = table.mean[j] + table.sd[j] * near.draw(rng, table.x[table.mask[:, j], j])
-            return filled
-
-        return FittedEngine(0, fills, drawn)
-
-    return fit
