@@ -350,7 +350,7 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "distance_law": "judge.dimensions.distance_law", "embedding_score": "judge.maps.embedding_score",
     "explore": "explorer.widget",
     "fill": "judge.fills.fill", "fit_method": "jobs.one_model",
-    "judge_map": "judge.maps.quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
+    "judge_map": "judge.compare.map_quality", "load": "storage.model_file", "load_run": "jobs.run_folder",
     "odd_rows": "jobs.analysis",
     "procrustes": "models.rotations", "read": "judge.read_table",
     "robust_fit": "judge.outliers.partition", "robust_map": "models.spectral.robust_map", "rotate": "models.rotations",

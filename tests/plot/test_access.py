@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.judge.maps.quality import judge_map
+from lowdim.judge.compare.map_quality import judge_map
 from lowdim.plot.access import plot_model
 from lowdim.plot.registry import descriptions, every_plot
 from lowdim.text.errors import OptionError

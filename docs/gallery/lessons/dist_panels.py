@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lowdim.judge.maps.neighbours import distances
+from lowdim.judge.compare.map_quality import distances
 from lowdim.maths.linalg import Array
 from lowdim.models.linear.pca import PCA
 from lowdim.plot import base as draw

@@ -21,9 +21,10 @@ from lowdim.judge.compare.compare import (
     names_of,
     overlap,
 )
+from lowdim.judge.compare.map_quality import distances, kept, order, rank_agreement
+from lowdim.judge.compare.own_units import OwnUnits
 from lowdim.judge.compare.text import pick
 from lowdim.judge.hidden_cells import deal
-from lowdim.judge.maps.neighbours import distances, kept, order, rank_agreement
 from lowdim.registry import COMPARED, METHODS
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.conftest import need
@@ -90,9 +91,16 @@ def factors(n=120, d=6, q=2, noise=0.5, gaps=0.0, seed=0):
     return np.where(rng.random(X.shape) < gaps, np.nan, X)
 
 
+def bench_of(X, q, often):
+    """The bench of a table whose columns are numbers, in the units that they have."""
+    d = X.shape[1]
+    own = OwnUnits(np.zeros(d), np.ones(d), ("real",) * d, tuple(f"c{j}" for j in range(d)))
+    return ComparisonBench(X, own, q, clusters=3, seed=0, often=often, auto=False)
+
+
 def test_density_and_error_of_hidden_cells_are_those_of_the_model():
     X = factors()
-    bench = ComparisonBench(X, 2, 3, 0, 5)
+    bench = bench_of(X, 2, 5)
     found = bench.try_method(METHODS["ppca"]).row.measures
     for s in (0, 4):
         hidden = bench.masks[s]
@@ -130,7 +138,7 @@ def test_the_mixed_model_meets_levels_as_levels_and_is_judged_by_its_means():
 
 
 def test_every_method_meets_the_same_cells_and_no_cell_twice():
-    bench = ComparisonBench(factors(gaps=0.1), 2, 3, 0, 10)
+    bench = bench_of(factors(gaps=0.1), 2, 10)
     total = np.sum(bench.masks, axis=0)
     assert total.max() == 1 and (total == 1).sum() == (~np.isnan(bench.X)).sum() == bench.hidden
 
@@ -169,7 +177,7 @@ def test_twice_the_spread_decides_what_is_best():
 
 def test_equal_methods_have_no_star_and_are_named_together():
     """PPCA twice under two names cannot beat itself."""
-    bench = ComparisonBench(factors(), 2, 3, 0, 5)
+    bench = bench_of(factors(), 2, 5)
     rows = [bench.try_method(METHODS["ppca"]).row for _ in range(2)]
     marked = mark_best(rows)
     assert not any(m.best for row in marked for m in row.measures.values())
@@ -255,7 +263,7 @@ def test_noise_and_too_few_rows_are_said():
     with pytest.warns(LowdimWarning, match="LD292"):
         assert compare(np.random.default_rng(0).standard_normal((200, 5)), "ppca").dims == 1
     with pytest.raises(LowdimError, match="LD293"):
-        ComparisonBench(factors(4), 1, 2, 0, 5)
+        bench_of(factors(4), 1, 5)
 
 
 def test_long_tables_are_sampled_and_it_is_said(monkeypatch):
@@ -295,7 +303,7 @@ def test_methods_with_a_field_are_compared_by_its_likelihood():
     by = {row.method: row for row in compared.rows}
     assert by["pca"].measures["field"].why == "no field" and len(by["le"].measures["field"].values) == 5
     assert "field" in compared.text(200).splitlines()[2] and "random field" in compared.text()
-    bench = ComparisonBench(X, 1, 3, 0, 3)
+    bench = bench_of(X, 1, 3)
     fitted = bench._fitted(METHODS["le"], 0)[0]
     filled = (
         METHODS["ppca"].make(1).fit(np.where(bench.masks[0], np.nan, X)).impute(np.where(bench.masks[0], np.nan, X))

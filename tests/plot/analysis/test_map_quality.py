@@ -6,7 +6,7 @@ from scipy.spatial import procrustes as peer
 from sklearn.manifold import trustworthiness
 
 import lowdim as ld
-from lowdim.judge.maps.quality import judge_map
+from lowdim.judge.compare.map_quality import judge_map
 from lowdim.text.messages import LowdimError
 from tests.plot.from_arrays import distance_matrix, neighbors, shepard, trust, versus
 from tests.plot.svg_checks import HOSTILE, apart, inside, parsed, same_twice, svg_of, texts

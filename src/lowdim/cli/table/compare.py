@@ -60,7 +60,7 @@ def compare_command(
     from shutil import get_terminal_size
 
     from lowdim.judge.compare.compare import compare, names_of
-    from lowdim.judge.maps.read_map import read_map
+    from lowdim.judge.compare.read_map import read_map
 
     names = names_of(methods)  # before the table is read: a name mistyped costs nothing
     table = open_table(file, options)

@@ -19,20 +19,27 @@ from numpy.typing import NDArray
 
 from lowdim.engine.fold import one_blas_thread
 from lowdim.judge.budget import counts
-from lowdim.judge.compare.own_units import InOwnUnits
+from lowdim.judge.compare.map_quality import (
+    NEAR,
+    distances,
+    floors,
+    kept,
+    order,
+    rank_agreement,
+    shares_true,
+    typical,
+)
+from lowdim.judge.compare.own_units import InOwnUnits, OwnUnits
+from lowdim.judge.compare.read_map import read_map
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.hidden_cells import deal
-from lowdim.judge.maps.neighbours import NEAR, distances, kept, order, overlap, rank_agreement, steadiness
-from lowdim.judge.maps.quality import floors, shares_true, typical
-from lowdim.judge.maps.read_map import read_map
-from lowdim.judge.mixed_table import likelihood
 from lowdim.judge.read_table import read
 from lowdim.maths.factor import most_factors
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.base.options import seed_of
 from lowdim.registry import ALWAYS, COMPARED, METHODS, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.table import Table, column_units
+from lowdim.table.table import Table
 from lowdim.text.format import parse_duration
 from lowdim.text.messages import LowdimError, Message, error, no_warnings, warn
 
@@ -207,13 +214,17 @@ def compare(
     seed, often = seed_of(random_state), repeats(seeds, budget, table)
     if table.weight is not None:
         warn("LD231")
+    scale = scale or table.scale
     rows = evenly_spread(table.n, FITTED_ROWS)
     places = {name: read_map(place, table)[rows] for name, place in (maps or {}).items()}
-    X = cleaned_numbers(table, scale or table.scale)
-    q = dimensions(X, dims, seed, budget, (scale or table.scale) == "unit")
+    if table.n > FITTED_ROWS:
+        warn("LD291", rows=FITTED_ROWS, n=table.n)
+    own = OwnUnits.of(table, table.X[rows], scale)
+    X = np.asarray((table.X[rows] - own.mean) / own.unit)
+    q = dimensions(X, dims, seed, budget, scale == "unit")
     if dims == "auto" and any(METHODS[name].factors for name in chosen):
         q = min(q, max(1, most_factors(X.shape[1])))  # the same q for all, and factors have the lowest limit
-    bench = ComparisonBench(X, q, int(clusters), seed, often, dims == "auto", own_scale(table, scale or table.scale))
+    bench = ComparisonBench(X, own, q, clusters=int(clusters), seed=seed, often=often, auto=dims == "auto")
     with one_blas_thread():
         tried = bench.try_methods(chosen, tell)
         external = [bench.try_map(name, place) for name, place in places.items()]
@@ -242,32 +253,6 @@ def repeats(seeds: int | None, budget: float | str | None, table: Table) -> int:
     if budget is None:
         return REPEATS[0]
     return int(np.clip(counts(parse_duration(budget), table.n, table.d).refits // 10, *REPEATS))
-
-
-def cleaned_numbers(table: Table, scale: str) -> Array:
-    """The numbers that every method gets: a sample of a long table, columns of unit variance unless told otherwise."""
-    X = table.X
-    if len(X) > FITTED_ROWS:
-        warn("LD291", rows=FITTED_ROWS, n=len(X))
-        X = X[evenly_spread(len(X), FITTED_ROWS)]
-    own = own_scale(table, scale)
-    return np.asarray((X - own.mean) / own.unit)
-
-
-class OwnScale(NamedTuple):
-    """What a table's numbers were before they were centred and scaled, and the likelihood of each column."""
-
-    mean: Array
-    unit: Array
-    kinds: tuple[str, ...]
-    names: tuple[str, ...]
-
-
-def own_scale(table: Table, scale: str) -> OwnScale:
-    """The scale of the rows that are fitted; every column of numbers by itself, as every other method sees them."""
-    X = table.X[evenly_spread(len(table.X), FITTED_ROWS)]
-    kinds = tuple(likelihood(c) for c in table.numbers)
-    return OwnScale(np.nanmean(X, axis=0), column_units(X, scale), kinds, table.names)
 
 
 def dimensions(X: Array, dims: int | str, seed: int, budget: float | str | None, unit: bool) -> int:
@@ -300,11 +285,9 @@ class TriedMethod(NamedTuple):
 class ComparisonBench:
     """One table with its hidden cells; every method meets the same ones."""
 
-    def __init__(
-        self, X: Array, q: int, clusters: int, seed: int, often: int, auto: bool = False, own: OwnScale | None = None
-    ) -> None:
-        self.own = own
-        self.X, self.q, self.clusters, self.seed, self.often, self.auto = X, q, clusters, seed, often, auto
+    def __init__(self, X: Array, own: OwnUnits, q: int, *, clusters: int, seed: int, often: int, auto: bool) -> None:
+        self.X, self.own, self.q, self.clusters = X, own, q, clusters
+        self.seed, self.often, self.auto = seed, often, auto
         seen = ~np.isnan(X)
         self.masks = [deal(seen, seed + s // HIDDEN_PARTS, HIDDEN_PARTS) == s % HIDDEN_PARTS for s in range(often)]
         self.hidden = int(sum(mask.sum() for mask in self.masks))
@@ -341,7 +324,7 @@ class ComparisonBench:
             len(self.X),
             len(self.at),
             int(np.isnan(self.X).sum()),
-            {f"{a.row.method} {b.row.method}": common(a, b) for a, b in pairs},
+            {f"{a.row.method} {b.row.method}": float(np.mean(list(map(overlap, a.near, b.near)))) for a, b in pairs},
             (),
         )
         return comparison._replace(sentences=sentences(comparison))
@@ -385,10 +368,15 @@ class ComparisonBench:
 
     def _counts_levels(self, method: ModelEntry) -> bool:
         """Whether its log density counts probabilities of levels, which no density of numbers compares with."""
-        return method.kinds and self.own is not None and any(kind != "real" for kind in self.own.kinds)
+        return method.kinds and self.own.has_levels
 
     def _missing(self, method: ModelEntry, key: str) -> str:
-        return "of levels" if key == "density" and self._counts_levels(method) else missing(method, key)
+        """Why a method has no such figure."""
+        if key == "density" and self._counts_levels(method):
+            return "of levels"
+        if key in ("density", "rmse"):
+            return method.lack("gaps") or method.lack("fills") or method.lack("density") or "not measured"
+        return method.lack("map") or ("no field" if key == "field" else "not measured")
 
     def _limits(self, method: ModelEntry, late: int) -> list[str]:
         """What a reader must know of how a method was fitted."""
@@ -424,10 +412,10 @@ class ComparisonBench:
     def _made(self, method: ModelEntry, s: int) -> Any:
         """The estimator of a repeat; one whose columns have likelihoods meets them as the table has them."""
         model = method.make(method.most(self.q, self.auto), self.clusters, self.seed + s)
-        if not method.kinds or self.own is None:
+        if not method.kinds:
             return model
         model.set_params(likelihoods=self.own.kinds)
-        return InOwnUnits(model, self.own.mean, self.own.unit, self.own.names)
+        return InOwnUnits(model, self.own)
 
     def _filler(self, s: int) -> Any:
         """Probabilistic PCA of the cells that a repeat shows."""
@@ -508,21 +496,25 @@ def _filled(method: ModelEntry) -> bool:
 
 
 def abilities(method: ModelEntry) -> tuple[str, str, str, str]:
-    """What a method can do: yes, or why not."""
-    lacks = (method.lack("gaps"), "", method.lack("decoder"), method.lack("uncertainty"))  # all of them place new rows
-    return tuple("no" if word else "yes" for word in lacks)  # type: ignore[return-value]
+    """Whether a method takes gaps, places new rows (all of them do), has a decoder, and says how sure it is."""
+
+    def yes_no(what: str) -> str:
+        return "no" if method.lack(what) else "yes"
+
+    return yes_no("gaps"), "yes", yes_no("decoder"), yes_no("uncertainty")
 
 
-def missing(method: ModelEntry, key: str) -> str:
-    """Why a method has no such figure."""
-    if key in ("density", "rmse"):
-        return method.lack("gaps") or method.lack("fills") or method.lack("density") or "not measured"
-    return method.lack("map") or ("no field" if key == "field" else "not measured")
+def overlap(a: NDArray[np.intp], b: NDArray[np.intp]) -> float:
+    """The mean share of each row's nearest rows that two maps have in common."""
+    return float((a[:, :, None] == b[:, None, :]).any(axis=2).mean()) if a.size else 1.0
 
 
-def common(a: TriedMethod, b: TriedMethod) -> float:
-    """What the maps of two methods have in common, repeat by repeat."""
-    return float(np.mean([overlap(x, y) for x, y in zip(a.near, b.near, strict=True)]))
+def steadiness(near: list[NDArray[np.intp]]) -> list[float]:
+    """For each repeat, what its map has in common with those of the others."""
+    if len(near) < 2:
+        return []
+    shared = np.array([[overlap(a, b) for b in near] for a in near])
+    return [float((row.sum() - row[i]) / (len(row) - 1)) for i, row in enumerate(shared)]
 
 
 def clearly(a: Measure, b: Measure, figure: Figure) -> bool:

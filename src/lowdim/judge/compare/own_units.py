@@ -1,13 +1,34 @@
-"""A model whose columns have likelihoods of their own, met with a table in units of its columns' spread."""
+"""Columns that have likelihoods of their own, met with a table in units of their spread."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from lowdim.judge.mixed_table import likelihood
 from lowdim.maths.linalg import Array
 from lowdim.sources.arrays import ArraySource
+from lowdim.table.table import Table, column_units
+
+
+class OwnUnits(NamedTuple):
+    """What a table's numbers were before they were centred and scaled, and the likelihood of each column."""
+
+    mean: Array
+    unit: Array
+    kinds: tuple[str, ...]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: Table, X: Array, scale: str) -> OwnUnits:
+        """Of the rows that are fitted; every column of numbers by itself, as every method sees them."""
+        kinds = tuple(likelihood(c) for c in table.numbers)
+        return cls(np.nanmean(X, axis=0), column_units(X, scale), kinds, table.names)
+
+    @property
+    def has_levels(self) -> bool:
+        return any(kind != "real" for kind in self.kinds)
 
 
 class InOwnUnits:
@@ -17,14 +38,14 @@ class InOwnUnits:
     others.
     """
 
-    def __init__(self, model: Any, mean: Array, unit: Array, names: tuple[str, ...]) -> None:
-        self.model, self.mean, self.unit, self.names = model, mean, unit, names
+    def __init__(self, model: Any, own: OwnUnits) -> None:
+        self.model, self.own = model, own
 
     def _inward(self, X: Array) -> ArraySource:
-        values = X * self.unit + self.mean
+        values = X * self.own.unit + self.own.mean
         whole = np.round(values)
         near = np.abs(values - whole) <= 1e-9 * np.maximum(np.abs(whole), 1.0)  # levels and counts as they were
-        return ArraySource(np.where(near, whole, values), columns=self.names)
+        return ArraySource(np.where(near, whole, values), columns=self.own.names)
 
     def fit(self, X: Array) -> Self:
         self.model.fit(self._inward(X))
@@ -35,7 +56,7 @@ class InOwnUnits:
         return bool(self.model.converged_)
 
     def reconstruct(self, X: Array) -> Array:
-        return np.asarray((self.model.expected_cells(self._inward(X)).mean - self.mean) / self.unit)
+        return np.asarray((self.model.expected_cells(self._inward(X)).mean - self.own.mean) / self.own.unit)
 
     def impute(self, X: Array) -> Array:
         return np.where(np.isnan(X), self.reconstruct(X), X)
@@ -44,5 +65,5 @@ class InOwnUnits:
         return np.asarray(self.model.transform(self._inward(X)))
 
     def score_samples(self, X: Array) -> Array:
-        stretch: Array = (~np.isnan(X)) @ np.log(self.unit)
+        stretch: Array = (~np.isnan(X)) @ np.log(self.own.unit)
         return np.asarray(self.model.score_samples(self._inward(X)) + stretch)

@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.judge.maps.neighbours import NEAR, distances, kept, rank_agreement
-from lowdim.judge.maps.neighbours import order as near_order
-from lowdim.judge.maps.quality import Shepard, cells_of, coordinates, floors, shares_true, typical
-from lowdim.judge.maps.quality import shepard as shepard_pairs
+from lowdim.judge.compare.map_quality import (
+    NEAR,
+    Shepard,
+    cells_of,
+    coordinates,
+    distances,
+    floors,
+    kept,
+    rank_agreement,
+    shares_true,
+    typical,
+)
+from lowdim.judge.compare.map_quality import order as near_order
+from lowdim.judge.compare.map_quality import shepard as shepard_pairs
 from lowdim.maths.linalg import Array
 from lowdim.maths.rotate import procrustes
 from lowdim.plot import base as draw

@@ -12,9 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 import lowdim
 from lowdim import compare, judge_map
 from lowdim.jobs.one_model import fit_method
-from lowdim.judge.maps.neighbours import distances, kept, order
-from lowdim.judge.maps.quality import coranking, floors, label_errors, shares_true, shepard
-from lowdim.judge.maps.read_map import read_map
+from lowdim.judge.compare.map_quality import distances, floors, label_errors, order, shares_true, shepard
+from lowdim.judge.compare.read_map import read_map
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.conftest import need
 
@@ -42,26 +41,6 @@ def test_beyond_half_of_the_rows_the_worst_map_still_has_none(k):
     here = order(distances(X))
     assert shares_true(here, here[:, ::-1], k) == pytest.approx(np.zeros(80), abs=1e-12)
     assert (shares_true(here, order(distances(Z)), k) >= 0.0).all() and (shares_true(here, here, k) == 1.0).all()
-
-
-def test_the_coranking_matrix_is_the_slow_one():
-    X, Z = two(25)
-    D, E = distances(X), distances(Z)
-    slow = np.zeros((24, 24), dtype=int)
-    for i in range(25):
-        others = [j for j in range(25) if j != i]
-        for j in others:
-            r, s = (sum((M[i, m], m) < (M[i, j], j) for m in others) for M in (D, E))
-            slow[r, s] += 1
-    Q = coranking(order(D), order(E))
-    assert (slow == Q).all() and (Q.sum(axis=0) == 25).all() and (Q.sum(axis=1) == 25).all()
-    same = kept(order(D), order(E))
-    for k in (1, 7, 20):  # the share kept is the mass of the upper left corner
-        assert same.share[k - 1] == pytest.approx(Q[:k, :k].sum() / (25 * k))
-        outside = sum((r + 1 - k) * Q[r, s] for r in range(k, 24) for s in range(k))  # as Venna and Kaski have it
-        if k < 12:
-            worst = 25 * k * (2 * 25 - 3 * k - 1) / 2
-            assert judge_map(X, Z, k=k).trust == pytest.approx(1 - outside / worst, abs=1e-12)
 
 
 def test_stress_is_kruskals():
@@ -161,7 +140,7 @@ def test_bad_maps_are_refused():
 
 
 def test_many_rows_are_sampled_and_it_is_said(monkeypatch):
-    monkeypatch.setattr("lowdim.judge.maps.quality.JUDGED_ROWS", 50)
+    monkeypatch.setattr("lowdim.judge.compare.map_quality.JUDGED_ROWS", 50)
     X, Z = two(120)
     with pytest.warns(LowdimWarning, match="LD295.*50 of 120 rows"):
         found = judge_map(X, Z)

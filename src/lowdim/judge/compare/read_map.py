@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.maps.quality import coordinates
+from lowdim.judge.compare.map_quality import coordinates
 from lowdim.maths.linalg import Array
 from lowdim.table.cells import as_text, is_textual
 from lowdim.table.options import check_options

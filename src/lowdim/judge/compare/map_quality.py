@@ -1,4 +1,4 @@
-"""Judging a map: what of the table's neighbours and distances it keeps, whoever made it."""
+"""Judging a map: what it keeps of a table's neighbours and of the order of its distances, whoever made it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.maps.neighbours import NEAR, NeighbourShares, distances, kept, order, rank_agreement, ranks
 from lowdim.judge.read_table import read
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.registry import METHODS
@@ -20,14 +19,29 @@ from lowdim.text.format import count
 from lowdim.text.messages import error, no_warnings, warn
 
 Order = NDArray[np.intp]
+NEAR = 10  # neighbours of the headline figure as in `compare` and the report
+TIE_SHARE = 1e-12  # distances closer than this share of the largest are equal: rounding must not order rows
 JUDGED_ROWS = 2000  # rows that are judged: all pairs of them are held, 450 MB and 7 seconds (measured)
 KRUSKAL = ((0.025, "excellent"), (0.05, "good"), (0.1, "fair"))  # Kruskal (1964), table of verbal evaluations
 SAFE_SIZE = 1e-140  # and its inverse: squares of numbers between them are far from the ends of doubles
 FLOOR_DRAWS = 5  # random projections behind the floor
-LITTLE_SHARE, SOME_SHARE = (
-    0.95,
-    0.85,
-)  # shares of the worst case from which "little" and "some" is said; chance is near 0.5
+LITTLE_SHARE = 0.95  # of the worst case from which "little" is said; chance is near 0.5
+SOME_SHARE = 0.85  # and "some"
+
+
+class NeighbourShares(NamedTuple):
+    """How many of each row's k nearest rows in the table are among its k nearest on the map.
+
+    `share[k - 1]` is the mean share for k = 1 ... n - 2. `area` weighs 1/k the same above chance,
+    ((n - 1) share - k) / (n - 1 - k): 1 where all neighbourhoods are kept, 0 for a map of random places.
+    """
+
+    share: Array
+    area: float
+
+    def at(self, k: int = NEAR) -> float:
+        """The share of the k nearest that are kept; all there are where rows are few."""
+        return float(self.share[min(k, len(self.share)) - 1]) if len(self.share) else 0.0
 
 
 class Shepard(NamedTuple):
@@ -61,7 +75,6 @@ class MapQuality(NamedTuple):
     kept: NeighbourShares  # the same for every k
     stress: float
     ranks: float
-    coranking: NDArray[np.int32]
     row_trust: Array
     row_continuity: Array
     floors: dict[str, NeighbourShares]  # PCA and random projections (the mean of five) with as many axes
@@ -115,8 +128,8 @@ def judge_map(table: Any, Z: Any, labels: Any = None, k: int = NEAR) -> MapQuali
     --------
     >>> X = np.random.default_rng(0).standard_normal((60, 5))
     >>> quality = judge_map(X, X[:, :2])
-    >>> round(quality.trust, 3), judge_map(X, X).trust, int(quality.coranking.sum()) == 60 * 59
-    (0.735, 1.0, True)
+    >>> round(quality.trust, 3), judge_map(X, X).trust
+    (0.735, 1.0)
     """
     X, classes = cells_of(table, labels)
     Y = coordinates(Z, len(X))
@@ -151,7 +164,6 @@ def _judged(D: Array, E: Array, here: Order, k: int, labels: NDArray[Any] | None
         same,
         shape.stress,
         shape.ranks,
-        coranking(here, there),
         trust,
         whole,
         {},
@@ -210,6 +222,74 @@ def tame(A: Array) -> Array:
     return A if SAFE_SIZE < size < 1.0 / SAFE_SIZE or size == 0.0 else A / size
 
 
+def distances(X: Array) -> Array:
+    """Squared distances between rows, n x n; with gaps the mean over the cells both rows have, times the columns.
+
+    No model is asked: a pair without a common cell is infinitely far apart.
+    """
+    mask = ~np.isnan(X)
+    x = np.where(mask, X - np.nanmean(X, axis=0) if mask.any(axis=0).all() else X, 0.0)
+    m = mask.astype(np.float64)
+    squares = (x * x) @ m.T
+    total = squares + squares.T - 2.0 * (x @ x.T)
+    both = m @ m.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        matrix = np.where(both > 0.0, np.maximum(total, 0.0) * (X.shape[1] / both), np.inf)
+    np.fill_diagonal(matrix, 0.0)
+    finite = np.isfinite(matrix)
+    size = float(matrix[finite].max(initial=0.0))
+    return np.where(finite & (matrix <= TIE_SHARE * size), 0.0, matrix)
+
+
+def order(D: Array) -> Order:
+    """The other rows of each row, nearest first; rows equally far in the order of the table."""
+    D = D.copy()
+    np.fill_diagonal(D, -1.0)
+    return np.argsort(D, axis=1, kind="stable")[:, 1:]
+
+
+def ranks(order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """From the order of the other rows, the place of each in it, counted from 0, n x n; a row's own is the last."""
+    n = len(order)
+    place = np.full((n, n), n - 1, dtype=np.intp)
+    np.put_along_axis(place, order, np.broadcast_to(np.arange(n - 1), (n, n - 1)), axis=1)
+    return place
+
+
+def kept(first: NDArray[np.intp], second: NDArray[np.intp]) -> NeighbourShares:
+    """Neighbourhoods of every size compared, from two orders of the other rows.
+
+    A row that is the r-th nearest here and the s-th there is common to all neighbourhoods of max(r, s) and more.
+
+    Reference: Lee and Verleysen (2009) for the share, Lee et al. (2015) for the area.
+    """
+    n = len(first)
+    if n < 3:
+        return NeighbourShares(np.ones(0), 1.0)
+    there = np.take_along_axis(ranks(second), first, axis=1)
+    largest = np.maximum(there, np.arange(n - 1))
+    common = np.cumsum(np.bincount(largest.ravel(), minlength=n - 1))[: n - 2]
+    k = np.arange(1, n - 1)
+    share = common / (n * k)
+    above = ((n - 1) * share - k) / (n - 1 - k)
+    return NeighbourShares(share, float((above / k).sum() / (1.0 / k).sum()))
+
+
+def rank_agreement(D: Array, E: Array) -> float:
+    """Spearman's correlation of two sets of distances over all pairs that can be compared."""
+    from scipy.stats import rankdata
+
+    i, j = np.triu_indices(len(D), 1)
+    a, b = D[i, j], E[i, j]
+    known = np.isfinite(a) & np.isfinite(b)
+    if known.sum() < 2:
+        return 0.0
+    a, b = rankdata(a[known]), rankdata(b[known])
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size > 0.0 else 0.0
+
+
 def shares_true(table: Order, place: Order, k: int) -> Array:
     """Each row's own trustworthiness; with the orders exchanged, its continuity. Their means are those of the map.
 
@@ -226,14 +306,6 @@ def shares_true(table: Order, place: Order, k: int) -> Array:
         return np.ones(n)
     rank = np.take_along_axis(ranks(table), place[:, :k], axis=1) + 1
     return np.asarray(1.0 - np.maximum(rank - k, 0).sum(axis=1) / worst)
-
-
-def coranking(table: Order, place: Order) -> NDArray[np.int32]:
-    """Q, (n-1) x (n-1): how many pairs have rank r in the table and rank s on the map; on its diagonal, those kept."""
-    n = len(table)
-    there = np.take_along_axis(ranks(place), table, axis=1)
-    cells = np.arange(n - 1) * (n - 1) + there
-    return np.bincount(cells.ravel(), minlength=(n - 1) ** 2).astype(np.int32).reshape(n - 1, n - 1)
 
 
 def shepard(D: Array, E: Array) -> Shepard:
