@@ -165,14 +165,7 @@ def nearly_empty(work: Numbers, options: ReadingOptions, notes: Notes) -> Number
     if keep.all() or (2 * seen >= n).sum() < FULLER_COLUMNS:
         return work
     names = [c.name for c, kept in zip(work.columns, keep, strict=True) if not kept]
-    notes.add(
-        "LD125",
-        n=len(names),
-        most=int(seen[~keep].max()),
-        rows=n,
-        names=listing(names, 10),
-        use=names[:10],
-    )
+    notes.add("LD125", n=len(names), most=int(seen[~keep].max()), rows=n, names=listing(names, 10), use=names[:10])
     words = [f"{k} of {n:,} cells" for k in seen[~keep]]
     return work.keep(keep)._replace(aside=(*work.aside, *zip(names, words, strict=True)))
 

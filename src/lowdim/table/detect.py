@@ -24,83 +24,27 @@ MOST_LOWER = 2  # records between the names and the numbers that may be names to
 LEAST_RUN = 4  # numbers of a record that rise by no accident
 # What a line below the names says of the columns: their types, and what Orange calls them for
 TYPE_WORDS = {
-    "continuous",
-    "c",
-    "discrete",
-    "d",
-    "string",
-    "s",
-    "time",
-    "t",
-    "numeric",
-    "num",
-    "integer",
-    "int",
-    "float",
-}
-TYPE_WORDS |= {"double", "factor", "character", "chr", "<dbl>", "<chr>", "<int>", "<fct>", "<lgl>", "categorical"}
+    "continuous", "c", "discrete", "d", "string", "s", "time", "t", "numeric", "num", "integer", "int", "float",
+    "double", "factor", "character", "chr", "<dbl>", "<chr>", "<int>", "<fct>", "<lgl>", "categorical",
+}  # fmt: skip
 FLAG_WORDS = {"", "class", "meta", "ignore", "weight", "i", "m", "w", "target"}
 RESPONSE_WORDS = {"", "response", "open-ended response"}
 TOTAL_NAMES = {
-    "total",
-    "totals",
-    "grand total",
-    "sum",
-    "mean",
-    "average",
-    "avg",
-    "median",
-    "std",
-    "sd",
-    "gesamt",
-    "summe",
-}
-TOTAL_NAMES |= {
-    "insgesamt",
-    "mittelwert",
-    "mittel",
-    "durchschnitt",
-    "moyenne",
-    "somme",
-    "ensemble",
-    "media",
-    "promedio",
-}
-TOTAL_NAMES |= {"totale", "suma", "somma", "gemiddelde", "totaal"}
+    "total", "totals", "grand total", "sum", "mean", "average", "avg", "median", "std", "sd", "gesamt", "summe",
+    "insgesamt", "mittelwert", "mittel", "durchschnitt", "moyenne", "somme", "ensemble", "media", "promedio",
+    "totale", "suma", "somma", "gemiddelde", "totaal",
+}  # fmt: skip
 FOOTNOTE = re.compile(r"(?=.{12})(.*\s.*|[*†‡(\[].*)", re.S)
 # Codes for a gap. The first set is a gap in every column; the second only among numbers, where they can be
 # nothing else, for "none" and "-" may be labels.
 GAP_CODES = (
-    "",
-    "NA",
-    "na",
-    "N/A",
-    "n/a",
-    "#N/A",
-    "#NA",
-    "NaN",
-    "nan",
-    "NAN",
-    "null",
-    "NULL",
-    "Null",
-    "<NA>",
-    "NaT",
-    "?",
-    "n.a.",
-    "N.A.",
-    "k. A.",
-    "k.A.",
-    "n. v.",
-    "n.v.",
-    "s. d.",
-    "s.d.",
-    "s/d",
-)
+    "", "NA", "na", "N/A", "n/a", "#N/A", "#NA", "NaN", "nan", "NAN", "null", "NULL", "Null", "<NA>", "NaT", "?",
+    "n.a.", "N.A.", "k. A.", "k.A.", "n. v.", "n.v.", "s. d.", "s.d.", "s/d",
+)  # fmt: skip
 NUMBER_GAP_CODES = (
-    *("None", "none", "NONE", "-", "--", "---", "–", "—", ".", "..", "...", "*"),
-    *("NC", "nc", "ND", "nd", "n.d.", "n. d.", "N.D.", "n.b.", "b.d.", "bd", "#DIV/0!", "#VALUE!", "#REF!"),
-)
+    "None", "none", "NONE", "-", "--", "---", "–", "—", ".", "..", "...", "*", "NC", "nc", "ND", "nd", "n.d.",
+    "n. d.", "N.D.", "n.b.", "b.d.", "bd", "#DIV/0!", "#VALUE!", "#REF!",
+)  # fmt: skip
 GAPS = {*GAP_CODES, *NUMBER_GAP_CODES}
 NUMBER_TEXT = re.compile(
     r"([$€£¥₹] ?)?[+\-−]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?( ?[%‰€$£¥₹])?|[+-]?inf(inity)?", re.I

@@ -34,44 +34,28 @@ CODE_DIGITS, ROWS_A_LONG_CODE = (
 )  # 3111 and 3112, each over and over: nothing measured to so many figures repeats so
 KEY_SHARE = 0.8  # share of different values from which a key names rows; below it names groups
 
-ID_WORDS = {"id", "ids", "uid", "uuid", "guid", "identifier", "rownames", "rowname", "ssn", "isbn", "ean", "upc", "sku"}
-ID_WORDS |= {"barcode", "serial", "imei", "vin", "iban", "rowid", "unnamed", "sid", "hhid", "gid", "oid"}
-ID_WORDS |= {"seqn", "seqno", "caseid", "seq", "ref", "refno"}
-NUMBER_WORDS = {"no", "nr", "num", "number", "index", "idx", "row", "obs", "observation", "sample", "case", "record"}
-NUMBER_WORDS |= {"subject", "patient", "participant", "respondent", "key", "account", "ticket", "invoice", "phone"}
-OWNERS: tuple[str, ...] = (
-    "user",
-    "patient",
-    "customer",
-    "subject",
-    "order",
-    "client",
-    "item",
-    "movie",
-    "product",
-    "account",
-    "record",
-)
-OWNERS += ("case", "sample", "person", "employee", "student", "household", "session", "device", "member", "passenger")
-OWNERS += ("row", "obs", "transaction", "store", "shop", "station", "site", "hospital", "artist", "track", "song")
+ID_WORDS = {
+    "id", "ids", "uid", "uuid", "guid", "identifier", "rownames", "rowname", "ssn", "isbn", "ean", "upc", "sku",
+    "barcode", "serial", "imei", "vin", "iban", "rowid", "unnamed", "sid", "hhid", "gid", "oid", "seqn", "seqno",
+    "caseid", "seq", "ref", "refno",
+}  # fmt: skip
+NUMBER_WORDS = {
+    "no", "nr", "num", "number", "index", "idx", "row", "obs", "observation", "sample", "case", "record", "subject",
+    "patient", "participant", "respondent", "key", "account", "ticket", "invoice", "phone",
+}  # fmt: skip
+OWNERS = (
+    "user", "patient", "customer", "subject", "order", "client", "item", "movie", "product", "account", "record",
+    "case", "sample", "person", "employee", "student", "household", "session", "device", "member", "passenger", "row",
+    "obs", "transaction", "store", "shop", "station", "site", "hospital", "artist", "track", "song",
+)  # fmt: skip
 AREA_WORDS = {"zip", "zipcode", "postcode", "postal", "plz", "fips", "tract", "geoid", "insee", "areacode", "census"}
-CODE_WORDS = {"code", "type", "class", "category", "group", "grp", "cluster", "label", "species", "status", "region"}
-CODE_WORDS |= {"zone", "county", "state", "province", "district", "batch", "sex", "gender", "race", "ethnicity"}
-CODE_WORDS |= {"stratum", "strata", "block", "subject", "patient", "participant", "respondent", "school", "litter"}
-CODE_WORDS |= {"religion", "nationality", "country", "department", "dept", "industry", "occupation", "brand"}
-CODE_WORDS |= {
-    "birthplace",
-    "site",
-    "center",
-    "centre",
-    "clinic",
-    "institution",
-    "inst",
-    "ward",
-    "flight",
-    "route",
-    "plan",
-}
+CODE_WORDS = {
+    "code", "type", "class", "category", "group", "grp", "cluster", "label", "species", "status", "region", "zone",
+    "county", "state", "province", "district", "batch", "sex", "gender", "race", "ethnicity", "stratum", "strata",
+    "block", "subject", "patient", "participant", "respondent", "school", "litter", "religion", "nationality",
+    "country", "department", "dept", "industry", "occupation", "brand", "birthplace", "site", "center", "centre",
+    "clinic", "institution", "inst", "ward", "flight", "route", "plan",
+}  # fmt: skip
 COUNT_WORDS = {"count", "counts", "number", "num", "nb", "qty", "quantity", "times"}
 RANK_WORDS = {"rank", "ranking", "rang", "position", "place"}
 TIME_WORDS = {"time", "timestamp", "date", "datetime", "epoch", "unixtime", "t"}

@@ -142,8 +142,7 @@ class ReadingOptions(NamedTuple):
     no_log: Annotated[
         bool,
         OptionFacts(
-            switches=(Switch("--no-log", True, "Analyse skew columns as they are, never in logarithms."),),
-            of_file=True,
+            switches=(Switch("--no-log", True, "Analyse skew columns as they are, never in logarithms."),), of_file=True
         ),
     ] = False
     # of new rows: the unit that a column's cells had
@@ -188,12 +187,7 @@ def check_options(values: dict[str, Any]) -> ReadingOptions:
     if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
         raise error("LD210", option="sample", value=rows, allowed="a whole number above 0")
     lists: dict[str, Any] = {name: split_names(getattr(options, name)) for name in LISTS}
-    return options._replace(
-        **lists,
-        na=gap_codes(options.na),
-        sep=sep,
-        memory=parse_size(options.memory),
-    )
+    return options._replace(**lists, na=gap_codes(options.na), sep=sep, memory=parse_size(options.memory))
 
 
 def gap_codes(na: Any) -> tuple[str, ...]:

@@ -166,11 +166,7 @@ def load_raw(table: Any, reading: ReadingOptions) -> Raw:
     whole = file.kind != "text" or len(file.data) >= file.size
     if raw.names is not None and not reading.transpose:
         raw = lower_headers(without_bottom(raw), reading.names is not None)
-    return raw._replace(
-        path=str(file.path),
-        sha256=file.sha256,
-        unit=raw.unit if whole else "sampled line",
-    )
+    return raw._replace(path=str(file.path), sha256=file.sha256, unit=raw.unit if whole else "sampled line")
 
 
 def lower_headers(raw: Raw, named: bool) -> Raw:

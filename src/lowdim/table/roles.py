@@ -550,12 +550,7 @@ def _note_items(items: list[Column], notes: Notes) -> None:
         f"{listing(names, NAMED_ASIDE)} ({all_digits(low)} to {all_digits(high)})"
         for (low, high), names in by_range.items()
     ]
-    notes.add(
-        "LD187",
-        n=len(every),
-        names=listing(ranges, join="; "),
-        label=every[-1:],
-    )
+    notes.add("LD187", n=len(every), names=listing(ranges, join="; "), label=every[-1:])
 
 
 def _note_panel(columns: list[Column], notes: Notes) -> None:

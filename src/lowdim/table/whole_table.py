@@ -27,20 +27,9 @@ PANEL_SHARE = 0.5  # of the pairs of a unit and a time that have a row
 MOST_MARKS = 21  # different marks a rating may have: 0 to 10 in halves
 USER_WORDS = {"user", "userid", "uid", "customer", "reviewer", "rater", "respondent", "person", "member", "client"}
 ITEM_WORDS = {
-    "item",
-    "itemid",
-    "movie",
-    "movieid",
-    "film",
-    "book",
-    "product",
-    "asin",
-    "isbn",
-    "artist",
-    "song",
-    "track",
-}
-ITEM_WORDS |= {"business", "restaurant", "title", "anime", "joke", "beer", "wine", "game", "show"}
+    "item", "itemid", "movie", "movieid", "film", "book", "product", "asin", "isbn", "artist", "song", "track",
+    "business", "restaurant", "title", "anime", "joke", "beer", "wine", "game", "show",
+}  # fmt: skip
 RATING_WORDS = {"rating", "ratings", "stars", "star", "score", "mark", "vote", "preference", "review", "overall"}
 
 

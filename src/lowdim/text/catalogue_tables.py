@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from lowdim.text.errors import (
-    BudgetError,
-    OptionError,
-    TableError,
-    TableWarning,
-)
+from lowdim.text.errors import BudgetError, OptionError, TableError, TableWarning
 from lowdim.text.fix import Fix, propose
 from lowdim.text.messages import Entry
 
@@ -50,12 +45,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD009": Entry(TableError, "'{name}' cannot be read as {encoding}", "{why}", "{fix}", exit_code=3),
     "LD010": Entry(TableError, "'{name}' has no sheet '{sheet}'", "", "{fix}", exit_code=3),
-    "LD015": Entry(
-        TableError,
-        "'{name}' cannot be read as {kind}: {problem}",
-        DAMAGED.format(kind=""),
-        WRITE_AGAIN,
-    ),
+    "LD015": Entry(TableError, "'{name}' cannot be read as {kind}: {problem}", DAMAGED.format(kind=""), WRITE_AGAIN),
     "LD016": Entry(
         TableError,
         "'{name}' has other columns than '{first}'",
