@@ -131,10 +131,6 @@ def unique(text: str) -> str:
     return "\n".join(dict.fromkeys(text.rstrip("\n").split("\n"))) + "\n"
 
 
-def without_last_line(text: str) -> str:
-    return "".join(text.splitlines(keepends=True)[:-1])
-
-
 def without_quote(text: str) -> str:
     """The mark that is never closed deleted, line by line."""
     return "\n".join(one.replace('"', "") if one.count('"') % 2 else one for one in text.split("\n"))
@@ -180,9 +176,6 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
         Repair("analyse the table that they were computed from", saved("rows.csv", CSV)),
         Repair("they are measurements", same("--use", "A,B,C,D")),
     ],
-    ("impossible_year.csv", "LD158"): [
-        Repair("correct it in the file", edited(lambda text: text.replace(",2207", ",1967")))
-    ],
     ("ratings.csv", "LD193"): [Repair("the columns are measurements", same("--use", "user,item,rating"))],
     ("few_rows.csv", "LD161"): [Repair("more rows", edited(more_rows)), Repair("fewer columns", edited(fewer_columns))],
     ("line.npy", "LD100"): [Repair("Reshape your data", reshaped)],
@@ -210,7 +203,6 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
         )
     ],
     ("panel.csv", "LD126"): [Repair("one row for each country, such as its mean", edited(mean_of_each))],
-    ("stuck.csv", "LD127"): [Repair("empty these cells", edited(lambda text: text.replace(",7.5,", ",,")))],
     ("titles.csv", "LD017"): [
         Repair("leave them out of the file", edited(lambda text: "\n".join(text.split("\n")[3:])))
     ],
@@ -224,7 +216,6 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
         )
     ],
     ("repeated_rows.csv", "LD191"): [Repair("leave out what was not measured twice", edited(unique))],
-    ("total_row.csv", "LD159"): [Repair("leave that line out", edited(without_last_line))],
     ("text.parquet", "LD002"): [
         Repair("give it the ending of what it is", renamed("text.csv")),
         Repair("or write it again", saved("text.parquet", parquet())),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.table.kinds import date_families, group_keys, kinds_of, part_families
+from lowdim.table.kinds import date_families, group_keys, kinds_of
 
 rng = np.random.default_rng(0)
 
@@ -37,13 +37,3 @@ def test_a_code_of_many_levels_is_never_an_item() -> None:
     answer = rng.integers(0, 2, 600) * 1.0
     found = kinds_of({"cowcode": country, "x": x, "answer": answer})
     assert found.kinds["cowcode"].word == "code" and set(found.items) == {"answer"}
-
-
-def test_columns_that_share_the_rows_among_them_are_no_measurements() -> None:
-    state, when = np.repeat(np.arange(1, 6), 12), np.tile(np.arange(1.0, 13), 5)
-    trends = {f"trend_{k}": when * (state == k) for k in range(1, 6)}
-    x = {"crime": rng.normal(size=60), "income": rng.normal(size=60)}
-    found = kinds_of({**x, **trends})
-    assert {name for name, kind in found.kinds.items() if kind.word == "part"} == set(trends)
-    trends["trend_2"][0] = 3.0  # a row with two of them
-    assert not part_families(trends) and not part_families({"a": when * (state == 1), "b": when * (state == 2)})

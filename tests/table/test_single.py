@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lowdim.table.kinds import impossible_years, kind_of, missed_ties, name_words
+from lowdim.table.kinds import kind_of, missed_ties, name_words
 
 rng = np.random.default_rng(0)
 N = 300
@@ -137,11 +137,3 @@ def test_years_that_are_not_called_so_are_known_by_their_numbers() -> None:
     for near in (line * 2, line + 0.5, line + 100, rng.integers(100, 3000, N) * 1.0, rng.choice([1950.0, 2000], N)):
         assert kind_of("earliest_credit_line", near).word != "year"
     assert kind_of("calories", rng.choice(np.arange(1900, 2030, 10), N) * 1.0).word != "year"
-
-
-def test_a_year_that_cannot_be_is_named_and_one_before_christ_can() -> None:
-    built = rng.integers(1895, 2011, N) * 1.0
-    built[[3, 7]] = 2207, np.nan
-    assert np.flatnonzero(impossible_years(built)).tolist() == [3]
-    built[5] = -660
-    assert not impossible_years(np.delete(built, 3)).any() and not impossible_years(np.arange(70.0, 83)).any()

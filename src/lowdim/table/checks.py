@@ -23,7 +23,6 @@ LEAST_TABLE_ROWS = 3
 WIDEST_TABLE = 20_000  # number columns
 NEARLY_EMPTY, LEAST_CELLS = 0.1, 50  # share of the rows and number of cells below which a column is nearly empty
 FULLER_COLUMNS = 3  # seen in half of the rows, from which the others are the exception
-LEAST_SUMMED, TOTAL_DIGITS = 5, 1e-5  # rows that a total is seen among, and how exactly it is one
 GAPPY_SHARE = 0.4  # share of gaps from which a column is named
 ONE_VALUE_SHARE = 0.95  # share of one value from which a column says almost nothing
 SAME_CORRELATION = 0.99995  # a correlation that prints as 1.0000
@@ -31,12 +30,6 @@ HUGE_NUMBER = 1e150
 PAIRS_WORK = 2e10  # multiplications that looking for near copies may cost
 PARTS_SHARE = 0.5  # of a total's rows that have all its parts, from which it says nothing of its own
 FAR_SPREADS = 4.5  # spreads from the middle that make a value far
-
-LEAST_STUCK = 10  # rows one after the other that hold one value
-MOST_ORDINARY = 4  # rows that elsewhere hold one value at the most: more is how a slow or a rounded column goes
-LEAST_VALUES = 20  # different values of a column that changes
-MOST_SAME = 0.2  # share of the other rows that may repeat the row before
-MOST_STUCK_SHARE = 0.2  # of the rows: beyond, holding a value is what the column does
 
 
 class Numbers(NamedTuple):
@@ -286,8 +279,6 @@ def remarks(work: Numbers, everything: list[Column], options: ReadingOptions, pl
     _near_copies(numbers, options, notes)
     _closed(numbers, notes)
     _repeats(work, everything, place, notes)
-    _total_row(numbers, place, notes)
-    _stuck(numbers, place, notes)
     notes_of = [_note(c, work.X[:, j], quartiles[:, j], work.rows) for j, c in enumerate(work.columns)]
     return work._replace(columns=[c._replace(note=note) for c, note in zip(work.columns, notes_of, strict=True)])
 
@@ -457,34 +448,6 @@ def _counts_rows(c: Column) -> bool:
         return False
 
 
-def _total_row(work: Numbers, place: Place, notes: Notes) -> None:
-    """A row that is the sum of all the others, column by column, as the last line of a sheet often is."""
-    n, d = work.X.shape
-    if n < LEAST_SUMMED or d < 2:
-        return
-    seen = ~np.isnan(work.X)
-    X = np.where(seen, work.X, 0.0)
-    size = np.abs(X).sum(axis=0)
-    close = np.abs(2.0 * X - X.sum(axis=0)) <= TOTAL_DIGITS * size
-    large = seen & (np.abs(X) > 0.1 * size)
-    row = np.flatnonzero((close | ~seen).all(axis=1) & large.any(axis=1) & (seen.sum(axis=1) > 1))
-    if len(row) == 1:
-        notes.add("LD159", f"{place.unit} {place.lines[work.rows[row[0]]]}")
-
-
-def _stuck(work: Numbers, place: Place, notes: Notes) -> None:
-    """Columns that change from row to row and hold one value over some stretch."""
-    found = stuck_stretches(work.X)
-    for j in dict.fromkeys(s.column for s in found):
-        of_column = [s for s in found if s.column == j]
-        words = []
-        for _, start, stop in of_column:
-            first, last = place.lines[work.rows[[start, stop - 1]]]
-            lines = f"{place.unit}s {first} to {last}"
-            words.append(f"{figures(work.X[start, j], 6)} in {stop - start} rows one after the other ({lines})")
-        notes.add("LD127", f"column {work.columns[j].position}", column=work.names[j], stretches=listing(words, 3))
-
-
 def _note(c: Column, x: Array, quartiles: Array, rows: NDArray[np.intp]) -> str:
     """The remark of a column in the table of columns."""
     words = [c.note] if c.note else []
@@ -499,46 +462,3 @@ def _note(c: Column, x: Array, quartiles: Array, rows: NDArray[np.intp]) -> str:
     if 0 < len(far) <= 3:
         words.append(f"{count(len(far), 'far value')} (row{'s' * (len(far) > 1)} {listing(rows[far] + 1)})")
     return "; ".join(words)
-
-
-# stuck ---------------------------------------------------------------------------------------------------------
-class Stretch(NamedTuple):
-    """Rows start, ..., stop - 1 of a column."""
-
-    column: int
-    start: int
-    stop: int
-
-
-def stuck_stretches(X: Array) -> list[Stretch]:
-    """The stretches of every column, in its order.
-
-    >>> X = np.random.default_rng(0).standard_normal((100, 2))
-    >>> X[20:40, 1] = X[20, 1]
-    >>> stuck_stretches(X)
-    [Stretch(column=1, start=20, stop=40)]
-    """
-    if len(X) < 2 * LEAST_STUCK:
-        return []
-    same = X[1:] == X[:-1]
-    many = same.sum(axis=0)
-    candidates = np.flatnonzero((many >= LEAST_STUCK - 1) & (many <= (MOST_SAME + MOST_STUCK_SHARE) * len(X)))
-    return [stretch for j in candidates.tolist() for stretch in _of_column(j, X[:, j], same[:, j])]
-
-
-def _of_column(j: int, x: Array, same: Array) -> list[Stretch]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
-    starts, stops = edges[::2], edges[1::2] + 1
-    length = stops - starts
-    long = length >= LEAST_STUCK
-    stuck = int(length[long].sum())
-    outside = len(x) - stuck
-    if (
-        not long.any()
-        or stuck > MOST_STUCK_SHARE * len(x)
-        or length[~long].max(initial=1) > MOST_ORDINARY
-        or (length[~long] - 1).sum() > MOST_SAME * outside
-        or len(np.unique(x[~np.isnan(x)])) < LEAST_VALUES
-    ):
-        return []
-    return [Stretch(j, int(a), int(b)) for a, b in zip(starts[long], stops[long], strict=True)]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array, Mask
+from lowdim.maths.linalg import Array
 
 MOST_LEVELS = 10  # different values up to which whole numbers may be a code
 ROWS_A_LEVEL = 5  # rows for each level from which levels can be told from values that happen to repeat
@@ -79,8 +79,6 @@ DATE_PARTS = (*PARTS, "year", "time", "time stamp", "time of day")
 LEAST_GROUPS = 10  # groups from which what rows of one group share is no accident
 SHARED_COLUMNS = 2  # other columns that stay the same within each group of rows
 CHANGING = 0.1  # of the groups at whose borders such a column must change
-LEAST_PARTS = 3  # columns that share the rows among them
-LEAST_PART = 2  # rows in which a part is not zero
 PARTS_OF_A_DATE = {"yr": "year", "year": "year", "mo": "month", "mon": "month", "month": "month"}
 PARTS_OF_A_DATE |= {"da": "day", "dy": "day", "day": "day"}
 DATE_NAME = re.compile(rf"({'|'.join(sorted(PARTS_OF_A_DATE, key=len, reverse=True))})[_. ]?(\w\w+)", re.I)
@@ -196,17 +194,6 @@ def _like_years(v: Array) -> bool:
         return False
     different = len(np.unique(v))
     return different >= LEAST_YEARS and bool(2 * different > np.ptp(v)) and len(v) >= 2 * different
-
-
-def impossible_years(v: Array) -> Mask:
-    """The cells of a column of years that no year can be.
-
-    >>> np.flatnonzero(impossible_years(np.array([1998.0, 2004, 2207, np.nan]))).tolist()
-    [2]
-    """
-    if not 1500 <= np.nanmedian(v) <= 2100:
-        return np.zeros(len(v), dtype=bool)
-    return np.asarray(v > 2100)  # there were years before Christ
 
 
 def is_clock(v: Array) -> bool:
@@ -392,25 +379,6 @@ def _sorted_groups(v: Array) -> bool:
     return bool((step >= 0).all()) and LEAST_GROUPS <= groups <= len(v) / 2
 
 
-def part_families(columns: dict[str, Array]) -> dict[str, Kind]:
-    """Columns numbered alike of which each row has only one that is not zero: a trend, a price, within one group.
-
-    >>> group, when = np.repeat([1, 2, 3], 8), np.tile(np.arange(1.0, 9), 3)
-    >>> [*part_families({f"trend_{k}": when * (group == k) for k in (1, 2, 3)})]
-    ['trend_1', 'trend_2', 'trend_3']
-    """
-    families: dict[str, list[str]] = {}
-    for name, x in columns.items():
-        stem = re.sub(r"\d+", "#", name)
-        if "#" in stem and not np.isnan(x).any() and LEAST_PART <= (x != 0).sum() <= len(x) / 2:
-            families.setdefault(stem, []).append(name)
-    found: dict[str, Kind] = {}
-    for names in families.values():
-        apart = len(names) >= LEAST_PARTS and (np.column_stack([columns[n] for n in names]) != 0).sum(axis=1).max() == 1
-        found |= dict.fromkeys(names if apart else (), Kind("part", "it is zero but in one group of rows"))
-    return found
-
-
 def date_families(columns: dict[str, Array]) -> dict[str, Kind]:
     """Parts of one date by their names beside each other: yrdth, modth, dadth.
 
@@ -453,7 +421,7 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = (), *, named: b
         )
     columns = {name: x for name, x in columns.items() if not np.isnan(x).all()}
     kinds = {name: kind_of(name, x) for name, x in columns.items()}
-    for found in (group_keys(columns), date_families(columns), part_families(columns)):
+    for found in (group_keys(columns), date_families(columns)):
         kinds.update({name: kind for name, kind in found.items() if kinds[name].word in ("", "count", "code")})
     ranges = {name: (float(np.nanmin(x)), float(np.nanmax(x))) for name, x in columns.items()}
     _places(kinds, ranges)

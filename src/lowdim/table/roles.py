@@ -25,7 +25,6 @@ from lowdim.table.kinds import (
     KEY_SHARE,
     LEAST_ITEMS,
     Kind,
-    impossible_years,
     is_whole,
     kinds_of,
     same_facts,
@@ -442,9 +441,6 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
     for name, other in same.items():  # of two labels that say the same, the one in numbers or the later is left out
         notes.add("LD143", column=name, other=other, label=[name])
     _note_kinds([c for c in free if c.name in found.kinds and c.name not in same], found.kinds, place, notes)
-    for c in numbers:
-        if c.name in found.kinds and found.kinds[c.name].word == "year":
-            _note_years(c, place, notes)
     if found.doubtful:  # they would have been set aside, had anything else been measured
         words = listing([f"{name} ({kind.word})" for name, kind in found.doubtful.items()], NAMED_ASIDE)
         notes.add("LD196", n=len(found.doubtful), names=words, use=list(found.doubtful))
@@ -502,7 +498,6 @@ def _note_kinds(columns: list[Column], kinds: dict[str, Kind], place: Place, not
         "LD183": DATE_PARTS,
         "LD184": ("place", "area"),
         "LD189": ("rank",),
-        "LD197": ("part",),
     }
     for code, words in said.items():
         some = [c for c in columns if kinds[c.name].word in words and not _names_groups(c, kinds[c.name])]
@@ -529,14 +524,6 @@ def _levels(c: Column, kind: Kind) -> str:
     if len(levels) > MANY_LEVELS:
         return ends
     return ", ".join(map(all_digits, levels)) if len(levels) <= SHOWN_LEVELS else f"{len(levels)} levels, {ends}"
-
-
-def _note_years(c: Column, place: Place, notes: Notes) -> None:
-    """Name the cells of years that cannot be: as labels they are never judged beside the rest of their row."""
-    rows = np.flatnonzero(impossible_years(c.values))
-    if len(rows):
-        cells = [f"{place.unit} {place.lines[row]} ({all_digits(c.values[row])})" for row in rows]
-        notes.add("LD158", f"{place.name}, column {c.position}: {listing(cells)}", column=c.name, n=len(rows))
 
 
 def _note_items(items: list[Column], notes: Notes) -> None:

@@ -251,15 +251,6 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "note",
         about="A table in long form: two keys whose pairs have one row each",
     ),
-    "LD127": Entry(
-        TableWarning,
-        "Column '{column}' is {stretches}, and changes from row to row elsewhere",
-        "a stuck sensor, a value carried on and a filled gap look so; these cells count as measured",
-        "if they were not measured, empty these cells: then they are filled, and no row is judged by them",
-        "note",
-        about="A stretch of rows in which a column that changes holds one value",
-        names_rows=True,
-    ),
     "LD125": Entry(
         TableWarning,
         "{n} {n|column is|columns are} nearly empty, with {most} cells or fewer of {rows:,} rows, "
@@ -323,14 +314,6 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "{fix}",
         "changed",
         about="A number such as -999 that stands for a gap",
-        names_rows=True,
-    ),
-    "LD158": Entry(
-        TableWarning,
-        "Column '{column}' holds years, and {n} {n|number|numbers} that no year can be",
-        "a slip of typing; the column shapes no axis, so nothing else would tell",
-        "correct it in the file",
-        about="Numbers among years that no year can be",
         names_rows=True,
     ),
     "LD152.table": Entry(
@@ -460,15 +443,6 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "changed",
         about="Ranks were set aside",
     ),
-    "LD197": Entry(
-        TableWarning,
-        "{n} {n|column is|columns are} zero but in one group of rows each, and "
-        "{n|was set aside as a label|were set aside as labels}: {names}",
-        "such columns say to which group a row belongs, as a regression wants it told",
-        Fix("measured after all:  ", propose(use=None)),
-        "changed",
-        about="Columns that are each zero but in one group of rows were set aside",
-    ),
     "LD195": Entry(
         TableWarning,
         "{what} analysed in logarithms: {names}",
@@ -557,12 +531,5 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "leave out what was not measured twice",
         about="Rows that repeat the numbers of an earlier row",
         names_rows=True,
-    ),
-    "LD159": Entry(
-        TableWarning,
-        "One row is the sum of all the others",
-        "a total is not a row like them: it lies far from all, and says what they say once more",
-        "leave that line out",
-        about="A row that is the sum of all the others",
     ),
 }
