@@ -10,7 +10,7 @@ import click
 import reach
 
 import lowdim
-from lowdim.cli.group import every_command
+from lowdim.cli.entry import every_command
 from lowdim.plot.registry import descriptions
 from lowdim.registry import ENTRIES, FUNCTIONS, MODELS, MODULES, Question, questions
 from lowdim.text.messages import Entry, catalogue

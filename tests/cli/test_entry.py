@@ -1,4 +1,7 @@
-"""From the arguments to the exit code: slips, faults, JSON, a terminal and a reader that are not ours."""
+"""A command is one file in a folder of commands: it is listed, helped and run without another line anywhere.
+
+From the arguments to the exit code: slips, faults, JSON, a terminal and a reader that are not ours.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,74 @@ import io
 import json
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
-from lowdim.cli.entry import main, run
-from lowdim.cli.group import modules
+from lowdim.cli import entry
+from lowdim.cli.entry import main, modules, run
+from lowdim.cli.options import READING
+from lowdim.table.options import OPTIONS
 from tests.cli.calls import child
 from tests.cli.conftest import small_table, write_csv
 from tests.conftest import ROOT
+
+NEWCOMER = '''"""`lowdim tally`: how many lines a file has."""
+
+from pathlib import Path
+
+import click
+
+from lowdim.cli.entry import command
+
+
+@command("Count the lines of a file.", example="lowdim tally table.csv", rank=99)
+@click.argument("file")
+@click.option("--twice", is_flag=True, help="Count each line twice.")
+def tally_command(file, twice):
+    """Count the lines of a file."""
+    click.echo(len(Path(file).read_text().splitlines()) * (2 if twice else 1))
+'''
+
+
+@pytest.fixture
+def tally(tmp_path, monkeypatch):
+    """A command as a newcomer adds one: a file in a copy of the folders of commands."""
+    here = tmp_path / "cli"
+    shutil.copytree(Path(entry.__file__).parent, here, ignore=shutil.ignore_patterns("__pycache__"))
+    (here / "about" / "tally.py").write_text(NEWCOMER, encoding="utf-8")
+    monkeypatch.setattr(entry, "__file__", str(here / "entry.py"))
+    import lowdim.cli.about
+
+    monkeypatch.setattr(lowdim.cli.about, "__path__", [str(here / "about")])
+    entry.modules.cache_clear()
+    yield
+    entry.modules.cache_clear()
+    sys.modules.pop("lowdim.cli.about.tally", None)
+
+
+def test_a_newcomer_s_command_is_one_file(tally, lowdim, tmp_path):
+    (tmp_path / "lines.txt").write_text("a\nb\n", encoding="utf-8")
+    said = lowdim("tally", tmp_path / "lines.txt", "--twice")
+    assert said.code == 0 and said.out == "4\n"
+    listed = lowdim("--help").out
+    assert "tally" in listed and "Count the lines of a file." in listed
+    helped = lowdim("tally", "--help").out
+    assert "--twice" in helped and "Example:  lowdim tally table.csv" in helped
+    assert "Did you mean  lowdim tally" in lowdim("taly", tmp_path / "lines.txt").err
+
+
+def test_every_file_of_the_folders_is_the_command_of_its_name():
+    for name, command in entry.every_command().items():
+        assert entry.modules()[name].rsplit(".", 1)[1] == name and command.example.startswith("lowdim")
+
+
+def test_every_option_of_reading_is_in_one_section_of_the_help(lowdim):
+    flags = [name for name, option in OPTIONS.items() if option.help or option.switches]
+    assert sorted(name for names in READING.values() for name in names) == sorted(flags)
+    said = lowdim("apply", "--help").out
+    own, *reading = said.split("Reading NEW: ")
+    assert len(reading) == len(READING) and "--stream" in own and "--sep" not in own and "--sep" in reading[0]
 
 
 def test_a_file_that_may_not_be_opened_is_a_code_and_3(lowdim, monkeypatch):

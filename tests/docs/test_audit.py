@@ -9,7 +9,7 @@ import click
 
 import lowdim
 from lowdim import datasets
-from lowdim.cli.group import load_command, modules
+from lowdim.cli.entry import load_command, modules
 from lowdim.datasets import DEMO_TABLES
 from lowdim.plot.registry import descriptions, find
 from lowdim.registry import FITTED

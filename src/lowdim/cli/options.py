@@ -1,15 +1,18 @@
-"""The options that commands share, as click options and as what the library takes."""
+"""The options that commands share, as click options and as what the library takes; rows by name or number."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lowdim.text.escape import protect_terminal
+
+if TYPE_CHECKING:
+    from lowdim.table.table import Table
 
 
 def parse_dims(context: click.Context, option: click.Parameter, dims: str) -> int | str:
@@ -220,3 +223,22 @@ def asking(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Cal
         return click.argument("file")(table_options(wrapped))
 
     return decorate
+
+
+def positions(table: Table, words: list[str], flag: str) -> list[int]:
+    """Rows by name, else by number as the file counts them from 1."""
+    by_name = {name: k for k, name in reversed(list(enumerate(table.row_names)))}
+    by_number = {str(r + 1): k for k, r in enumerate(table.rows.tolist())}
+    unknown = [word for word in words if word not in by_name and word not in by_number]
+    if unknown and unknown[0].isdigit() and int(unknown[0]) - 1 in table.left_rows:
+        from lowdim.judge.fills.write import NO_PLACE
+
+        raise click.BadParameter(f"row {unknown[0]} {NO_PLACE}", param_hint=flag)
+    if unknown:
+        known = f"rows are counted from 1 to {table.shape[0]}"
+        if "stream" in table.options:
+            known = f"of a stream the {table.n:,} rows that were drawn are known, by their numbers in the file"
+        named = "" if table.row_names[0].isdigit() and "stream" not in table.options else table.row_names[0]
+        such = f"{',' if 'stream' in table.options else ' or named,'} such as '{named}'" if named else ""
+        raise click.BadParameter(f"there is no row '{unknown[0][:40]}'; {known}{such}", param_hint=flag)
+    return [by_name.get(word, by_number.get(word, 0)) for word in words]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.jobs.row_places import RowPlaces, places_of
+from lowdim.jobs.run_tables import RowPlaces, places_of
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.maps.map_columns import GapAnswers
 from lowdim.judge.maps.table_map import TableMap, table_map

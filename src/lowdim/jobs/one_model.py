@@ -14,22 +14,25 @@ import numpy as np
 from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import Settings
 from lowdim.jobs.apply import check_gaps, place_rows
-from lowdim.jobs.mixed_model import fit_mixed, parse_likelihoods, saved_mixed, spared_words
 from lowdim.jobs.model_inputs import (
     checked_views,
     classes_of_table,
+    fit_mixed,
     medoid_words,
     pair_options,
     pair_source,
+    parse_likelihoods,
     parse_views,
+    saved_mixed,
     selected_words,
     shared_axes,
     shared_words,
+    spared_words,
     told_apart,
     view_source,
 )
-from lowdim.jobs.row_places import RowPlaces
 from lowdim.jobs.run_folder import MODEL, ONE_MODEL, run_facts, save_facts, staged, write
+from lowdim.jobs.run_tables import RowPlaces
 from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.read_table import read

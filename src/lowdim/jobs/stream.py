@@ -18,7 +18,7 @@ from lowdim.engine.fold import Run, walk
 from lowdim.jobs.analysis import Analysis, Settings, Tell, check_settings, made_in_order
 from lowdim.jobs.apply import experience, said_of_columns
 from lowdim.jobs.process import stopped_as_a_whole
-from lowdim.jobs.row_places import LAWS, law_numbers
+from lowdim.jobs.run_tables import LAWS, law_numbers
 from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.engines.linear import TRIAL_TOL
 from lowdim.judge.fills.engines.offered import FILL_SAMPLE

@@ -15,10 +15,10 @@ import numpy as np
 
 from lowdim.jobs.analysis import Analysis, Settings
 from lowdim.jobs.apply import place_rows
-from lowdim.jobs.mixed_model import measured_and_labels, some_rows
+from lowdim.jobs.model_inputs import measured_and_labels, some_rows
 from lowdim.jobs.one_model import FittedMethod
-from lowdim.jobs.row_places import RowPlaces, places_of
 from lowdim.jobs.run_folder import SavedRun, load_run
+from lowdim.jobs.run_tables import RowPlaces, places_of
 from lowdim.judge.axes import AxisCard, axes
 from lowdim.judge.maps.table_map import TableMap, table_map
 from lowdim.judge.outliers.law import RowLaw

@@ -14,6 +14,7 @@ from lowdim.text.format import p_value as p_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from lowdim.table.column import ColumnScales
 
@@ -21,6 +22,39 @@ MOST_POINTS = 3000  # more marks than this make an SVG heavy: they are binned
 MOST_VECTOR_POINTS = 600  # and more than this are drawn as an image within it
 LEAST_SHOWN_ROWS = 5  # that must share a cell before it is shown where no single row may be
 LARGEST_RARITY = 300.0  # -log10 of the smallest p-value that doubles hold with all their digits
+
+
+def panels(figure: Figure, many: int, across: int, **shared: Any) -> list[Axes]:
+    """So many axes in a grid, `across` in a line; what is left of the last line stays empty."""
+    grid = figure.subplots(-(-many // across), across, squeeze=False, **shared).ravel()
+    for ax in grid[many:]:
+        ax.set_axis_off()
+    return list(grid[:many])
+
+
+def shade_counts(
+    ax: Axes,
+    x: Array,
+    y: Array,
+    label: str,
+    *,
+    bins: Any,
+    least: int = 1,
+    cmap: str = draw.SEQUENTIAL,
+    ends: Any = None,
+) -> None:
+    """Where points are too many to be drawn one by one: how many lie in each cell, on a logarithmic scale.
+
+    Cells with fewer than `least` stay empty; all cells lie between the `ends` of both axes.
+    """
+    from matplotlib.colors import LogNorm
+
+    counts, across, up = np.histogram2d(x, y, bins=bins, range=ends)
+    norm = LogNorm(least, max(counts.max(), least + 1))
+    shown = np.ma.masked_less(counts.T, least)
+    image = ax.pcolormesh(across, up, shown, cmap=cmap, norm=norm, rasterized=True, zorder=0)
+    bar = draw.figure_of(ax).colorbar(image, ax=ax, pad=0.01, aspect=30, label=label)
+    plain_log(bar.ax.yaxis)
 
 
 def write(ax: Axes, x: float, y: float, text: str, **style: Any) -> Any:

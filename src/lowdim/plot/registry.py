@@ -33,6 +33,9 @@ FIRST = {
     "analysis": "Analysis\n    What `lowdim.analyse` gave.",
     "model": "ModelOnTable\n    A model and its rows; of an analysis its own model, or the one given as `model=`.",
 }  # what a plot takes first, by what it needs
+OTHER_MAP = (
+    "array of shape (n_rows, q), optional\n    Another map of the same rows; that of the analysis where it is left out."
+)
 RETURNED = "Plot\n    The figure, its numbers, a title and a sentence."
 
 
@@ -161,7 +164,7 @@ def whole_docstring(function: Callable[..., Plot], needs: Needs, options: tuple[
     head, *parts = SECTION.split("\n" + (inspect.getdoc(function) or "") + "\n")
     sections = dict(zip(parts[::2], parts[1::2], strict=True))
     first, *others = inspect.signature(function).parameters
-    entries = {first: FIRST[needs]} | {option.name: option.doc or option.help for option in options}
+    entries = {first: FIRST[needs], "Z": OTHER_MAP} | {option.name: option.doc or option.help for option in options}
     for entry in re.split(r"^(?=\w+ : )", sections.get("Parameters", ""), flags=re.MULTILINE):
         parameter, _, words = entry.strip().partition(" : ")
         entries[parameter] = words

@@ -9,7 +9,7 @@ import shlex
 import pytest
 
 from lowdim.cli.about.help import FAMILIES
-from lowdim.cli.group import commands, every_command, load_command, modules
+from lowdim.cli.entry import commands, every_command, load_command, modules
 from tests.cli.calls import child, in_process
 from tests.cli.conftest import small_table, write_csv
 

@@ -26,7 +26,7 @@ def test_what_methods_recommends_can_be_typed():
     """Every command exists, with every flag and every name for -m that is printed."""
     import click
 
-    from lowdim.cli.group import load_command, modules
+    from lowdim.cli.entry import load_command, modules
 
     for question in questions():
         first, name, *words = question.how.split()

@@ -20,7 +20,7 @@ from lowdim.text.errors import OptionError, TableError
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.cli.conftest import small_table, write_csv
 from tests.cli.tables import bent, large, quick
-from tests.jobs.test_mixed_model import survey
+from tests.jobs.test_model_inputs import survey
 
 
 def test_fit_says_four_lines_and_writes_a_run(lowdim, made):

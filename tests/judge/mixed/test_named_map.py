@@ -11,7 +11,7 @@ from lowdim.jobs.one_model import fit_method
 from lowdim.jobs.table_model import TableModel, subject
 from lowdim.text.messages import OptionError
 from tests.conftest import need
-from tests.jobs.test_mixed_model import survey
+from tests.jobs.test_model_inputs import survey
 
 
 @pytest.fixture(scope="module")

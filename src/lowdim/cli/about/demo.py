@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.main_job import finish, reported, touch_it
 from lowdim.cli.options import SEED, common_options
 from lowdim.cli.output import print_json, say

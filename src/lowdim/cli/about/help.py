@@ -6,7 +6,7 @@ from string import Formatter
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.options import common_options
 from lowdim.cli.output import print_json, say
 
@@ -87,7 +87,7 @@ def one(entry: dict[str, str]) -> str:
 
 def everything(entries: list[dict[str, str]]) -> str:
     """The commands, then every message in a line, by family."""
-    from lowdim.cli.group import every_command
+    from lowdim.cli.entry import every_command
 
     lines = ["Commands  (lowdim help COMMAND)", *(f"  {name:<9} {c.short_help}" for name, c in every_command().items())]
     for start, title in FAMILIES:

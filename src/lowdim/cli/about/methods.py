@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.options import common_options
 from lowdim.cli.output import print_json, say
 from lowdim.text.table import text_table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.options import STREAM, reading, stem, table_options
 from lowdim.cli.output import message_log, show, show_messages
 from lowdim.cli.progress import Stages

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.command import command
-from lowdim.cli.options import common_options
+from lowdim.cli.entry import command
+from lowdim.cli.options import common_options, positions
 from lowdim.cli.output import show
-from lowdim.cli.rows_by_name import positions
 
 if TYPE_CHECKING:
     from lowdim.jobs.run_folder import SavedRun

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.main_job import analysed, command_line, kept_options
 from lowdim.cli.options import BUDGET, DIMS, LEVEL, ROBUST, SEED, asking, is_run, stem
 from lowdim.cli.output import complain, message_log, plain, print_json, say

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.command import TableCommand, command
+from lowdim.cli.entry import TableCommand, command
 from lowdim.cli.main_job import analysed, open_table
-from lowdim.cli.options import BUDGET, DIMS, LEVEL, SEED, is_run, reading, table_options
+from lowdim.cli.options import BUDGET, DIMS, LEVEL, SEED, is_run, positions, reading, table_options
 from lowdim.cli.output import show
-from lowdim.cli.rows_by_name import positions
 from lowdim.plot.registry import NamedPlot, PlotOption, descriptions, every_plot, find
 from lowdim.text.format import parse_duration
 from lowdim.text.table import text_table

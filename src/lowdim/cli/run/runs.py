@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.options import common_options
 from lowdim.cli.output import show
 from lowdim.text.table import text_table

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.options import asking
 from lowdim.cli.output import Done, complain, message_log, show
 

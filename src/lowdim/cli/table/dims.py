@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.main_job import open_table
 from lowdim.cli.options import BUDGET, SEED, asking, is_run
 from lowdim.cli.output import show

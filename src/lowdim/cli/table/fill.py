@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.main_job import command_line, open_table
 from lowdim.cli.options import CHECKPOINT, FILL_BUDGET, LEVEL, SEED, STREAM, asking, stem
 from lowdim.cli.output import message_log, print_json, say, show, show_messages

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.main_job import analysed, command_line, finish, found_facts, kept_options, open_table, run_files
 from lowdim.cli.options import (
     BUDGET,
@@ -97,7 +97,7 @@ def fit_one(
 ) -> None:
     """Fit one model by its name and save it as a run folder."""
     from lowdim.engine.fit import INTERRUPTED
-    from lowdim.jobs.mixed_model import parse_likelihoods
+    from lowdim.jobs.model_inputs import parse_likelihoods
     from lowdim.jobs.one_model import fit_method, read_for, save_fitted
     from lowdim.jobs.run_folder import check_free
     from lowdim.registry import FITTED, find_method

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.main_job import open_table
 from lowdim.cli.options import DIMS, SEED, is_run, reading, stem, table_options
 from lowdim.cli.output import show, show_messages

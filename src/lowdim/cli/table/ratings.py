@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.options import DIMS, SEED, common_options, stem
 from lowdim.cli.output import Done, complain, message_log, show
 from lowdim.cli.progress import Stages

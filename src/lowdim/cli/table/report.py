@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.command import command
+from lowdim.cli.entry import command
 from lowdim.cli.main_job import finish, found_facts, reported, what_was_asked
 from lowdim.cli.options import (
     BUDGET,

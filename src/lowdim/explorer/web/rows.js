@@ -1,4 +1,4 @@
-// Rows by name and by number, as `lowdim explain --row` finds them (cli/rows_by_name.py): by name, else as the file counts them.
+// Rows by name and by number, as `lowdim explain --row` finds them (cli/options.py): by name, else as the file counts them.
 import {brief, el} from "./words.js";
 
 const WHOLE = /^(0|[1-9]\d{0,8})$/;

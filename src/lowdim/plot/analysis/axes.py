@@ -13,6 +13,7 @@ from lowdim.judge.axes import AxisCard, Loading
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
+from lowdim.plot.marks import panels
 from lowdim.plot.registry import InReport, plot
 
 if TYPE_CHECKING:
@@ -45,29 +46,17 @@ def axis_cards(analysis: Analysis, *, show_rows: bool = True) -> Plot:
     cards, row_names = analysis.axes, analysis.row_names if show_rows else ()
     shown = cards[:CARDS]
     strongest = [sorted(card.loadings, key=lambda x: -abs(x.value))[:TOP_COLUMNS] for card in cards]
-    n_across = 1 if len(shown) == 1 else 2
-    n_down = max(-(-len(shown) // n_across), 1)
+    across = min(len(shown), 2)
     most_columns = max(len(part) for part in strongest)
-    figure = draw.blank(6.4, max(4.0, 0.7 + n_down * (1.05 + 0.19 * most_columns)))
-    panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
-    for ax, card, part in zip(panels, shown, strongest, strict=False):
-        _card(ax, card, part, row_names, 38 if n_across == 2 else 80)
-    for ax in panels[len(shown) :]:
-        ax.set_axis_off()
+    figure = draw.blank(6.4, max(4.0, 0.7 + -(-len(shown) // across) * (1.05 + 0.19 * most_columns)))
+    for ax, card, part in zip(panels(figure, len(shown), across), shown, strongest, strict=False):
+        _card(ax, card, part, row_names, 38 if across == 2 else 80)
     title, sentence = _card_words(cards, strongest, len(shown))
-    figure.supxlabel(
-        f"loading, with its {draw.percent(cards[0].level)} interval (hollow: the interval includes zero)", fontsize=9
-    )
+    level = draw.percent(cards[0].level)
+    figure.supxlabel(f"loading, with its {level} interval (hollow: the interval includes zero)", fontsize=9)
     draw.headline(figure, title)
-    flat = [(card, x) for card in cards for x in card.loadings]
-    data = {
-        "axis": np.array([card.axis for card, _ in flat], dtype=int),
-        "share": np.array([card.share for card, _ in flat], dtype=float),
-        "column": np.array([x.column for _, x in flat]),
-        "loading": np.array([x.value for _, x in flat], dtype=float),
-        "low": np.array([x.low for _, x in flat], dtype=float),
-        "high": np.array([x.high for _, x in flat], dtype=float),
-    }
+    flat = [(card.axis, card.share, x.column, x.value, x.low, x.high) for card in cards for x in card.loadings]
+    data = dict(zip(("axis", "share", "column", "loading", "low", "high"), zip(*flat, strict=True), strict=True))
     return Plot("axis_cards", figure, title=title, sentence=sentence, data=data)
 
 
@@ -88,9 +77,8 @@ def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str], wi
         for end, row_positions in (("− end", card.low_rows), ("+ end", card.high_rows))
         if row_positions and rows
     ]
-    lines += [f"tied to {draw.short(t.label, 20)} (it explains {draw.percent(t.eta2)})" for t in card.labels if t.tied][
-        :2
-    ]
+    tied = [f"tied to {draw.short(t.label, 20)} (it explains {draw.percent(t.eta2)})" for t in card.labels if t.tied]
+    lines += tied[:2]
     others = [str(k) for k in card.interchangeable if k != card.axis]
     lines += [f"interchangeable with axis {' and '.join(others)}"] if others else []
     ax.set_xlabel("\n".join(line for text in lines for line in textwrap.wrap(text, width)), fontsize=8, loc="left")
@@ -106,14 +94,10 @@ def _card_words(cards: Sequence[AxisCard], strongest: list[list[Loading]], shown
     verb = "has an interval that includes" if doubtful == 1 else "have intervals that include"
     more = f"; {doubtful} of the loadings drawn {verb} zero" if doubtful else ""
     first = next((x for x in strongest[0] if x.sure), None)
-    title = (
-        "No column drives axis 1 for certain"
-        if first is None
-        else (
-            f"Axis 1 ({draw.percent(cards[0].share)}) goes {'with' if first.value > 0 else 'against'} "
-            f"{draw.quoted(first.column)} first of all"
-        )
-    )
+    title = "No column drives axis 1 for certain"
+    if first is not None:
+        way = f"{'with' if first.value > 0 else 'against'} {draw.quoted(first.column)}"
+        title = f"Axis 1 ({draw.percent(cards[0].share)}) goes {way} first of all"
     title += f" ({shown} of {len(cards)} axes drawn)" if shown < len(cards) else ""
     return title, f"{text[0].upper()}{text[1:]}{more}."
 
@@ -141,9 +125,8 @@ def loadings(analysis: Analysis) -> Plot:
     ax.set_yticks(range(len(rows)), [draw.short(names[j]) for j in rows], fontsize=8)
     q = L.shape[1]
     places = range(0, q, -(-q // 16))
-    ax.set_xticks(
-        places, [f"{k + 1}\n{draw.percent(cards[k].share)}" if q <= 10 else f"{k + 1}" for k in places], fontsize=9
-    )
+    words = [f"{k + 1}\n{draw.percent(cards[k].share)}" if q <= 10 else f"{k + 1}" for k in places]
+    ax.set_xticks(places, words, fontsize=9)
     ax.set_xlabel("axis (share of the variation)")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
@@ -168,15 +151,11 @@ def _dots(ax: Axes, L: Array, half: Array) -> None:
     y, x = np.indices(L.shape)
     area = 90.0 * (half / widest).ravel()
     across = (half >= np.abs(L)).ravel()
-    for part, fill, edge in (
-        (~across, draw.INK, draw.PAPER),
-        (across, draw.PAPER, draw.INK),
-    ):  # seen on dark cells and on light ones
+    looks = ((~across, draw.INK, draw.PAPER), (across, draw.PAPER, draw.INK))  # seen on dark cells and on light ones
+    for part, fill, edge in looks:
         ax.scatter(x.ravel()[part], y.ravel()[part], s=area[part], facecolors=fill, edgecolors=edge, linewidths=0.8)
-    ax.set_title(
-        f"dot area: width of the interval (largest {draw.number(2 * widest)}); hollow: over twice the loading",
-        fontsize=8,
-    )
+    words = f"dot area: width of the interval (largest {draw.number(2 * widest)}); hollow: over twice the loading"
+    ax.set_title(words, fontsize=8)
 
 
 def _loading_words(L: Array, names: Sequence[str], half: Array, shown: int) -> tuple[str, str]:

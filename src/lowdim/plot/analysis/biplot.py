@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import MOST_POINTS, as_map
+from lowdim.plot.marks import MOST_POINTS, as_map, shade_counts
 from lowdim.plot.registry import AXES, InReport, PlotOption, plot
 from lowdim.text.messages import error
 
@@ -40,12 +40,7 @@ SCALING = PlotOption(
     options=(AXES, SCALING),
     report=InReport("axes", "rows", "rows.csv"),
 )
-def biplot(
-    analysis: Analysis,
-    *,
-    axes: tuple[int, int] = (0, 1),
-    scaling: str = "covariance",
-) -> Plot:
+def biplot(analysis: Analysis, *, axes: tuple[int, int] = (0, 1), scaling: str = "covariance") -> Plot:
     """Rows as points and columns as arrows on two axes; point . arrow approximates the (centred) cell.
 
     With standardised scores U, axes of length one V and variances L, points are U L^(a/2) and arrows V L^((1-a)/2):
@@ -64,11 +59,11 @@ def biplot(
     scores = analysis.posterior.mean[:, keep]
     C = analysis.map.cells.loadings.T[keep]
     length = np.linalg.norm(C, axis=1)
-    length = np.where(length > 0, length, 1.0)
+    size = np.sqrt((scores**2).sum(axis=0) / max(len(scores) - 1, 1))  # root mean square of each axis
     variance = analysis.map.cells.variances[keep]
     power = SCALING_POWERS[scaling]
-    points = scores / _size(scores) * variance ** (power / 2)
-    arrows = C.T * (variance ** ((1 - power) / 2) / length)
+    points = scores / np.where(size > 0, size, 1.0) * variance ** (power / 2)
+    arrows = C.T * (variance ** ((1 - power) / 2) / np.where(length > 0, length, 1.0))
     chosen = np.argsort(-(arrows**2).sum(axis=1), kind="stable")[:TOP_ARROWS]
     figure = draw.blank(6.4, 4.6)
     ax = figure.subplots()
@@ -80,20 +75,9 @@ def biplot(
     words = f"arrows drawn × {draw.number(factor)}"
     ax.text(1.0, 1.0, words, transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
     draw.headline(figure, title)
-    data: dict[str, Any] = {
-        "point": points,
-        "column": names,
-        "arrow": arrows,
-        "drawn": np.isin(np.arange(len(arrows)), chosen),
-        "factor": factor,
-    }
+    drawn = np.isin(np.arange(len(arrows)), chosen)
+    data = {"point": points, "column": names, "arrow": arrows, "drawn": drawn, "factor": factor}
     return Plot("biplot", figure, title=title, sentence=sentence, data=data)
-
-
-def _size(scores: Array) -> Array:
-    """Root mean square of each axis (n - 1), 1 where it is zero."""
-    size = np.sqrt((scores**2).sum(axis=0) / max(len(scores) - 1, 1))
-    return np.where(size > 0, size, 1.0)
 
 
 def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_]) -> float:
@@ -102,17 +86,12 @@ def _draw_biplot(ax: Axes, points: Array, arrows: Array, chosen: NDArray[np.int_
     longest = float(np.abs(arrows[chosen]).max(initial=0.0)) or 1.0
     factor = float(f"{0.95 * reach / longest:.2g}")
     if len(points) > MOST_POINTS:
-        ax.hist2d(points[:, 0], points[:, 1], bins=DENSITY_BINS, cmap="Greys", norm="log", zorder=0)
+        shade_counts(ax, points[:, 0], points[:, 1], "rows a cell", bins=DENSITY_BINS, cmap="Greys")
     else:
         ax.scatter(points[:, 0], points[:, 1], s=8, color=draw.GREY, alpha=0.7, zorder=1, linewidths=0)
+    look = {"arrowstyle": "-|>", "color": draw.COLOURS[0], "lw": 1.2, "shrinkA": 0, "shrinkB": 0}
     for j in chosen:
-        ax.annotate(
-            "",
-            arrows[j] * factor,
-            (0, 0),
-            zorder=3,
-            arrowprops={"arrowstyle": "-|>", "color": draw.COLOURS[0], "lw": 1.2, "shrinkA": 0, "shrinkB": 0},
-        )
+        ax.annotate("", arrows[j] * factor, (0, 0), zorder=3, arrowprops=look)
     ax.axhline(0, color=draw.GREY, lw=0.4)
     ax.axvline(0, color=draw.GREY, lw=0.4)
     ax.update_datalim(arrows[chosen] * factor)
@@ -131,7 +110,5 @@ def _biplot_words(
         j = int(np.argmax(np.abs(arrows[:, k])))
         way = "with" if arrows[j, k] > 0 else "against"
         parts.append(f"axis {axis + 1} follows {draw.quoted(names[j])} most ({way} it)")
-    return (
-        title,
-        f"In {scaling} scaling ({SCALING_MEANS[scaling]}), {' and '.join(parts)}; a sign by itself means nothing.",
-    )
+    means = SCALING_MEANS[scaling]
+    return title, f"In {scaling} scaling ({means}), {' and '.join(parts)}; a sign by itself means nothing."

@@ -12,14 +12,7 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import (
-    MOST_POINTS,
-    MOST_VECTOR_POINTS,
-    about,
-    legend_above,
-    plain_log,
-    whole_ticks,
-)
+from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, about, legend_above, plain_log, whole_ticks
 from lowdim.plot.registry import InReport, plot
 
 if TYPE_CHECKING:
@@ -84,16 +77,8 @@ def control(analysis: Analysis, *, placed: PlacedRows | None = None) -> Plot:
     legend_above(axes[0], *_keys(f"{100 * LEVEL:.3g}%", n), ncols=3)
     title, sentence = _control_words(within, off, is_new, n)
     draw.headline(figure, title)
-    data = {
-        "row": names,
-        "T2": within.value,
-        "T2_limit": within.limit,
-        "T2_beyond": within.beyond,
-        "Q": off.value,
-        "Q_limit": off.limit,
-        "Q_beyond": off.beyond,
-        "new": is_new,
-    }
+    data = {"row": names, "T2": within.value, "T2_limit": within.limit, "T2_beyond": within.beyond}
+    data |= {"Q": off.value, "Q_limit": off.limit, "Q_beyond": off.beyond, "new": is_new}
     return Plot("control", figure, title=title, sentence=sentence, data=data)
 
 
@@ -102,18 +87,20 @@ def _trail(ax: Any, distance: LimitedDistance, names: Sequence[str], is_new: NDA
     n = len(distance.value)
     x = np.arange(1.0, n + 1.0)
     if n <= MOST_POINTS:
-        look: dict[str, Any] = {
-            "color": draw.COLOURS[0],
-            "ms": 4.0 if n <= 300 else 3.0,
-            "rasterized": n > MOST_VECTOR_POINTS,
-        }
         if n <= 300:
             ax.plot(x, distance.value, "-", color=draw.COLOURS[0], lw=0.6, alpha=0.5)
-        ax.plot(x[~is_new], distance.value[~is_new], ".", **look)
-        ax.plot(x[is_new], distance.value[is_new], "o", mfc="none", mew=0.7, **look)
+        marks = ax.plot(x[~is_new], distance.value[~is_new], ".")
+        marks += ax.plot(x[is_new], distance.value[is_new], "o", mfc="none", mew=0.7)
+        for mark in marks:
+            mark.set(color=draw.COLOURS[0], ms=4.0 if n <= 300 else 3.0, rasterized=n > MOST_VECTOR_POINTS)
         ax.step(x, distance.limit, where="mid", color=draw.INK, lw=0.9)
-    else:
-        _stretches(ax, distance)
+    else:  # too many rows to see: the largest and the median of 400 stretches
+        edges = np.linspace(0, n, 401).astype(int)
+        middle = (edges[:-1] + edges[1:] + 1) / 2
+        value, limit = ([a[i:j] for i, j in pairwise(edges)] for a in (np.nan_to_num(distance.value), distance.limit))
+        ax.fill_between(middle, 0.0, [np.median(v) for v in value], color=draw.COLOURS[5], alpha=0.5, lw=0)
+        ax.plot(middle, [v.max() for v in value], color=draw.COLOURS[0], lw=0.8)
+        ax.step(middle, [np.median(v) for v in limit], where="mid", color=draw.INK, lw=0.9)
     beyond = np.flatnonzero(distance.beyond)
     excess = np.nan_to_num(distance.value - distance.limit)
     beyond = beyond[np.argsort(-excess[beyond], kind="stable")][: 400 if n <= MOST_POINTS else 60]
@@ -122,16 +109,6 @@ def _trail(ax: Any, distance: LimitedDistance, names: Sequence[str], is_new: NDA
     far = draw.thinned(beyond, MOST_NAMED_BEYOND // 2, max(1, n // 16))  # labels of neighbours would lie on each other
     ax.set_xlim(1 - 0.02 * n - 0.5, n + 0.02 * n + 0.5)
     draw.place_labels(ax, np.column_stack([x[far], distance.value[far]]), [draw.short(names[k], 14) for k in far])
-
-
-def _stretches(ax: Any, distance: LimitedDistance) -> None:
-    """Too many rows to see: the largest and the median of 400 stretches."""
-    edges = np.linspace(0, len(distance.value), 401).astype(int)
-    middle = (edges[:-1] + edges[1:] + 1) / 2
-    value, limit = ([a[i:j] for i, j in pairwise(edges)] for a in (np.nan_to_num(distance.value), distance.limit))
-    ax.fill_between(middle, 0.0, [np.median(v) for v in value], color=draw.COLOURS[5], alpha=0.5, lw=0)
-    ax.plot(middle, [v.max() for v in value], color=draw.COLOURS[0], lw=0.8)
-    ax.step(middle, [np.median(v) for v in limit], where="mid", color=draw.INK, lw=0.9)
 
 
 def _height(ax: Any, distance: LimitedDistance) -> None:
@@ -165,17 +142,10 @@ def _split(axes: Any, is_new: NDArray[np.bool_]) -> None:
     start = float(np.argmax(is_new)) + 0.5
     for ax in axes:
         ax.axvline(start, color=draw.GREY, lw=1.2)
+    at = axes[0].get_xaxis_transform()
     for text, side, shift in (("← history", "right", -4), ("new rows →", "left", 4)):
-        axes[0].annotate(
-            text,
-            (start, 1.0),
-            (shift, -2),
-            xycoords=axes[0].get_xaxis_transform(),
-            fontsize=8.5,
-            textcoords="offset points",
-            va="top",
-            ha=side,
-        )
+        note = axes[0].annotate(text, (start, 1.0), (shift, -2), xycoords=at, textcoords="offset points", va="top")
+        note.set(ha=side, fontsize=8.5)
 
 
 def _control_words(within: LimitedDistance, off: LimitedDistance, is_new: NDArray[np.bool_], n: int) -> tuple[str, str]:

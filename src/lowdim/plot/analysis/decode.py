@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import spread_out
+from lowdim.plot.marks import panels, spread_out
 from lowdim.plot.pictures import (
     CONNECTIONS,
     SHAPE,
@@ -69,14 +69,7 @@ def reconstruct(analysis: Analysis, row: int = 0) -> Plot:
     title, sentence = _built_words(row, steps, wrong, int(np.isnan(x).sum()))
     figure = _built_row((x - mean) / unit, (built - mean) / unit, steps, wrong, names)
     draw.headline(figure, title)
-    data = {
-        "column": names,
-        "original": x,
-        "q": steps,
-        "rebuilt": built.T,
-        "residual": x - built[-1],
-        "error": wrong,
-    }
+    data = {"column": names, "original": x, "q": steps, "rebuilt": built.T, "residual": x - built[-1], "error": wrong}
     return Plot("reconstruct", figure, title=title, sentence=sentence, data=data)
 
 
@@ -107,15 +100,8 @@ def _built_row(x: Array, built: Array, steps: NDArray[np.int_], wrong: Array, na
     ax, side = figure.subplots(1, 2, width_ratios=[4, 1])
     y = np.arange(len(farthest))
     for k, q in enumerate(steps):
-        ax.plot(
-            built[k, farthest],
-            y,
-            draw.SHAPES[(k + 1) % 8],
-            color=draw.COLOURS[(k + 1) % 6],
-            ms=5,
-            mfc=draw.PAPER,
-            label=f"q = {q}",
-        )
+        shape, colour = draw.SHAPES[(k + 1) % 8], draw.COLOURS[(k + 1) % 6]
+        ax.plot(built[k, farthest], y, shape, color=colour, ms=5, mfc=draw.PAPER, label=f"q = {q}")
     ax.plot(x[farthest], y, "|", color=draw.INK, ms=13, mew=2, label="original")
     gaps = np.flatnonzero(np.isnan(x[farthest]))
     low, high = ax.get_xlim()
@@ -215,9 +201,8 @@ def component_images(subject: ModelOnTable, shape: tuple[int, int] | None = None
     model, pixels = subject.model, everyone(subject.table)
     fitted, side = vars(model), int(np.sqrt(len(pixels)))
     if np.ndim(fitted.get("components_")) != 2 or "mean_" not in fitted:
-        raise subject.lacks(
-            "component_images", "it has no one matrix of loadings", "a linear model: -m ppca, pca or fa"
-        )
+        why, fix = "it has no one matrix of loadings", "a linear model: -m ppca, pca or fa"
+        raise subject.lacks("component_images", why, fix)
     if shape is None and side * side != len(pixels):
         raise error("LD216", name="component_images", why="the columns are not the pixels of a square image")
     C = np.asarray(model.components_, dtype=np.float64)
@@ -225,21 +210,17 @@ def component_images(subject: ModelOnTable, shape: tuple[int, int] | None = None
     assert isinstance(form, ImageForm)
     many = min(count, len(C))
     share = np.asarray(fitted.get("explained_variance_ratio_", np.full(len(C), np.nan)))
-    n_across = min(5, many + 1)
-    n_down = -(-(many + 1) // n_across)
-    figure = draw.blank(6.4, max(2.2, 0.6 + n_down * 6.4 / n_across * form.height / form.width * 1.12))
-    panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
-    draw_image(panels[0], np.asarray(model.mean_), form, "mean")
-    for k in range(many):
+    across = min(5, many + 1)
+    high = -(-(many + 1) // across) * 6.4 / across * form.height / form.width * 1.12
+    figure = draw.blank(6.4, max(2.2, 0.6 + high))
+    first, *others = panels(figure, many + 1, across)
+    draw_image(first, np.asarray(model.mean_), form, "mean")
+    for k, ax in enumerate(others):
         size = float(np.abs(C[k]).max()) or 1.0
         part = "" if np.isnan(share[k]) else f" · {draw.percent(share[k])}"
-        draw_image(panels[k + 1], C[k], form, f"axis {k + 1}{part}", cmap=draw.DIVERGING, low=-size, high=size)
-    for ax in panels[many + 1 :]:
-        ax.set_axis_off()
+        draw_image(ax, C[k], form, f"axis {k + 1}{part}", cmap=draw.DIVERGING, low=-size, high=size)
     total = "" if np.isnan(share[:many]).any() else f" carry {draw.percent(share[:many].sum())} of the variation"
-    title = f"The mean and the first {many} axes as images" + (
-        f":{total.replace(' carry', ' they carry')}" if total else ""
-    )
+    title = f"The mean and the first {many} axes as images{f': they{total}' if total else ''}"
     sentence = (
         f"The first {many} axes{total or ' are drawn'} of images of {form.height} x {form.width} pixels; red and "
         "blue pixels move oppositely along an axis, white ones do not move."

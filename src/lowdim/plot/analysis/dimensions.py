@@ -40,20 +40,6 @@ def scree(analysis: Analysis) -> Plot:
     if limit is not None:
         ax.plot(x, limit[:k], "--", color=draw.GREY, marker="s", ms=3.5, lw=1.2, label="95% limit of shuffled data")
     ax.plot(x, values[:k], "o-", color=draw.COLOURS[0], ms=5, lw=1.2, label="this table")
-    _scree_axes(ax, values, k, q)
-    title, sentence = _scree_words(values, limit, q)
-    draw.headline(figure, title)
-    data: dict[str, Any] = {"dimension": np.arange(1, len(values) + 1), "eigenvalue": values}
-    if limit is not None:
-        data |= {"shuffled_upper": limit, "above": np.cumprod(values > limit).astype(bool)}
-    return Plot("scree", figure, title=title, sentence=sentence, data=data | {"kept": [q]})
-
-
-def _why_no_vote(ballot: Jury) -> str:
-    return ballot.notes[-1] if ballot.notes else "there was nothing to judge"
-
-
-def _scree_axes(ax: Any, values: Array, k: int, q: int) -> None:
     shown = values[:k]
     steep = bool((shown > 0).all() and shown[0] > 100 * np.median(shown))
     if steep:
@@ -68,6 +54,16 @@ def _scree_axes(ax: Any, values: Array, k: int, q: int) -> None:
     ax.set_xlabel("dimension" + ("" if k == len(values) else f" (the first {k} of {len(values)})"))
     ax.set_ylabel("variance along it (eigenvalue" + (", log scale)" if steep else ")"))
     legend_above(ax, ncols=2)
+    title, sentence = _scree_words(values, limit, q)
+    draw.headline(figure, title)
+    data: dict[str, Any] = {"dimension": np.arange(1, len(values) + 1), "eigenvalue": values}
+    if limit is not None:
+        data |= {"shuffled_upper": limit, "above": np.cumprod(values > limit).astype(bool)}
+    return Plot("scree", figure, title=title, sentence=sentence, data=data | {"kept": [q]})
+
+
+def _why_no_vote(ballot: Jury) -> str:
+    return ballot.notes[-1] if ballot.notes else "there was nothing to judge"
 
 
 def _scree_words(values: Array, high: Array | None, q: int) -> tuple[str, str]:
@@ -108,12 +104,18 @@ def jury(analysis: Analysis) -> Plot:
     figure, (top, low) = draw.canvas(
         6.4, 2.9 + 0.24 * lanes, rows=2, sharex=True, height_ratios=[2.2, max(1.0, 0.3 * lanes)]
     )
-    _draw_weights(top, qs, weights, q)
+    for i, (name, weight) in enumerate(weights.items()):
+        colour, label = draw.COLOURS[i % 7], draw.short(name, 40)
+        top.plot(qs, 100 * weight, DASHES[i % 4], marker=draw.SHAPES[i % 8], ms=5, lw=1.4, color=colour, label=label)
+    write(top, q, 1.01, f"recommended: {q}", transform=top.get_xaxis_transform(), ha="center", va="bottom")
+    top.set(ylim=(-3, 105), ylabel="weight (%)")
+    top.legend(fontsize=8.5, loc="best")
     for ax in (top, low):
         ax.axvspan(q - 0.5, q + 0.5, color=draw.COLOURS[1], alpha=0.18, lw=0)
     _picks(low, picks, q)
-    first, last = _window(qs, weights, picks, q)
-    low.set_xlim(first - 0.6, last + 0.6)
+    # the stretch of q that holds every pick and every weight above one in a thousand, and two more
+    at = [q, *(p for p in picks.values() if p is not None), *(k for w in weights.values() for k in qs[w > 1e-3])]
+    low.set_xlim(min(*qs, *at) - 0.6, min(max(max(at) + 2, 4), max(*qs, *at)) + 0.6)
     whole_ticks(low.xaxis)
     low.set_xlabel("number of dimensions\n(circle: this judge agrees; diamond: it does not)", fontsize=9)
     title, sentence = _jury_words(qs, weights, picks, q)
@@ -127,55 +129,18 @@ def jury(analysis: Analysis) -> Plot:
     return Plot("jury", figure, title=title, sentence=sentence, data=data)
 
 
-def _draw_weights(ax: Any, qs: NDArray[np.int_], weights_by_judge: Mapping[str, Array], q: int) -> None:
-    """A line for every judge that weighs the numbers of dimensions."""
-    for i, (name, weight) in enumerate(weights_by_judge.items()):
-        ax.plot(
-            qs,
-            100 * weight,
-            DASHES[i % 4],
-            marker=draw.SHAPES[i % 8],
-            ms=5,
-            lw=1.4,
-            color=draw.COLOURS[i % 7],
-            label=draw.short(name, 40),
-        )
-    write(ax, q, 1.01, f"recommended: {q}", transform=ax.get_xaxis_transform(), ha="center", va="bottom")
-    ax.set_ylim(-3, 105)
-    ax.set_ylabel("weight (%)")
-    ax.legend(fontsize=8.5, loc="best")
-
-
 def _picks(ax: Any, picks: Mapping[str, int | None], q: int) -> None:
     """A lane for every judge, with a mark at its pick."""
     for i, pick in enumerate(picks.values()):
         ax.axhline(i, color=draw.GREY, lw=0.5, alpha=0.5, zorder=0)
         if pick is None:
-            write(
-                ax,
-                0.01,
-                i,
-                "no answer for this table",
-                transform=ax.get_yaxis_transform(),
-                va="center",
-                bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"},
-            )
+            behind = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
+            write(ax, 0.01, i, "no answer for this table", transform=ax.get_yaxis_transform(), va="center", bbox=behind)
         else:
             mark, colour = (draw.SHAPES[0], draw.COLOURS[0]) if pick == q else (draw.SHAPES[3], draw.COLOURS[3])
             ax.plot([pick], [i], mark, ms=8, color=colour, mfc=colour)
     ax.set_ylim(len(picks) - 0.5, -0.5)
     name_ticks(ax.yaxis, range(len(picks)), list(picks), most=34)
-
-
-def _window(
-    qs: NDArray[np.int_], weights: Mapping[str, Array], picks: Mapping[str, int | None], q: int
-) -> tuple[int, int]:
-    """The stretch of q that holds every pick and every weight above one in a thousand, and two more."""
-    at = [q, *(p for p in picks.values() if p is not None)]
-    for weight in weights.values():
-        at += list(qs[weight > 1e-3])
-    top = max(max(at) + 2, 4)
-    return min(int(qs.min()), min(at)), min(top, max(int(qs.max()), max(at)))
 
 
 def _jury_words(
@@ -219,7 +184,18 @@ def heldout(analysis: Analysis) -> Plot:
     errors = np.array([error_of.get(row.q, 0.0) for row in tried])
     figure, (left, right) = draw.canvas(columns=2)
     left.plot(qs, own, "s--", ms=4, lw=1.2, color=draw.GREY, label="own units (Q²)")
-    _draw_heldout(left, right, qs, skill, errors, at)
+    left.plot(qs, skill, "o-", ms=4.5, lw=1.4, color=draw.COLOURS[0], label="normal scores (skill)")
+    left.axhline(0.0, color=draw.GREY, lw=0.8)
+    left.set_ylabel("share of variance predicted")
+    colour, label = draw.COLOURS[0], f"± 1 standard error, paired with {q}"
+    right.errorbar(qs, skill - skill[at], errors, fmt="o-", ms=4.5, lw=1.4, capsize=2.5, color=colour, label=label)
+    right.axhline(0.0, color=draw.GREY, lw=0.8, ls="--")
+    right.set_ylabel(f"skill less that of {draw.count(q, 'dimension')}")
+    for ax in (left, right):
+        ax.axvspan(q - 0.4, q + 0.4, color=draw.COLOURS[1], alpha=0.18, lw=0, label=f"needed: {q}")
+        whole_ticks(ax.xaxis)
+        ax.set_xlabel("number of dimensions")
+        legend_above(ax)
     if ballot.detectable > q:
         left.axvline(ballot.detectable, color=draw.INK, lw=0.8, ls=":")
         write(
@@ -235,32 +211,6 @@ def heldout(analysis: Analysis) -> Plot:
     data = {"q": qs, "skill": skill, "difference": skill - skill[at], "paired_error": errors, "recommended": [q]}
     data |= {"own_units": own, "detectable": [ballot.detectable]}
     return Plot("heldout", figure, title=title, sentence=sentence, data=data)
-
-
-def _draw_heldout(left: Any, right: Any, qs: NDArray[np.int_], skill: Array, errors: Array, at: int) -> None:
-    """The share of variance predicted, and how it differs from that of the number needed, with paired errors."""
-    q = int(qs[at])
-    left.plot(qs, skill, "o-", ms=4.5, lw=1.4, color=draw.COLOURS[0], label="normal scores (skill)")
-    left.axhline(0.0, color=draw.GREY, lw=0.8)
-    left.set_ylabel("share of variance predicted")
-    right.errorbar(
-        qs,
-        skill - skill[at],
-        yerr=errors,
-        fmt="o-",
-        ms=4.5,
-        lw=1.4,
-        capsize=2.5,
-        color=draw.COLOURS[0],
-        label=f"± 1 standard error, paired with {q}",
-    )
-    right.axhline(0.0, color=draw.GREY, lw=0.8, ls="--")
-    right.set_ylabel(f"skill less that of {draw.count(q, 'dimension')}")
-    for ax in (left, right):
-        ax.axvspan(q - 0.4, q + 0.4, color=draw.COLOURS[1], alpha=0.18, lw=0, label=f"needed: {q}")
-        whole_ticks(ax.xaxis)
-        ax.set_xlabel("number of dimensions")
-        legend_above(ax)
 
 
 def _heldout_words(qs: NDArray[np.int_], skill: Array, errors: Array, at: int, cells: int | None) -> tuple[str, str]:
@@ -320,9 +270,8 @@ def distances(analysis: Analysis) -> Plot:
     ax.stairs(density, borders, fill=True, color=draw.COLOURS[5], alpha=0.55, label="this table")
     ax.stairs(density, borders, color=draw.COLOURS[0], lw=0.8)
     ax.plot(x, whole, "--", color=draw.COLOURS[3], lw=1.8, label=f"{p} independent Gaussian columns")
-    ax.plot(
-        x, gamma_density(x, 2.0 / shaped), ":", color=draw.COLOURS[2], lw=1.8, label="independent, shaped like these"
-    )
+    like_these = gamma_density(x, 2.0 / shaped)
+    ax.plot(x, like_these, ":", color=draw.COLOURS[2], lw=1.8, label="independent, shaped like these")
     ax.plot(x, best, "-", color=draw.INK, lw=1.8, label=f"best match: {_few(k)} columns")
     ax.legend(loc="upper right", fontsize=8.5, title="spread, not number of signals", title_fontsize=8.5)
     tallest = float(density.max())

@@ -73,7 +73,11 @@ def fills(analysis: Analysis, column: str | int | None = None) -> Plot:
             raise error("LD210", option="column", value=column, allowed=f"a column of numbers: {listing(names, 12)}")
         at = names.index(column) if isinstance(column, str) else int(column)
         i, j = i[j == at], j[j == at]
-    mean, sd, column_width = _spread(X, gap, level)
+    # the cells a column has of its own: their mean, their sd, and how far most of them reach
+    seen = [X[~gap[:, k], k] for k in range(X.shape[1])]
+    mean = np.array([s.mean() if len(s) else 0.0 for s in seen])
+    sd = np.array([s.std() or 1.0 if len(s) else 1.0 for s in seen])
+    column_width = np.array([float(np.subtract(*np.quantile(s, middle(level)[::-1]))) if len(s) else 0.0 for s in seen])
     share = (high[i, j] - low[i, j]) / np.where(column_width[j] > 0, column_width[j], 1.0)
     title, sentence = _fill_words(j, share[~chance[j]], names, level, column is not None)
     cells = FilledCells(X, gap, low, high, chance, level)
@@ -90,6 +94,11 @@ def fills(analysis: Analysis, column: str | int | None = None) -> Plot:
     return Plot("fills", figure, title=title, sentence=sentence, data=data)
 
 
+def middle(level: float) -> list[float]:
+    """The quantiles between which this share of a column lies."""
+    return [(1.0 - level) / 2.0, (1.0 + level) / 2.0]
+
+
 class FilledCells(NamedTuple):
     """A filled table, where it was filled, the ends of the intervals, and the columns whose fills are probabilities."""
 
@@ -101,36 +110,21 @@ class FilledCells(NamedTuple):
     level: float
 
 
-def _spread(X: Array, gap: NDArray[np.bool_], level: float) -> tuple[Array, Array, Array]:
-    """Mean, sd and the width that holds `level` of the seen cells, column by column; 0 where none is seen."""
-    tail = (1.0 - level) / 2.0
-    seen_cells = [X[~gap[:, j], j] for j in range(X.shape[1])]
-    mean = np.array([s.mean() if len(s) else 0.0 for s in seen_cells])
-    sd = np.array([s.std() if len(s) else 0.0 for s in seen_cells])
-    column_width = np.array(
-        [float(np.subtract(*np.quantile(s, [1.0 - tail, tail]))) if len(s) else 0.0 for s in seen_cells]
-    )
-    return mean, np.where(sd > 0, sd, 1.0), column_width
-
-
 def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[str], level: float, one: bool) -> tuple[str, str]:
     if not len(j):
         return "No gaps to fill", "Every cell was seen, so nothing was filled."
     columns, totals = np.unique(j, return_counts=True)
     claim = f"{100 * level:.3g}%"
     half = float(np.median(share)) if len(share) else 0.0
-    where = (
-        f"in {draw.quoted(names[columns[0]])}"
-        if one or len(columns) == 1
-        else f"in {draw.count(len(columns), 'column')}"
-    )
+    in_one = one or len(columns) == 1
+    where = f"in {draw.quoted(names[columns[0]]) if in_one else draw.count(len(columns), 'column')}"
     many = draw.count(len(j), "gap")
     if not len(share):
         return f"{many} of labels filled {where}", f"{many} filled {where}: how likely each label is."
     labels = f", {len(j) - len(share):,} of labels" if len(share) < len(j) else ""
     title = f"{many} filled {where}{labels}; {claim} intervals {draw.percent(half)} as wide as the column"
     most = columns[int(np.argmax(totals))]
-    more = "" if one or len(columns) == 1 else f" Most are in {draw.quoted(names[most])}: {totals.max():,}."
+    more = "" if in_one else f" Most are in {draw.quoted(names[most])}: {totals.max():,}."
     return title, (
         f"{many} filled {where}{labels}. Half of the {claim} intervals are narrower than "
         f"{draw.percent(half)} of the width that holds {claim} of the column's seen cells.{more}"
@@ -149,7 +143,10 @@ def _lanes(cells: FilledCells, mean: Array, sd: Array, names: Sequence[str]) -> 
     at = np.cumsum(size) - size / 2
     for y, lane_height, j in zip(at, size, shown, strict=True):
         seen_cells = (X[~gap[:, j], j] - mean[j]) / sd[j]
-        _own(ax, seen_cells, y, 0.42 * lane_height, level)
+        if len(seen_cells):  # a wide bar for `level` of them, a line to the farthest
+            a, b = np.quantile(seen_cells, middle(level))
+            ax.barh(y, b - a, left=a, height=0.84 * lane_height, color=draw.GREY, alpha=0.25, lw=0)
+            ax.hlines(y, seen_cells.min(), seen_cells.max(), color=draw.GREY, lw=0.8, alpha=0.6)
         rows = np.flatnonzero(gap[:, j])
         rows = rows[np.argsort(X[rows, j], kind="stable")][spread_out(len(rows), most)]
         lane = y + (np.linspace(-0.38, 0.38, len(rows)) * lane_height if len(rows) > 1 else np.zeros(1))
@@ -165,16 +162,6 @@ def _lanes(cells: FilledCells, mean: Array, sd: Array, names: Sequence[str]) -> 
     ax.set_xlabel(f"distance from the column's mean, in its own sd{more}", fontsize=9)
     _fill_keys(ax, level, 3 if max((len(word) for word in words), default=0) < 24 else 1, chance[shown])
     return figure
-
-
-def _own(ax: Any, seen_cells: Array, y: float, half: float, level: float) -> None:
-    """Where a column's seen cells are: a wide bar for `level` of them, a line to the farthest."""
-    if not len(seen_cells):
-        return
-    tail = (1.0 - level) / 2.0
-    a, b = np.quantile(seen_cells, [tail, 1.0 - tail])
-    ax.barh(y, b - a, left=a, height=2 * half, color=draw.GREY, alpha=0.25, lw=0)
-    ax.hlines(y, seen_cells.min(), seen_cells.max(), color=draw.GREY, lw=0.8, alpha=0.6)
 
 
 def _fill_keys(ax: Any, level: float, across: int, chance: NDArray[np.bool_]) -> None:
@@ -201,25 +188,14 @@ def _one(cells: FilledCells, rows: NDArray[np.intp], j: int, names: Sequence[str
     seen_cells = X[~gap[:, j], j]
     figure = draw.blank()
     left, ax = figure.subplots(1, 2, sharey=True, width_ratios=[1, 4])
-    left.hist(
-        seen_cells,
-        bins=int(np.clip(2 * len(seen_cells) ** (1 / 3), 3, 30)),
-        orientation="horizontal",
-        color=draw.GREY,
-        alpha=0.5,
-    )
+    bins = int(np.clip(2 * len(seen_cells) ** (1 / 3), 3, 30))
+    left.hist(seen_cells, bins, orientation="horizontal", color=draw.GREY, alpha=0.5)
     left.invert_xaxis()
     left.set_xlabel(f"seen cells ({len(seen_cells):,})", fontsize=9)
     left.set_ylabel("value, in the column's units")
     if len(seen_cells):
-        tail = (1.0 - level) / 2.0
-        ax.axhspan(
-            *np.quantile(seen_cells, [tail, 1.0 - tail]),
-            color=draw.GREY,
-            alpha=0.18,
-            lw=0,
-            label=f"{100 * level:.3g}% of seen cells",
-        )
+        low_end, high_end = np.quantile(seen_cells, middle(level))
+        ax.axhspan(low_end, high_end, color=draw.GREY, alpha=0.18, lw=0, label=f"{100 * level:.3g}% of seen cells")
     said = "probability of the label" if chance[j] else f"fill and {100 * level:.3g}% interval"
     _draw_intervals(ax, X[rows, j], low[rows, j], high[rows, j], [names[k] for k in rows], said)
     legend_above(ax, ncols=2)
@@ -231,17 +207,8 @@ def _draw_intervals(ax: Any, mid: Array, a: Array, b: Array, names: Sequence[str
     """Fills with their intervals from a to b, one by one in the order of the rows, or as a band where they are many."""
     x = np.arange(len(mid))
     if len(mid) <= MOST_INTERVALS:
-        ax.errorbar(
-            x,
-            mid,
-            yerr=[np.maximum(mid - a, 0.0), np.maximum(b - mid, 0.0)],
-            fmt="D",
-            ms=3.5,
-            lw=1.1,
-            color=draw.COLOURS[3],
-            ecolor=draw.COLOURS[0],
-            label=said,
-        )
+        ends, colour, line = [np.maximum(mid - a, 0.0), np.maximum(b - mid, 0.0)], draw.COLOURS[3], draw.COLOURS[0]
+        ax.errorbar(x, mid, ends, fmt="D", ms=3.5, lw=1.1, color=colour, ecolor=line, label=said)
         places = spread_out(len(mid), 8)
         name_ticks(ax.xaxis, places, [names[k] for k in places], most=8)
         ax.set_xlabel("row of the filled cell", fontsize=9)
@@ -282,15 +249,8 @@ def calibration(analysis: Analysis) -> Plot:
     _columns(axes[1], held, tried, names, level, band, outside)
     title, sentence = _calibration_words(float(held.sum()), float(tried.sum()), level, outside, share, names)
     draw.headline(figure, title)
-    data = {
-        "column": names,
-        "held": held,
-        "tried": tried,
-        "share": share,
-        "band_lower": band[0],
-        "band_upper": band[1],
-        "outside": outside,
-    } | data
+    columns = {"column": names, "held": held, "tried": tried, "share": share}
+    data = columns | {"band_lower": band[0], "band_upper": band[1], "outside": outside} | data
     return Plot("calibration", figure, title=title, sentence=sentence, data=data)
 
 
@@ -340,13 +300,8 @@ def _columns(
     ax.set_ylim(len(shown) - 0.4, -0.6)
     least = 100 * float(min([*low[shown], level]))
     ax.set_xlim(max(0.0, least - 3), 101)
-    name_ticks(
-        ax.yaxis,
-        range(len(shown)),
-        [f"{draw.short(names[j], 18)} ({tried[j]:.0f})" for j in shown],
-        most=30,
-        fontsize=8,
-    )
+    words = [f"{draw.short(names[j], 18)} ({tried[j]:.0f})" for j in shown]
+    name_ticks(ax.yaxis, range(len(shown)), words, most=30, fontsize=8)
     subset_text = "" if len(shown) == len(order) else f"\n{len(shown)} of {len(order)} columns"
     ax.set_xlabel(f"held by {100 * level:.3g}% intervals (%){subset_text}", fontsize=9)
     if not len(shown):

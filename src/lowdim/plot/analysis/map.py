@@ -13,7 +13,7 @@ from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.beside_points import JOIN, RowPictures, draw_beside, draw_path, path_words
 from lowdim.plot.colour import Groups, column_groups, draw_groups, edge, explain_kinds, groups, legend_marks, rows_named
-from lowdim.plot.marks import LEAST_SHOWN_ROWS, as_map, spread_out
+from lowdim.plot.marks import LEAST_SHOWN_ROWS, as_map, panels, shade_counts, spread_out
 from lowdim.plot.marks import MOST_POINTS as MOST_POINTS
 from lowdim.plot.pictures import CONNECTIONS, SHAPE, Connections, Shape, everyone, form_of_rows
 from lowdim.plot.registry import AXES, COLOR, InReport, plot
@@ -57,11 +57,8 @@ def map_of_model(
     entry = next((e for e in ENTRIES if e.class_name == type(subject.model).__name__), None)
     if entry is None or (entry.lack("map") and not entry.local):
         raise subject.lacks("map", "it has no axes", "a model with axes: -m ppca, isomap or gplvm")
-    z, names, of_pairs = (
-        _places(subject, entry, max(axes) + 1),
-        subject.row_names,
-        subject.table.holds != "measurements",
-    )
+    z, names = _places(subject, entry, max(axes) + 1), subject.row_names
+    of_pairs = subject.table.holds != "measurements"
     draw.need_axes(z.shape[1], 2, "map")
     a, b = check_axes(axes, z.shape[1])
     xy, n = np.ascontiguousarray(z[:, [a, b]]), len(z)
@@ -164,16 +161,27 @@ def map_of_analysis(
         named = list(dict.fromkeys([*odd.tolist(), *range(n)]))
     mean, cov = analysis.posterior.mean, analysis.posterior.cov[:, [a, b]][:, :, [a, b]]
     xy = np.ascontiguousarray(mean[:, [a, b]])
-    at = _drawn_nearer(xy)
+    low, high = np.quantile(xy, [0.01, 0.99], axis=0)
+    reach = FAR_OUT * np.max(high - low)
+    at = np.clip(xy, low - reach, high + reach)  # what lies far out is drawn where the eye still sees the others
     far = (at != xy).any(axis=1)
     half, angle = ellipses(cov)
-    limit, turn = _limit(cov, float(analysis.odd.judged.law.limit(np.array(2), T2_LEVEL)))
+    best = int(np.argmin(np.trace(cov, axis1=1, axis2=2)))  # the row whose position is known best
+    level = float(analysis.odd.judged.law.limit(np.array(2), T2_LEVEL))
+    (limit,), (turn,) = ellipses((np.eye(2) - cov[best])[None], level)
     around, dots = _with_ellipse(gap, odd, half, n), _dots(n, odd, coloured)
     figure = draw.blank(6.4, 5.4)
     ax, strip = figure.subplots(2, 1, height_ratios=[18, 1])
-    draw_groups(ax, at, kinds, gap, dots) if len(dots) else _density(ax, at[~far])
+    if len(dots):
+        draw_groups(ax, at, kinds, gap, dots)
+    else:
+        shade_counts(ax, at[~far, 0], at[~far, 1], "rows a cell", bins=MAP_BINS)
     _draw_ellipses(ax, at, half, angle, around, odd, kinds, len(dots) == 0)
-    _draw_limit(ax, limit, turn)
+    along = np.linspace(0, 2 * np.pi, 181)
+    x, y = limit[0] * np.cos(along), limit[1] * np.sin(along)
+    c, s = np.cos(turn), np.sin(turn)
+    line = f"T² limit: {draw.percent(T2_LEVEL)} of complete rows lie inside"
+    ax.plot(c * x - s * y, s * x + c * y, "--", color=draw.INK, lw=1.0, zorder=1, label=line)
     marks = legend_marks(kinds, gap) if len(dots) and not kinds.names else []
     marks += ax.plot(*at[far].T, "x", color=draw.INK, ms=7, zorder=5, label="farther out") if far.any() else []
     if n <= MOST_ELLIPSES:
@@ -188,7 +196,7 @@ def map_of_analysis(
     words, extra = _extras(ax, mean, at, join, pictures)
     if far.any():
         words += f" {draw.count(int(far.sum()), 'row')} {'lies' if far.sum() == 1 else 'lie'} farther out than drawn."
-    inside = _t2(xy, limit, turn) <= 1.0
+    inside = ((xy @ [[c, -s], [s, c]] / np.where(limit > 0, limit, np.inf)) ** 2).sum(axis=1) <= 1.0
     title, sentence = _map_words(share, (a, b), half, gap, float(inside.mean()))
     draw.headline(figure, title)
     data = {"row": np.array(names), "position": xy, "half_axis": half, "angle": np.degrees(angle), "has_gaps": gap}
@@ -245,20 +253,6 @@ def ellipses(cov: Array, reach: float = ELLIPSE_REACH) -> tuple[Array, Array]:
     return half, np.arctan2(U[:, 1, 1], U[:, 0, 1])
 
 
-def _limit(cov: Array, reach: float) -> tuple[Array, float]:
-    """Half-axes and angle of the T2 limit, from the row whose position is known best."""
-    best = int(np.argmin(np.trace(cov, axis1=1, axis2=2)))
-    half, angle = ellipses((np.eye(2) - cov[best])[None], reach)
-    return half[0], float(angle[0])
-
-
-def _t2(xy: Array, half: Array, angle: float) -> Array:
-    """T2 over its limit: at most 1 inside."""
-    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    ratio: Array = ((xy @ turn / np.where(half > 0, half, np.inf)) ** 2).sum(axis=1)
-    return ratio
-
-
 def _with_ellipse(gap: Any, odd: NDArray[np.int_], half: Array, n: int) -> NDArray[np.int_]:
     """All rows where they are few; else odd rows and those with gaps, the least certain first."""
     if n <= MOST_ELLIPSES:
@@ -268,17 +262,6 @@ def _with_ellipse(gap: Any, odd: NDArray[np.int_], half: Array, n: int) -> NDArr
         uncertain = uncertain[:0]  # over a density only the odd rows can be told apart
     widest = uncertain[np.argsort(-half[uncertain].prod(axis=1), kind="stable")]
     return np.concatenate([odd, widest[: max(MOST_ELLIPSES - len(odd), 0)]])
-
-
-def _density(ax: Axes, xy: Array) -> None:
-    figure = draw.figure_of(ax)
-    counts, x, y = np.histogram2d(xy[:, 0], xy[:, 1], bins=MAP_BINS)
-    shown = np.where(counts > 0, np.log10(np.maximum(counts, 1)), np.nan).T
-    image = ax.imshow(shown, origin="lower", extent=(x[0], x[-1], y[0], y[-1]), cmap=draw.SEQUENTIAL)
-    ticks = np.arange(int(np.ceil(np.nanmax(shown))) + 1)
-    figure.colorbar(image, ax=ax, ticks=ticks, label="rows a cell", shrink=0.8).set_ticklabels(
-        [f"{10**k:,}" for k in ticks]
-    )
 
 
 def _draw_ellipses(
@@ -305,31 +288,8 @@ def _draw_ellipses(
         width, height = 2 * half[shown].T
         ax.add_collection(EllipseCollection(width, height, np.degrees(angle[shown]), **place, **style))
     if density:
-        ax.scatter(
-            xy[rows, 0], xy[rows, 1], s=20, marker="D", facecolors=draw.PAPER, edgecolors=draw.COLOURS[3], zorder=4
-        )
-
-
-def _draw_limit(ax: Axes, half: Array, angle: float) -> None:
-    turn = np.linspace(0, 2 * np.pi, 181)
-    x, y = half[0] * np.cos(turn), half[1] * np.sin(turn)
-    c, s = np.cos(angle), np.sin(angle)
-    ax.plot(
-        c * x - s * y,
-        s * x + c * y,
-        "--",
-        color=draw.INK,
-        lw=1.0,
-        zorder=1,
-        label=f"T² limit: {draw.percent(T2_LEVEL)} of complete rows lie inside",
-    )
-
-
-def _drawn_nearer(xy: Array) -> Array:
-    """Places with those that lie far out moved to where the eye still sees the others."""
-    low, high = np.quantile(xy, [0.01, 0.99], axis=0)
-    edge = FAR_OUT * np.max(high - low)
-    return np.clip(xy, low - edge, high + edge)
+        x, y = xy[rows].T
+        ax.scatter(x, y, s=20, marker="D", facecolors=draw.PAPER, edgecolors=draw.COLOURS[3], zorder=4)
 
 
 def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool, bold: bool) -> None:
@@ -342,19 +302,8 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
     if with_ellipse:
         subset_text = "" if with_ellipse == n else f" ({with_ellipse} rows)"
         subset_text += "; bold: odd row" if bold and not density else ""
-        marks.append(
-            Line2D(
-                [],
-                [],
-                marker="o",
-                ls="",
-                color=draw.GREY,
-                mfc="none",
-                mew=0.6,
-                ms=9,
-                label=f"90%: this row's position given its gaps{subset_text}",
-            )
-        )
+        label = f"90%: this row's position given its gaps{subset_text}"
+        marks.append(Line2D([], [], marker="o", ls="", color=draw.GREY, mfc="none", mew=0.6, ms=9, label=label))
     marks += [line for line in ax.get_lines() if str(line.get_label()).startswith("T²")]
     figure = draw.figure_of(ax)
     longest = sorted(len(str(mark.get_label())) for mark in marks)[-2:]
@@ -370,13 +319,9 @@ def _left_out(share: Array, axes: tuple[int, int]) -> Array:
 def _draw_left_out(ax: Axes, share: Array, axes: tuple[int, int]) -> None:
     parts = _left_out(share, axes)
     start = 0.0
-    looks = (
-        ("this map", draw.COLOURS[0], "", draw.PAPER),
-        ("other axes", draw.COLOURS[5], "..", draw.INK),
-        ("noise", draw.PAPER, "///", draw.INK),
-    )
+    looks = (("this map", draw.COLOURS[0], ""), ("other axes", draw.COLOURS[5], ".."), ("noise", draw.PAPER, "///"))
     words = []
-    for part, (name, colour, hatch, _) in zip(parts, looks, strict=True):
+    for part, (name, colour, hatch) in zip(parts, looks, strict=True):
         ax.barh(0, part, left=start, color=colour, edgecolor=draw.INK, hatch=hatch, height=0.9, lw=0.6)
         start += part
         words.append(f"{name} {draw.percent(part)}")
@@ -417,14 +362,11 @@ def other_axes(analysis: Analysis) -> Plot:
     axes = range(2, min(analysis.dims, 2 + MOST_OTHER_AXES))
     keep, odd = spread_out(len(z), MOST_SMALL_POINTS), analysis.odd.odd
     across = min(3, len(axes))
-    down = -(-len(axes) // across)
-    figure, panels = draw.canvas(6.4, 2.3 * down + 0.5, rows=down, columns=across, squeeze=False)
-    for panel, k in zip(panels.flat, axes, strict=False):
+    figure = draw.blank(6.4, 2.3 * -(-len(axes) // across) + 0.5)
+    for panel, k in zip(panels(figure, len(axes), across), axes, strict=True):
         panel.scatter(z[keep, 0], z[keep, k], s=7, color=draw.COLOURS[0], alpha=0.6, linewidths=0)
         panel.scatter(z[odd, 0], z[odd, k], s=45, facecolors="none", edgecolors=draw.COLOURS[3], linewidths=1.3)
         as_map(panel, "axis 1", f"axis {k + 1} ({draw.percent(shares[k])})")
-    for panel in panels.flat[len(axes) :]:
-        panel.set_visible(False)
     carried = sum(shares[2:])
     title = f"Axis 3 carries {draw.percent(carried)} of the variation"
     if analysis.dims > 3:
@@ -434,11 +376,8 @@ def other_axes(analysis: Analysis) -> Plot:
         f" {len(keep):,} of {len(z):,} rows are drawn." if len(keep) < len(z) else ""
     )
     draw.headline(figure, title)
-    data = {
-        "axis": [k + 1 for k in range(2, analysis.dims)],
-        "share_of_variation": shares[2:],
-        "spread_of_rows": z[:, 2:].std(axis=0),
-    }
+    numbers = [k + 1 for k in range(2, analysis.dims)]
+    data = {"axis": numbers, "share_of_variation": shares[2:], "spread_of_rows": z[:, 2:].std(axis=0)}
     return Plot("other_axes", figure, title=title, sentence=sentence, data=data)
 
 

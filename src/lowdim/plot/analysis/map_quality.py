@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lowdim.judge.compare.map_quality import (
     NEAR,
-    Shepard,
     cells_of,
     coordinates,
     distances,
@@ -26,7 +24,15 @@ from lowdim.maths.rotate import procrustes
 from lowdim.plot import base as draw
 from lowdim.plot.access import unit_of
 from lowdim.plot.base import Plot
-from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, as_map, legend_above, plain_log, spread_out
+from lowdim.plot.marks import (
+    MOST_POINTS,
+    MOST_VECTOR_POINTS,
+    as_map,
+    legend_above,
+    plain_log,
+    shade_counts,
+    spread_out,
+)
 from lowdim.plot.registry import PlotOption, plot
 from lowdim.text.messages import error
 
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
 
 MOST_COMPARED_ROWS = 1000  # rows whose pairs are compared
 PAIR_BINS = 60  # bins a side of the pairs
+LINES = ("-", "--", "-.")  # of this map, of PCA and of random projections
 MOST_NAMED_MOVES = 5  # rows that are named
 MOST_MATRIX_ROWS = 400  # rows of a matrix that is drawn: more than there are dots
 ORDER = PlotOption("order", ("axis", "rows"), "How rows are ordered: along the first axis, or as in the table")
@@ -84,18 +91,21 @@ def shepard(analysis: Analysis, Z: Any = None) -> Plot:
 
     Reference: J. Kruskal, Multidimensional scaling by optimizing goodness of fit to a nonmetric hypothesis,
     Psychometrika 29, 1964.
-
-    Parameters
-    ----------
-    Z : array of shape (n_rows, q), optional
-        Another map of the same rows; that of the analysis where it is left out.
     """
     rows = compared(analysis, "shepard", Z)
     pairs = shepard_pairs(distances(rows.X), distances(rows.Z))
     figure = draw.blank(6.4, 4.4)
     ax = figure.subplots()
-    _pairs(ax, pairs)
+    if len(pairs.table) <= MOST_POINTS:
+        (marks,) = ax.plot(pairs.table, pairs.map, "o", ms=2.5, color=draw.COLOURS[0], alpha=0.5, mew=0)
+        marks.set(label="a pair of rows", rasterized=len(pairs.table) > MOST_VECTOR_POINTS)
+    else:
+        shade_counts(ax, pairs.table, pairs.map, "pairs of rows", bins=PAIR_BINS, cmap="Blues")
+    at = spread_out(len(pairs.table), MOST_POINTS)
+    ax.step(pairs.table[at], pairs.fitted[at], where="post", color=draw.COLOURS[3], lw=2, label="best rising curve")
     ax.set(xlabel="distance in the table", ylabel="distance on the map")
+    ax.set_xlim(left=0)
+    ax.set_ylim(bottom=0)
     legend_above(ax)
     title = f"Distances: rank agreement {pairs.ranks:.2f}, stress {pairs.stress:.3f}{rows.some}"
     draw.headline(figure, title)
@@ -115,34 +125,6 @@ def shepard(analysis: Analysis, Z: Any = None) -> Plot:
     return Plot("shepard", figure, title=title, sentence=sentence, data=data)
 
 
-def _pairs(ax: Axes, pairs: Shepard) -> None:
-    """Pairs as shades (dots where they are few) and the curve."""
-    from matplotlib.colors import LogNorm
-
-    if len(pairs.table) <= MOST_POINTS:
-        ax.plot(
-            pairs.table,
-            pairs.map,
-            "o",
-            ms=2.5,
-            color=draw.COLOURS[0],
-            alpha=0.5,
-            mew=0,
-            label="a pair of rows",
-            rasterized=len(pairs.table) > MOST_VECTOR_POINTS,
-        )
-    else:
-        shade, x, y = np.histogram2d(pairs.table, pairs.map, bins=PAIR_BINS)
-        image = ax.pcolormesh(x, y, np.ma.masked_equal(shade.T, 0.0), cmap="Blues", norm=LogNorm(0.5), rasterized=True)
-        figure = draw.figure_of(ax)
-        bar = figure.colorbar(image, ax=ax, label="pairs of rows", shrink=0.8)
-        plain_log(bar.ax.yaxis)
-    at = spread_out(len(pairs.table), MOST_POINTS)
-    ax.step(pairs.table[at], pairs.fitted[at], where="post", color=draw.COLOURS[3], lw=2, label="best rising curve")
-    ax.set_xlim(left=0)
-    ax.set_ylim(bottom=0)
-
-
 @plot("neighbors", "Nearest rows that the map keeps.", needs="analysis")
 def neighbors(analysis: Analysis, Z: Any = None) -> Plot:
     """The share of each row's k nearest rows that are so on the map, for every k; the title speaks of ten.
@@ -152,11 +134,6 @@ def neighbors(analysis: Analysis, Z: Any = None) -> Plot:
 
     Reference: J. Lee and M. Verleysen, Quality assessment of dimensionality reduction: rank-based criteria,
     Neurocomputing 72, 2009.
-
-    Parameters
-    ----------
-    Z : array of shape (n_rows, q), optional
-        Another map of the same rows; that of the analysis where it is left out.
     """
     X, Y, *_ = compared(analysis, "neighbors", Z)
     table_order, n = near_order(distances(X)), len(X)
@@ -167,7 +144,17 @@ def neighbors(analysis: Analysis, Z: Any = None) -> Plot:
     size = np.arange(1, n - 1)
     chance = size / (n - 1)
     figure, ax = draw.canvas(6.4, 4.2)
-    _draw_kept(ax, curves, [one.share for one in floor["random projection"]], k)
+    for i, ((name, same), line) in enumerate(zip(curves.items(), LINES, strict=False)):
+        label = f"{draw.short(name)} ({same.at(k):.0%} of {k})"
+        ax.plot(size, same.share, ls=line, lw=1.4 if i else 2.4, color=draw.COLOURS[i % 6], label=label)
+    low, *_, high = np.sort([one.share for one in floor["random projection"]], axis=0)
+    ax.fill_between(size, low, high, color=draw.COLOURS[(len(curves) - 1) % 6], alpha=0.15, lw=0)
+    ax.plot(size, chance, ":", color=draw.GREY, lw=1.2, label=f"chance ({min(k / (n - 1), 1.0):.0%})")
+    ax.axvline(min(k, n - 2), color=draw.GREY, lw=0.6)
+    ax.set(xscale="log", ylim=(0, 1.02), xlim=(1, max(n - 2, 2)))
+    ax.set(xlabel="k, nearest rows that are looked at", ylabel="share kept on the map")
+    plain_log(ax.xaxis)
+    ax.legend(loc="upper left" if curves["this map"].share[0] < 0.6 else "lower right")
     title = f"The map keeps {curves['this map'].at(k):.0%} of each row's {k} nearest rows"
     draw.headline(figure, title)
     others = ", ".join(f"{name} {same.at(k):.0%}" for name, same in list(curves.items())[1:])
@@ -179,35 +166,6 @@ def neighbors(analysis: Analysis, Z: Any = None) -> Plot:
     return Plot("neighbors", figure, title=title, sentence=sentence, data=data)
 
 
-def _draw_kept(ax: Axes, curves: Mapping[str, Any], random: Sequence[Array], k: int) -> None:
-    """One curve a map, the band of random projections (the last map), and chance."""
-    n = len(random[0]) + 2
-    size = np.arange(1, n - 1)
-    looks = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)))
-    for i, (name, same) in enumerate(curves.items()):
-        ax.plot(
-            size,
-            same.share,
-            ls=looks[i % len(looks)],
-            lw=2.4 if i == 0 else 1.4,
-            color=draw.COLOURS[i % 6],
-            label=f"{draw.short(name)} ({same.at(k):.0%} of {k})",
-        )
-    low, *_, high = np.sort(random, axis=0)
-    ax.fill_between(size, low, high, color=draw.COLOURS[(len(curves) - 1) % 6], alpha=0.15, lw=0)
-    ax.plot(size, size / (n - 1), ":", color=draw.GREY, lw=1.2, label=f"chance ({min(k / (n - 1), 1.0):.0%})")
-    ax.axvline(min(k, n - 2), color=draw.GREY, lw=0.6)
-    ax.set(
-        xscale="log",
-        ylim=(0, 1.02),
-        xlim=(1, max(n - 2, 2)),
-        xlabel="k, nearest rows that are looked at",
-        ylabel="share kept on the map",
-    )
-    plain_log(ax.xaxis)
-    ax.legend(loc="upper left" if curves["this map"].share[0] < 0.6 else "lower right")
-
-
 @plot("trust", "The map, each row in the colour of its doubt.", needs="analysis")
 def trust(analysis: Analysis, Z: Any = None) -> Plot:
     """The map, rows in the colour of their doubt, 1 less trustworthiness: dark ones are among rows that are not theirs.
@@ -216,11 +174,6 @@ def trust(analysis: Analysis, Z: Any = None) -> Plot:
     the mean over rows is the map's trustworthiness. The rows least to be trusted are named.
 
     Reference: J. Venna and S. Kaski, Neighborhood preservation in nonlinear projection methods, ICANN, 2001.
-
-    Parameters
-    ----------
-    Z : array of shape (n_rows, q), optional
-        Another map of the same rows; that of the analysis where it is left out.
     """
     rows = compared(analysis, "trust", Z)
     X, Y, names, _ = rows
@@ -231,18 +184,10 @@ def trust(analysis: Analysis, Z: Any = None) -> Plot:
     figure = draw.blank(6.4, 4.6)
     ax = figure.subplots()
     first = np.argsort(-row_trust, kind="stable")  # the doubtful on top
-    dots = ax.scatter(
-        xy[first, 0],
-        xy[first, 1],
-        c=1.0 - row_trust[first],
-        cmap=draw.SEQUENTIAL,
-        vmin=0.0,
-        vmax=max(float(1.0 - row_trust.min()), 0.1),
-        s=26 if len(X) <= 300 else 11,
-        edgecolors=draw.GREY,
-        linewidths=0.3,
-        rasterized=len(X) > MOST_VECTOR_POINTS,
-    )
+    x, y = xy[first].T
+    dots = ax.scatter(x, y, s=26 if len(X) <= 300 else 11, c=1.0 - row_trust[first], cmap=draw.SEQUENTIAL)
+    dots.set(clim=(0.0, max(float(1.0 - row_trust.min()), 0.1)), edgecolor=draw.GREY, linewidth=0.3)
+    dots.set_rasterized(len(X) > MOST_VECTOR_POINTS)
     figure.colorbar(dots, ax=ax, label="doubt about a row (0: all its neighbours are true)", shrink=0.9)
     _plain_axes(ax, Y.shape[1])
     mean, bad = float(row_trust.mean()), int((row_trust < 0.9).sum())
@@ -283,6 +228,8 @@ def versus(analysis: Analysis, other: Any = None) -> Plot:
     A, words = scaled_scores(analysis, "versus"), list(analysis.row_names)
     rows = spread_out(len(A), MOST_COMPARED_ROWS)  # that are drawn
     called = ("this map", "the other" if other is not None else "Isomap")
+    from matplotlib.collections import LineCollection
+
     if other is None:
         from lowdim.models.spectral.isomap import Isomap
 
@@ -297,7 +244,16 @@ def versus(analysis: Analysis, other: Any = None) -> Plot:
     size = float(np.sqrt(((A - A.mean(axis=0)) ** 2).sum(axis=1).mean())) or 1.0
     figure = draw.blank(6.4, 5.0)
     ax = figure.subplots()
-    _moves(ax, A[rows, :2], fit.aligned[rows, :2], called)
+    here, there = A[rows, :2], fit.aligned[rows, :2]
+    many = len(rows) > 300
+    lines = LineCollection(list(np.stack([here, there], axis=1)), colors=draw.GREY, linewidths=0.4 if many else 0.8)
+    ax.add_collection(lines).set(alpha=0.5, zorder=1, rasterized=many)
+    kinds = ((here, "o", draw.COLOURS[0], "none", 0.0, 3), (there, "s", draw.PAPER, draw.COLOURS[3], 0.8, 2))
+    for (xy, shape, inner, outer, line, order), label in zip(kinds, called, strict=True):
+        x, y = xy.T
+        dots = ax.scatter(x, y, s=7 if many else 20, marker=shape, facecolors=inner, edgecolors=outer, linewidths=line)
+        dots.set(zorder=order, label=label, rasterized=many)
+    legend_above(ax, ncols=2)
     _plain_axes(ax, q)
     typical = draw.percent(float(np.median(moved)) / size)
     common = draw.percent(max(1.0 - fit.error, 0.0))
@@ -305,7 +261,7 @@ def versus(analysis: Analysis, other: Any = None) -> Plot:
     draw.headline(figure, title)
     most = rows[np.argsort(-moved[rows], kind="stable")][:MOST_NAMED_MOVES]
     most = most[moved[most] > 1e-6 * size]
-    draw.place_labels(ax, fit.aligned[most, :2], [draw.short(words[i], 12) for i in most], avoid=A[rows, :2])
+    draw.place_labels(ax, fit.aligned[most, :2], [draw.short(words[i], 12) for i in most], avoid=here)
     far = f"; most, row {draw.short(words[most[0]])}, by {draw.percent(moved[most[0]] / size)}" if len(most) else ""
     sentence = (
         f"After the best shift, turn and scale the two maps have {common} of their "
@@ -313,29 +269,6 @@ def versus(analysis: Analysis, other: Any = None) -> Plot:
     )
     data = {"row": words, "first": A, "second": fit.aligned, "moved": moved}
     return Plot("versus", figure, title=title, sentence=sentence, data=data)
-
-
-def _moves(ax: Axes, A: Array, B: Array, names: tuple[str, str]) -> None:
-    """Both places of every row and the line between."""
-    from matplotlib.collections import LineCollection
-
-    many = len(A) > 300
-    ax.add_collection(
-        LineCollection(
-            list(np.stack([A, B], axis=1)),
-            colors=draw.GREY,
-            linewidths=0.4 if many else 0.8,
-            alpha=0.5,
-            zorder=1,
-            rasterized=many,
-        )
-    )
-    look: dict[str, Any] = {"s": 7 if many else 20, "rasterized": many}
-    (x, y), (u, v) = A.T, B.T
-    ax.scatter(x, y, marker="o", facecolors=draw.COLOURS[0], linewidths=0, zorder=3, label=names[0], **look)
-    hollow: dict[str, Any] = {"facecolors": draw.PAPER, "edgecolors": draw.COLOURS[3], "linewidths": 0.8}
-    ax.scatter(u, v, marker="s", zorder=2, label=names[1], **hollow, **look)
-    legend_above(ax, ncols=2)
 
 
 @plot("dist_matrix", "Distances in the table and on the map.", needs="analysis", options=(ORDER,))
@@ -349,8 +282,6 @@ def dist_matrix(analysis: Analysis, Z: Any = None, *, order: str = "axis") -> Pl
 
     Parameters
     ----------
-    Z : array of shape (n_rows, q), optional
-        Another map of the same rows; that of the analysis where it is left out.
     order : {"axis", "rows"}, default "axis"
         Along the map's first axis, or as in the table: frames of a film, angles of a turn.
     """

@@ -11,13 +11,14 @@ from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import (
+    LEAST_SHOWN_ROWS,
     MOST_POINTS,
     MOST_VECTOR_POINTS,
     about,
     name_ticks,
     p_value,
-    plain_log,
     rarity,
+    shade_counts,
     write,
 )
 from lowdim.plot.registry import ROW, InReport, plot
@@ -60,7 +61,7 @@ def t2_q(analysis: Analysis, *, show_rows: bool = True) -> Plot:
     figure, ax = draw.canvas(6.4, 4.4)
     ax.set_xlim(-0.02 * max(x.max(initial=0), 2 * cut), 1.14 * max(x.max(initial=0), 1.6 * cut))
     ax.set_ylim(-0.02 * max(y.max(initial=0), 2 * cut), 1.14 * max(y.max(initial=0), 1.6 * cut))
-    _plane(figure, ax, x, y, rows.odd, show_rows)
+    _plane(ax, x, y, rows.odd, show_rows)
     ax.axvline(cut, color=draw.INK, lw=0.9, ls="--")
     ax.axhline(cut, color=draw.INK, lw=0.9, ls="--")
     _zones(ax, cut, many, chance, dense=n > MOST_POINTS or not show_rows)
@@ -83,46 +84,20 @@ def t2_q(analysis: Analysis, *, show_rows: bool = True) -> Plot:
     return Plot("t2_q", figure, title=title, sentence=sentence, data=data)
 
 
-def _plane(figure: Any, ax: Any, x: Array, y: Array, far: NDArray[np.bool_], show_rows: bool) -> None:
+def _plane(ax: Any, x: Array, y: Array, far: NDArray[np.bool_], show_rows: bool) -> None:
     """Points, or counts in cells where there are too many points or none may be shown."""
-    from matplotlib.colors import LogNorm
-
     if show_rows and len(x) <= MOST_POINTS:
-        ax.plot(
-            x[~far],
-            y[~far],
-            "o",
-            ms=4,
-            mfc="none",
-            color=draw.COLOURS[0],
-            alpha=0.8,
-            rasterized=len(x) > MOST_VECTOR_POINTS,
-        )
+        many = len(x) > MOST_VECTOR_POINTS
+        ax.plot(x[~far], y[~far], "o", ms=4, mfc="none", color=draw.COLOURS[0], alpha=0.8, rasterized=many)
     else:
-        counts, xe, ye = np.histogram2d(x, y, bins=48 if show_rows else 16, range=(ax.get_xlim(), ax.get_ylim()))
-        least = 1 if show_rows else 5
-        shown = np.ma.masked_less(counts.T, least)
-        mesh = ax.pcolormesh(
-            xe,
-            ye,
-            shown,
-            cmap=draw.SEQUENTIAL,
-            rasterized=True,
-            norm=LogNorm(least, max(counts.max(), least + 1)),
+        bins, least = (48, 1) if show_rows else (16, LEAST_SHOWN_ROWS)
+        shade_counts(
+            ax, x, y, "rows in a cell (log scale)", least=least, bins=bins, ends=(ax.get_xlim(), ax.get_ylim())
         )
-        bar = figure.colorbar(mesh, ax=ax, pad=0.01, aspect=30, label="rows in a cell (log scale)")
-        plain_log(bar.ax.yaxis)
-    if show_rows:
-        ax.plot(
-            x[far][:MOST_POINTS],
-            y[far][:MOST_POINTS],
-            "D",
-            ms=6,
-            color=draw.COLOURS[3],
-            label="odd at the false discovery rate",
-        )
-        if far.any():
-            ax.legend(loc="upper right", fontsize=8)
+    if show_rows and far.any():
+        label = "odd at the false discovery rate"
+        ax.plot(x[far][:MOST_POINTS], y[far][:MOST_POINTS], "D", ms=6, color=draw.COLOURS[3], label=label)
+        ax.legend(loc="upper right", fontsize=8)
 
 
 def _zones(ax: Any, cut: float, rows: NDArray[np.intp], chance: Array, *, dense: bool) -> None:
@@ -137,17 +112,8 @@ def _zones(ax: Any, cut: float, rows: NDArray[np.intp], chance: Array, *, dense:
         (x1, cut + 0.015 * (y1 - y0), "right", "bottom", "both"),
     )
     for (x, y, ha, va, name), n_rows, by in zip(places, rows, chance, strict=True):
-        write(
-            ax,
-            x,
-            y,
-            f"{name}: {n_rows:,}\nby chance {about(by)}",
-            ha=ha,
-            va=va,
-            fontsize=8,
-            bbox=behind,
-            zorder=3 if dense else 1.5,
-        )
+        text = f"{name}: {n_rows:,}\nby chance {about(by)}"
+        write(ax, x, y, text, ha=ha, va=va, fontsize=8, bbox=behind, zorder=3 if dense else 1.5)
 
 
 # why a row is odd ------------------------------------------------------------------------------------
@@ -203,17 +169,9 @@ def _bars(ax: Any, surprise: Array, culprit: NDArray[np.bool_]) -> None:
     ax.axvspan(-2, 2, color=draw.GREY, alpha=0.15, lw=0)
     ax.axvline(0, color=draw.INK, lw=0.8)
     for i in np.flatnonzero(~np.isnan(surprise)):
-        ax.barh(
-            i,
-            surprise[i],
-            height=0.62,
-            color=draw.COLOURS[3] if culprit[i] else draw.COLOURS[5],
-            ec=draw.INK,
-            lw=0.5,
-            hatch="///" if culprit[i] else None,
-        )
-    seen = surprise[~np.isnan(surprise)]
-    ax.set_xlim(min(-3.0, 1.1 * seen.min(initial=0.0)), max(3.0, 1.1 * seen.max(initial=0.0)))
+        colour, hatch = (draw.COLOURS[3], "///") if culprit[i] else (draw.COLOURS[5], None)
+        ax.barh(i, surprise[i], height=0.62, color=colour, ec=draw.INK, lw=0.5, hatch=hatch)
+    ax.set_xlim(min(-3.0, 1.1 * np.nanmin(surprise, initial=0.0)), max(3.0, 1.1 * np.nanmax(surprise, initial=0.0)))
     ax.set_ylim(len(surprise) - 0.4, -0.95)
 
 
@@ -306,22 +264,12 @@ def why_all(analysis: Analysis) -> Plot:
 
 def _heat(figure: Any, ax: Any, part: Array, reach: float) -> None:
     """Colour and, beyond 3 sd, a sign: + or − says the side without colour; gaps are hatched."""
-    shown = ax.imshow(
-        np.ma.masked_invalid(part), cmap=draw.DIVERGING, vmin=-reach, vmax=reach, aspect="auto", interpolation="nearest"
-    )  # one small image, not a path a cell
+    cells = np.ma.masked_invalid(part)  # one small image, not a path a cell
+    shown = ax.imshow(cells, cmap=draw.DIVERGING, vmin=-reach, vmax=reach, aspect="auto", interpolation="nearest")
     ax.patch.set(hatch="////", edgecolor=draw.GREY, facecolor="white")
     for i, j in zip(*np.nonzero(np.abs(np.nan_to_num(part)) > 3), strict=True):
-        write(
-            ax,
-            j,
-            i,
-            "+" if part[i, j] > 0 else "−",
-            ha="center",
-            va="center",
-            color="white",
-            fontsize=8,
-            fontweight="bold",
-        )
+        sign = "+" if part[i, j] > 0 else "−"
+        write(ax, j, i, sign, ha="center", va="center", color="white", fontsize=8, fontweight="bold")
     bar = figure.colorbar(shown, ax=ax, pad=0.01, aspect=30, extend="both")
     bar.set_label("surprise in sd", fontsize=9)
     ax.set_xlabel("sign: beyond 3 sd; hatched: gap", fontsize=9)

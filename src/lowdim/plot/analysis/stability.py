@@ -21,10 +21,7 @@ MOST_CLOUDS = 150  # rows whose clouds are drawn
 MOST_CLOUD_DOTS = 2500  # bootstrap positions drawn
 MOST_DRAWN_AXES = 8  # axes whose angles are drawn
 CHI2_90 = 4.605170185988091  # the 90% quantile of chi-square with 2 degrees of freedom: 2 log 10
-FIRM_ANGLE, LOOSE_ANGLE = (
-    15.0,
-    35.0,
-)  # degrees: an axis that keeps its direction, and one that does not (as judge/stability)
+FIRM_ANGLE, LOOSE_ANGLE = 15.0, 35.0  # degrees: an axis that keeps its direction, and one that does not
 
 
 @plot(
@@ -53,15 +50,8 @@ def stability(analysis: Analysis) -> Plot:
     title, sentence = _words(middle, plane, spread, total, names, len(B))
     draw.headline(figure, title)
     far = np.quantile(turns, [0.05, 0.95], axis=0) if len(turns) else np.zeros((2, 0))
-    data = {
-        "row": names,
-        "spread": spread,
-        "axis": np.arange(1, len(middle) + 1),
-        "median_angle": middle,
-        "angle_5": far[0],
-        "angle_95": far[1],
-        "median_plane": np.median(plane, axis=0) if plane.size else [],
-    }
+    data = {"row": names, "spread": spread, "axis": np.arange(1, len(middle) + 1), "median_angle": middle}
+    data |= {"angle_5": far[0], "angle_95": far[1], "median_plane": np.median(plane, axis=0) if plane.size else []}
     return Plot("stability", figure, title=title, sentence=sentence, data=data)
 
 
@@ -73,19 +63,12 @@ def _clouds(ax: Any, B: Array, R: Array, spread: Array, names: Sequence[str]) ->
     low, high = np.quantile(np.concatenate([dots, R]), [0.002, 0.998], axis=0)
     edge = 0.08 * np.where(high > low, high - low, 1.0)
     inside = ((dots >= low - edge) & (dots <= high + edge)).all(axis=1)
-    ax.plot(
-        *dots[inside].T, ".", ms=2, color=draw.COLOURS[5], alpha=0.7, label="drawn again", zorder=1, rasterized=True
-    )
+    x, y = dots[inside].T
+    ax.plot(x, y, ".", ms=2, color=draw.COLOURS[5], alpha=0.7, label="drawn again", zorder=1, rasterized=True)
     _ellipses(ax, B, rows)
-    ax.plot(
-        *R[spread_out(len(R), MOST_POINTS)].T,
-        "o",
-        ms=2.6 if len(R) <= 200 else 1.5,
-        color=draw.INK,
-        label="this table",
-        zorder=3,
-        rasterized=len(R) > MOST_VECTOR_POINTS,
-    )
+    x, y = R[spread_out(len(R), MOST_POINTS)].T
+    (points,) = ax.plot(x, y, "o", ms=2.6 if len(R) <= 200 else 1.5, color=draw.INK, label="this table", zorder=3)
+    points.set_rasterized(len(R) > MOST_VECTOR_POINTS)
     as_map(ax, ends=np.array([low - edge, high + edge]))
     visible = rows[((R[rows] >= low - edge) & (R[rows] <= high + edge)).all(axis=1)]
     worst = visible[np.argsort(-spread[visible], kind="stable")][:3]
@@ -108,11 +91,8 @@ def _ellipses(ax: Any, B: Array, rows: NDArray[np.intp]) -> None:
         values, U = np.linalg.eigh(np.cov(B[:, k].T))
         lines.append(B[:, k].mean(axis=0) + circle * np.sqrt(np.maximum(values, 0.0)) @ U.T)
     many = len(rows) > 60  # a crowd of ellipses is shade, not lines
-    ax.add_collection(
-        LineCollection(
-            lines, colors=draw.COLOURS[0], linewidths=0.4 if many else 0.6, alpha=0.4 if many else 0.8, zorder=2
-        )
-    )
+    width, alpha = (0.4, 0.4) if many else (0.6, 0.8)
+    ax.add_collection(LineCollection(lines, colors=draw.COLOURS[0], linewidths=width, alpha=alpha, zorder=2))
 
 
 def _ridges(ax: Any, turns: Array, labels: Sequence[str]) -> None:
@@ -123,20 +103,12 @@ def _ridges(ax: Any, turns: Array, labels: Sequence[str]) -> None:
     edges = np.linspace(0.0, top, 31)
     for i in range(k):
         counts, _ = np.histogram(np.clip(turns[:, i], 0.0, top), bins=edges)
-        ax.stairs(
-            i - 0.75 * counts / max(counts.max(), 1), edges, baseline=i, fill=True, color=draw.COLOURS[5], alpha=0.7
-        )
+        heights = i - 0.75 * counts / max(counts.max(), 1)
+        ax.stairs(heights, edges, baseline=i, fill=True, color=draw.COLOURS[5], alpha=0.7)
         ax.axhline(i, color=draw.GREY, lw=0.5)
         ax.plot([middle[i]], [i], "^", color=draw.COLOURS[3], ms=6, clip_on=False, zorder=4)
-        ax.text(
-            top,
-            i - 0.42,
-            f"{middle[i]:.0f}°",
-            ha="right",
-            va="center",
-            fontsize=8,
-            bbox={"boxstyle": "square,pad=0.05", "fc": "white", "ec": "none", "alpha": 0.7},
-        )
+        behind = {"boxstyle": "square,pad=0.05", "fc": "white", "ec": "none", "alpha": 0.7}
+        ax.text(top, i - 0.42, f"{middle[i]:.0f}°", ha="right", va="center", fontsize=8, bbox=behind)
     ax.set_xlim(0, top)
     ax.set_ylim(max(k, 1) - 0.7, -1.0)
     name_ticks(ax.yaxis, range(k), labels[:k])
@@ -168,21 +140,18 @@ def _words(
 
 
 def _law_gap(p: Array) -> tuple[float, float]:
-    """How far the law of sorted p-values is from even, and what chance allows one time in twenty (Kolmogorov)."""
+    """How far the law of p-values is from even, and what chance allows one time in twenty (Kolmogorov)."""
     n = len(p)
-    return float(np.abs(np.arange(1, n + 1) / n - p).max()), 1.36 / float(np.sqrt(n))
-
-
-def _law_fails(p: Array) -> bool:
-    gap, limit = _law_gap(np.sort(p))
-    return gap > limit
+    return float(np.abs(np.arange(1, n + 1) / n - np.sort(p)).max()), 1.36 / float(np.sqrt(n))
 
 
 @plot(
     "distance_law",
     "Whether the rows' distances follow the model's law.",
     needs="analysis",
-    report=InReport("stability", "rows", "rows.csv", says_something=lambda analysis: _law_fails(analysis.odd.D2.p)),
+    report=InReport(
+        "stability", "rows", "rows.csv", says_something=lambda analysis: np.greater(*_law_gap(analysis.odd.D2.p))
+    ),
 )
 def distance_law(analysis: Analysis) -> Plot:
     """Each row's p-value (D2) against the one its rank should have were the model true: a straight line."""

@@ -26,6 +26,7 @@ MOST_STRIPS, MOST_PAIRED_COLUMNS = 16, 20  # columns that are drawn
 FENCE = 3.0  # Tukey's "far out": more than three interquartile ranges beyond a quartile
 MOST_HATCHED = 2500  # hatched pieces a file can hold; beyond, shares of gaps are drawn
 GAP_BANDS = 200  # rows of pixels where rows are pooled
+MOST_NAMED_GAPS = 26  # columns that are named below
 HATCH = "/////"
 FAR_COLOUR = "#9c4400"  # the vermilion of the palette, dark enough for small text
 FALSE_DISCOVERY = 0.05
@@ -75,7 +76,14 @@ def columns(table: Table) -> Plot:
     figure = draw.blank(6.4, max(4.0, 0.75 + 0.27 * len(shown)))
     left, right = figure.subplots(1, 2, width_ratios=[4, 1], sharey=True)
     _draw_strips(left, [strips[j] for j in shown], own[shown, :2])
-    _draw_shares(right, gap[shown])
+    top = max(0.1, float(gap[shown].max(initial=0.0)))
+    right.barh(np.arange(len(shown)), gap[shown], height=0.6, color=draw.PAPER, edgecolor=draw.INK, hatch=HATCH, lw=0.6)
+    for k, share in enumerate(gap[shown]):
+        right.text(share + 0.03 * top, k, draw.percent(share), va="center", fontsize=7)
+    right.set(xlim=(0, 1.6 * top), xticks=[])
+    right.tick_params(left=False, labelleft=False)
+    right.spines["bottom"].set_visible(False)
+    right.set_xlabel("share of gaps", fontsize=9)
     left.set_yticks(range(len(shown)), [draw.short(names[j]) for j in shown], fontsize=9)
     left.set_ylim(len(shown) - 0.4, -0.6)
     draw.headline(figure, title)
@@ -156,18 +164,6 @@ def _draw_strips(ax: Axes, strips: list[Strip], ends: Array) -> None:
     ax.set_xlabel("smallest to largest; < > far values", fontsize=9)
 
 
-def _draw_shares(ax: Axes, share: Array) -> None:
-    top = max(0.1, float(share.max(initial=0.0)))
-    ax.barh(np.arange(len(share)), share, height=0.6, color=draw.PAPER, edgecolor=draw.INK, hatch=HATCH, lw=0.6)
-    for k, value in enumerate(share):
-        ax.text(value + 0.03 * top, k, draw.percent(value), va="center", fontsize=7)
-    ax.set_xlim(0, 1.6 * top)
-    ax.set_xticks([])
-    ax.tick_params(left=False, labelleft=False)
-    ax.spines["bottom"].set_visible(False)
-    ax.set_xlabel("share of gaps", fontsize=9)
-
-
 @plot(
     "spreads",
     "Columns as histograms in bins of at least five rows.",
@@ -181,35 +177,23 @@ def spreads(table: Table) -> Plot:
     shown = min(len(names), MOST_STRIPS)
     centre, sd = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     edges = np.linspace(-2.5, 2.5, 13)
-    counts = np.array(
-        [
-            np.histogram((x[~np.isnan(x)] - m) / (s or 1.0), bins=edges)[0]
-            for x, m, s in zip(X.T, centre, sd, strict=True)
-        ]
-    )
+    z = (X - centre) / np.where(sd > 0, sd, 1.0)
+    counts = np.array([np.histogram(x[~np.isnan(x)], bins=edges)[0] for x in z.T])
     counts = np.where(counts >= LEAST_SHOWN_ROWS, counts, 0)
     figure, ax = draw.canvas(6.4, 0.9 + 0.3 * shown)
     for k in range(shown):
         heights = counts[k] / max(counts[k].max(), 1)
-        ax.bar(
-            edges[:-1], 0.85 * heights, width=np.diff(edges), bottom=shown - 1 - k, align="edge", color=draw.COLOURS[0]
-        )
-    ax.set_yticks(
-        [shown - 1 - k + 0.4 for k in range(shown)], [draw.short(name) for name in names[:shown]], fontsize=8.5
-    )
+        low = shown - 1 - k
+        ax.bar(edges[:-1], 0.85 * heights, np.diff(edges), bottom=low, align="edge", color=draw.COLOURS[0])
+    ax.set_yticks(np.arange(shown)[::-1] + 0.4, [draw.short(name) for name in names[:shown]], fontsize=8.5)
     ax.axvline(0, color=draw.INK, lw=0.6)
     draw.label_axes(ax, "standard deviations from the column's mean")
     title = f"{draw.count(len(names), 'column')} in bins of at least {LEAST_SHOWN_ROWS} rows"
     draw.headline(figure, title)
     subset_text = "" if shown == len(names) else f" The first {shown} are drawn."
-    data: dict[str, Any] = {"column": names, "mean": centre, "sd": sd, "count": counts}
-    return Plot(
-        "spreads",
-        figure,
-        title=title,
-        data=data,
-        sentence=f"Bins with fewer rows are left empty, because this report was asked to show no row.{subset_text}",
-    )
+    sentence = f"Bins with fewer rows are left empty, because this report was asked to show no row.{subset_text}"
+    data = {"column": names, "mean": centre, "sd": sd, "count": counts}
+    return Plot("spreads", figure, title=title, sentence=sentence, data=data)
 
 
 @plot("gaps", "Rows by columns with every gap hatched.", needs="table", report=InReport("gaps", "rows"))
@@ -233,7 +217,10 @@ def gaps(table: Table, *, order: str = "pattern") -> Plot:
         raise error("LD210", option="order", value=order, allowed="'pattern' or 'time'")
     hole, names = np.isnan(table.X), table.names
     n = len(hole)
-    rows = _by_pattern(hole) if order == "pattern" else np.arange(n)
+    rows = np.arange(n)
+    if order == "pattern":  # most gaps first, then the commonest pattern, then the table's order
+        _, which, many = np.unique(np.packbits(hole, axis=1), axis=0, return_inverse=True, return_counts=True)
+        rows = np.lexsort((rows, which.ravel(), -many[which.ravel()], -hole.sum(axis=1)))
     per_column, per_row = hole.sum(axis=0), hole.sum(axis=1)
     title, sentence = _gap_words(hole, names)
     figure = draw.blank()
@@ -242,25 +229,24 @@ def gaps(table: Table, *, order: str = "pattern") -> Plot:
     grid[0, 1].set_axis_off()
     pooled = _draw_holes(body, hole[rows])
     _draw_totals(top, side, per_column / max(n, 1), per_row[rows])
-    _name_columns(body, names, per_column)
-    _name_rows(body, rows, table.row_names, order)
+    # column names upright; where there are too many, those with the most gaps
+    d, most = len(names), np.argsort(-per_column, kind="stable")
+    named = draw.thinned(most, MOST_NAMED_GAPS, 1 if d <= MOST_NAMED_GAPS else -(-d // MOST_NAMED_GAPS))
+    words = [draw.short(names[j], 24 if d <= 12 else 16) for j in named]
+    body.set_xticks(named, words, rotation=90 if d > 4 else 0, fontsize=8)
+    if n <= 25:
+        body.set_yticks(np.arange(n) + 0.5, [draw.short(table.row_names[r], 12) for r in rows], fontsize=7)
+    elif order == "time":
+        marks = evenly_spread(n, 6, ends=True)
+        body.set_yticks(marks + 0.5, [draw.short(table.row_names[r], 12) for r in marks], fontsize=8)
+    else:
+        whole_ticks(body.yaxis)
+    body.set_ylabel("rows, same gaps together" if order == "pattern" else "rows in the table's order")
     draw.headline(figure, title)
-    data = {
-        "column": names,
-        "gaps_in_column": per_column,
-        "gap_share": per_column / max(n, 1),
-    }
+    data = {"column": names, "gaps_in_column": per_column, "gap_share": per_column / max(n, 1)}
     # the numbers of what is drawn: a line a row, or a line a band of rows
     data |= {"row": rows + 1, "gaps_in_row": per_row[rows]} if pooled is None else {"share_in_band": pooled}
     return Plot("gaps", figure, title=title, sentence=sentence, data=data)
-
-
-def _by_pattern(hole: Mask) -> NDArray[np.int_]:
-    """Rows with the same gaps together: most gaps first, then the commonest pattern, then the table's order."""
-    packed = np.packbits(hole, axis=1)
-    _, which, many = np.unique(packed, axis=0, return_inverse=True, return_counts=True)
-    which = which.ravel()
-    return np.lexsort((np.arange(len(hole)), which, -many[which], -hole.sum(axis=1)))
 
 
 def _gap_words(hole: Mask, names: Sequence[str]) -> tuple[str, str]:
@@ -278,41 +264,26 @@ def _gap_words(hole: Mask, names: Sequence[str]) -> tuple[str, str]:
     )
 
 
-def _runs(hole: Mask) -> NDArray[np.int_]:
-    """Unbroken stretches of gaps down each column: (column, first row, last row + 1)."""
-    padded = np.zeros((hole.shape[1], len(hole) + 2), dtype=np.int8)
-    padded[:, 1:-1] = hole.T
-    step = np.diff(padded, axis=1)
-    return np.column_stack([np.argwhere(step == 1), np.argwhere(step == -1)[:, 1]])
-
-
 def _draw_holes(ax: Axes, hole: Mask) -> Array | None:
     """Gaps as hatched boxes, or as shades of the share of gaps in bands of rows; those shares if so."""
     n, d = hole.shape
-    runs = _runs(hole)
+    padded = np.pad(hole.T.astype(np.int8), ((0, 0), (1, 1)))
+    step = np.diff(padded, axis=1)  # where unbroken stretches of gaps begin and end
+    runs = np.column_stack([np.argwhere(step == 1), np.argwhere(step == -1)[:, 1]])
     ax.set_xlim(-0.5, d - 0.5)
     ax.set_ylim(n, 0)
     ax.set_facecolor("#e3eef5")
     if len(runs) <= MOST_HATCHED:
         for column, first, last in runs:
-            ax.fill_between(
-                [column - 0.45, column + 0.45],
-                first,
-                last,
-                facecolor=draw.PAPER,
-                edgecolor=draw.INK,
-                hatch=HATCH,
-                lw=0.3,
-            )
+            ends = [column - 0.45, column + 0.45]
+            ax.fill_between(ends, first, last, facecolor=draw.PAPER, edgecolor=draw.INK, hatch=HATCH, lw=0.3)
         ax.set_xlabel("column (hatched: gap; plain: seen)")
         return None
     edges = np.linspace(0, n, min(GAP_BANDS, n) + 1).astype(int)
     share: Array = np.add.reduceat(hole, edges[:-1], axis=0, dtype=float) / np.diff(edges)[:, None]
-    image = ax.imshow(
-        share, aspect="auto", extent=(-0.5, d - 0.5, n, 0), cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
-    )
-    figure = draw.figure_of(ax)
-    figure.colorbar(image, ax=ax, location="left", fraction=0.04, label="share of gaps (dark: all)")
+    image = ax.imshow(share, cmap="Greys", aspect="auto", extent=(-0.5, d - 0.5, n, 0), vmin=0, vmax=1)
+    image.set_interpolation("nearest")
+    draw.figure_of(ax).colorbar(image, ax=ax, location="left", fraction=0.04, label="share of gaps (dark: all)")
     ax.set_xlabel("column")
     return share
 
@@ -337,28 +308,6 @@ def _draw_totals(top: Axes, side: Axes, share: Array, per_row: NDArray[np.int_])
     side.set_xlim(0, max(1.0, 1.05 * float(per_row.max(initial=0))))
     whole_ticks(side.xaxis, 3)
     side.set_xlabel("gaps a row", fontsize=9)
-
-
-def _name_columns(ax: Axes, names: Sequence[str], weight: Any, most: int = 26) -> None:
-    """Column names upright; where there are too many, those with the most gaps."""
-    d = len(names)
-    order = np.argsort(-np.asarray(weight), kind="stable")
-    named = draw.thinned(order, d, 1) if d <= most else draw.thinned(order, most, -(-d // most))
-    long = 24 if d <= 12 else 16
-    ax.set_xticks(named, [draw.short(names[j], long) for j in named], rotation=90 if d > 4 else 0, fontsize=8)
-
-
-def _name_rows(ax: Axes, rows: NDArray[np.int_], names: Sequence[str], order: str) -> None:
-    n = len(rows)
-    sorted_ = "rows, same gaps together" if order == "pattern" else "rows in the table's order"
-    if n <= 25:
-        ax.set_yticks(np.arange(n) + 0.5, [draw.short(names[r], 12) for r in rows], fontsize=7)
-    elif order == "time":
-        marks = evenly_spread(n, 6, ends=True)
-        ax.set_yticks(marks + 0.5, [draw.short(names[r], 12) for r in marks], fontsize=8)
-    else:
-        whole_ticks(ax.yaxis)
-    ax.set_ylabel(sorted_)
 
 
 # gaps that come together -----------------------------------------------------------------------------
@@ -399,9 +348,8 @@ def gap_pairs(table: Table) -> Plot:
     figure = draw.blank(6.4, 4.0 if len(with_gaps) <= 10 else 5.6)
     ax = figure.subplots()
     shown = worst((phi - 2 * np.eye(len(with_gaps))).max(axis=1, initial=-2.0), MOST_PAIRED_COLUMNS)
-    _draw_pairs(
-        ax, phi[np.ix_(shown, shown)], both[np.ix_(shown, shown)], [draw.short(names[k], 18) for k in with_gaps[shown]]
-    )
+    part = np.ix_(shown, shown)
+    _draw_pairs(ax, phi[part], both[part], [draw.short(names[k], 18) for k in with_gaps[shown]])
     draw.headline(figure, title)
     data = {
         "first": np.array([names[k] for k in with_gaps[j]]),
@@ -483,20 +431,11 @@ def _draw_pairs(ax: Axes, phi: Array, both: Array, names: list[str]) -> None:
         return
     shown = np.where(np.tril(np.ones((k, k), dtype=bool), -1), phi, np.nan)
     image = ax.imshow(shown[1:, :-1], cmap=draw.DIVERGING, vmin=-1, vmax=1, aspect="auto")
-    for r, c in np.argwhere(np.isfinite(shown)).tolist():
-        if k <= 14:
-            ax.text(
-                c,
-                r - 1,
-                f"{int(both[r, c])}",
-                ha="center",
-                va="center",
-                fontsize=8,
-                color=draw.PAPER if abs(phi[r, c]) > 0.6 else draw.INK,
-            )
+    for r, c in np.argwhere(np.isfinite(shown)).tolist() if k <= 14 else ():
+        colour = draw.PAPER if abs(phi[r, c]) > 0.6 else draw.INK
+        ax.text(c, r - 1, f"{int(both[r, c])}", ha="center", va="center", fontsize=8, color=colour)
     ax.set_xticks(range(k - 1), names[:-1], rotation=90 if k > 4 else 0, fontsize=8)
     ax.set_yticks(range(k - 1), names[1:], fontsize=8)
     ax.tick_params(length=0)
-    figure = draw.figure_of(ax)
-    figure.colorbar(image, ax=ax, shrink=0.8, label="gaps apart   ←  correlation  →   together")
+    draw.figure_of(ax).colorbar(image, ax=ax, shrink=0.8, label="gaps apart   ←  correlation  →   together")
     ax.set_xlabel("in the cells: rows where both are gaps" if k <= 14 else "column")

@@ -15,7 +15,7 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.plot import base as draw
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import chosen, kind_name
-from lowdim.plot.marks import own_ticks
+from lowdim.plot.marks import own_ticks, panels
 from lowdim.plot.pictures import (
     CONNECTIONS,
     SHAPE,
@@ -274,15 +274,10 @@ def _words(
     title = f"{there}, {draw.quoted(names[j])} moves most ({what.replace('from ', '')})"
     if pictures:
         title = there if walk.called else f"{there}, from {span}"
-    band_text = {
-        BAND_OF_CELLS: "90% of cells within ±",
-        BAND_OF_ROWS: "90% of the rows' cells are made again within ±",
-    }.get(walk.kind)
-    half = (
-        f"{band_text} {draw.number(float(walk.band[:, j].mean()))}"
-        if band_text
-        else "without a band: the model has no noise"
-    )
+    within = {BAND_OF_CELLS: "90% of cells within", BAND_OF_ROWS: "90% of the rows' cells are made again within"}
+    half = "without a band: the model has no noise"
+    if walk.kind in within:
+        half = f"{within[walk.kind]} ± {draw.number(float(walk.band[:, j].mean()))}"
     even = np.allclose((walk.mean - walk.low)[:, j], (walk.high - walk.mean)[:, j], rtol=1e-6)
     if walk.kind and (scales.log[j] or not even):
         half = f"the band holds {walk.kind}"
@@ -361,22 +356,16 @@ def _step(value: float) -> str:
 
 
 def _columns(walk: Walk, curve: Walk, chosen: NDArray[np.int_], names: Sequence[str], scales: ColumnScales) -> Figure:
-    n_across = min(len(chosen), 3)
     figure = draw.blank(6.4, 4.0)
-    panels = figure.subplots(-(-len(chosen) // n_across), n_across, squeeze=False, sharex=True).ravel()
-    for ax, j in zip(panels, chosen, strict=False):
+    for ax, j in zip(panels(figure, len(chosen), min(len(chosen), 3), sharex=True), chosen, strict=True):
         ax.fill_between(curve.step, curve.low[:, j], curve.high[:, j], color=draw.COLOURS[5], alpha=0.35, lw=0)
         ax.plot(curve.step, curve.mean[:, j], "-", color=draw.COLOURS[0])
         ax.plot(walk.step, walk.mean[:, j], "o", color=draw.COLOURS[0], ms=3)
         ax.set_title(draw.short(names[j], 22), fontsize=9)
         ax.tick_params(labelsize=8)
         own_ticks(ax.yaxis, scales, int(j))
-    for ax in panels[len(chosen) :]:
-        ax.set_axis_off()
     band_text = f"band: {walk.kind}" if walk.kind else "no band: no noise"
-    along = (
-        f"{draw.short(walk.called[0])} (0) to {draw.short(walk.called[1])} (1)" if walk.called else "sd along the axis"
-    )
+    along = " to ".join(f"{draw.short(word)} ({k})" for k, word in enumerate(walk.called)) or "sd along the axis"
     figure.supxlabel(f"{along} ({band_text})", fontsize=9)
     figure.supylabel("value, in the column's own units", fontsize=9)
     return figure
@@ -400,12 +389,9 @@ def _curves(walk: Walk) -> Figure:
 
 def _pictures(walk: Walk, form: Form) -> Figure:
     mean = walk.mean
-    n_across = min(len(mean), 7)
-    n_down = -(-len(mean) // n_across)
-    figure = draw.blank(6.4, max(2.0, 0.6 + n_down * 6.4 / n_across * picture_height(form, mean) * 1.15))
-    panels = figure.subplots(n_down, n_across, squeeze=False).ravel()
-    for ax, mark, cells in zip(panels, walk.marks, mean, strict=False):
+    across = min(len(mean), 7)
+    high = -(-len(mean) // across) * 6.4 / across * picture_height(form, mean) * 1.15
+    figure = draw.blank(6.4, max(2.0, 0.6 + high))
+    for ax, mark, cells in zip(panels(figure, len(mean), across), walk.marks, mean, strict=True):
         draw_picture(ax, cells, form, mark, mean)
-    for ax in panels[len(mean) :]:
-        ax.set_axis_off()
     return figure

@@ -76,13 +76,8 @@ def plane(X: Array, columns: tuple[int, int] | None, names: Sequence[str], unit:
     """The plane of two columns in their own units, or that of the first principal axes of a complete table."""
     d = X.shape[1]
     if d < 2:
-        raise error(
-            "LD216.model",
-            name="gtm_sheet",
-            model="a table of one column",
-            why="a sheet is seen in a plane",
-            fix="a table of two columns or more",
-        )
+        why, fix = "a sheet is seen in a plane", "a table of two columns or more"
+        raise error("LD216.model", name="gtm_sheet", model="a table of one column", why=why, fix=fix)
     centred = X - X.mean(axis=0)
     total = float((centred**2).sum()) or 1.0
     if columns is None and d == 2:
@@ -95,10 +90,8 @@ def plane(X: Array, columns: tuple[int, int] | None, names: Sequence[str], unit:
     if len({*columns}) != 2 or not all(0 <= j < d for j in columns):
         raise error("LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {d - 1}")
     pair = list(columns)
-    share = float((centred[:, pair] ** 2).sum()) / total
-    return TablePlane(
-        np.zeros(d), np.eye(d)[:, pair] * unit[pair], (draw.short(names[pair[0]]), draw.short(names[pair[1]])), share
-    )
+    share, labels = float((centred[:, pair] ** 2).sum()) / total, [draw.short(names[j]) for j in pair]
+    return TablePlane(np.zeros(d), np.eye(d)[:, pair] * unit[pair], (labels[0], labels[1]), share)
 
 
 def gtm_of(analysis: Analysis, model: Any) -> ModelOnTable:
@@ -157,13 +150,8 @@ def gtm_sheet(subject: ModelOnTable, *, columns: tuple[int, int] | None = None, 
     explain_kinds(figure, kinds, gap)
     title, sentence = _words(model, X, net, view, len(shown))
     draw.headline(figure, title)
-    return Plot(
-        "gtm_sheet",
-        figure,
-        title=title,
-        sentence=sentence + kinds.words,
-        data={"node_place": net.points, "node": nodes, "row": rows, "has_gaps": gap},
-    )
+    data = {"node_place": net.points, "node": nodes, "row": rows, "has_gaps": gap}
+    return Plot("gtm_sheet", figure, title=title, sentence=sentence + kinds.words, data=data)
 
 
 def _lines(ax: Axes, model: Any, net: Lattice, view: TablePlane) -> None:
@@ -172,9 +160,8 @@ def _lines(ax: Axes, model: Any, net: Lattice, view: TablePlane) -> None:
 
     curves = []
     for k, side in enumerate(net.sides):
-        along = np.interp(
-            np.arange(POINTS_PER_NODE * (len(side) - 1) + 1) / POINTS_PER_NODE, np.arange(len(side)), side
-        )
+        steps = np.arange(POINTS_PER_NODE * (len(side) - 1) + 1) / POINTS_PER_NODE
+        along = np.interp(steps, np.arange(len(side)), side)
         others = [other for j, other in enumerate(net.sides) if j != k]
         for fixed in others[0] if others else [None]:
             Z = along[:, None] if fixed is None else np.insert(along[:, None], 1 - k, fixed, axis=1)
@@ -205,13 +192,7 @@ def _words(model: Any, X: Array, net: Lattice, view: TablePlane, shown: int) -> 
 
 
 # on the map ------------------------------------------------------------------------------------------
-@plot(
-    "magnification",
-    "How much the sheet of a GTM is stretched.",
-    needs="model",
-    options=(COLOR,),
-    stand_in=gtm_of,
-)
+@plot("magnification", "How much the sheet of a GTM is stretched.", needs="model", options=(COLOR,), stand_in=gtm_of)
 def magnification(subject: ModelOnTable, *, color: Any = None) -> Plot:
     """How much area (with one axis: length) of the table a piece of the map is worth, on a logarithmic scale.
 
@@ -237,14 +218,8 @@ def magnification(subject: ModelOnTable, *, color: Any = None) -> Plot:
         _curve(ax, net, value, rows, kinds)
     else:
         darkest = float(value.max()) + 0.4 * (float(np.ptp(value)) or 1.0)  # rows must stay visible on it
-        shade = ax.pcolormesh(
-            *net.sides,
-            value.reshape([len(s) for s in net.sides]).T,
-            cmap=STRETCH_SHADES,
-            shading="nearest",
-            vmax=darkest,
-            rasterized=True,
-        )
+        grid, (x, y) = value.reshape([len(s) for s in net.sides]).T, net.sides
+        shade = ax.pcolormesh(x, y, grid, cmap=STRETCH_SHADES, shading="nearest", vmax=darkest, rasterized=True)
         bar = figure.colorbar(shade, ax=ax, shrink=0.8, label="area in the table, over its median")
         bar.ax.set_ylim(float(value.min()), float(value.max()))
         _powers(bar.ax.yaxis, value)
@@ -253,13 +228,8 @@ def magnification(subject: ModelOnTable, *, color: Any = None) -> Plot:
         explain_kinds(figure, kinds, gap)
     title, sentence = _stretch_words(model, net, value, rows)
     draw.headline(figure, title)
-    return Plot(
-        "magnification",
-        figure,
-        title=title,
-        sentence=sentence + kinds.words,
-        data={"place": net.points, "stretch": stretch, "log10_stretch": value, "row": rows},
-    )
+    data = {"place": net.points, "stretch": stretch, "log10_stretch": value, "row": rows}
+    return Plot("magnification", figure, title=title, sentence=sentence + kinds.words, data=data)
 
 
 def _curve(ax: Axes, net: Lattice, value: Array, rows: Array, kinds: Groups) -> None:
@@ -275,17 +245,13 @@ def _curve(ax: Axes, net: Lattice, value: Array, rows: Array, kinds: Groups) -> 
     legend_above(ax, ncols=4)
 
 
-def _power(value: float) -> str:
-    return f"× {draw.number(10.0**value)}"
-
-
 def _powers(axis: Any, value: Array) -> None:
     """Ticks of a logarithm that say the number itself."""
     low, high = float(value.min()), float(value.max())
     steps = (1.0, 2.0, 5.0) if high - low < 2.5 else (1.0,)
     ticks = [np.log10(s) + k for k in range(int(np.floor(low)), int(np.ceil(high)) + 1) for s in steps]
     inside = [tick for tick in ticks if low <= tick <= high]
-    axis.set_ticks(inside, [_power(tick) for tick in inside])
+    axis.set_ticks(inside, [f"× {draw.number(10.0**tick)}" for tick in inside])
 
 
 def _stretch_words(model: Any, net: Lattice, value: Array, rows: Array) -> tuple[str, str]:
@@ -294,9 +260,8 @@ def _stretch_words(model: Any, net: Lattice, value: Array, rows: Array) -> tuple
     title = f"The sheet is stretched {draw.number(most)} times more at one place of the map than at another"
     ends = f"{draw.number(10.0 ** value.min())} and {draw.number(10.0 ** value.max())}"
     text = f"A piece of the map is worth between {ends} times the median {size} of the table."
-    at_rows = np.log10(np.maximum(model.magnification(rows), 1e-300)) - np.log10(
-        np.maximum(np.median(model.magnification(net.points)), 1e-300)
-    )
+    there, middle = model.magnification(rows), np.median(model.magnification(net.points))
+    at_rows = np.log10(np.maximum(there, 1e-300)) - np.log10(np.maximum(middle, 1e-300))
     return title, text + (
         f" {draw.percent(float((at_rows > least).mean()))} of {len(rows):,} rows lie in the most stretched tenth "
         "of the map: dark borders separate what is near on the map and far apart in the table."

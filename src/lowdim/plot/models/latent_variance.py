@@ -111,7 +111,7 @@ def doubt(model: Any, Z: Array, size: Array) -> Array:
     return np.asarray(np.sqrt(np.mean(np.asarray(model.predictive_variance(Z)) / size**2, axis=1)))
 
 
-def _reach(values: Array, points: int) -> Array:
+def _around(values: Array, points: int) -> Array:
     low, high = float(values.min()), float(values.max())
     edge = MAP_EDGE * (high - low) or 1.0
     return np.linspace(low - edge, high + edge, points)
@@ -123,11 +123,13 @@ def _plane(
     """The sd as shades, rows and names on top; the numbers, and which columns were named."""
     model, names, gap = subject.model, subject.table.names, subject.has_gaps
     Z = np.asarray(model.embedding_, dtype=np.float64)
-    ground = MapPlane(
-        axes, _reach(Z[:, axes[0]], SD_GRID_SIDE), _reach(Z[:, axes[1]], SD_GRID_SIDE), np.median(Z, axis=0)
-    )
+    x, y = (_around(Z[:, k], SD_GRID_SIDE) for k in axes)
+    ground = MapPlane(axes, x, y, np.median(Z, axis=0))
     sd = doubt(model, ground.grid, size).reshape(SD_GRID_SIDE, SD_GRID_SIDE)
-    ax = _shades(figure, ground, sd)
+    ax, most = figure.subplots(), float(sd.max())
+    shade = ax.pcolormesh(x, y, sd.T, cmap="Greys", vmin=0.0, vmax=LIGHTEN * most, shading="nearest", rasterized=True)
+    bar = figure.colorbar(shade, ax=ax, shrink=0.8, label="sd of a new cell (1 = what its column varies)")
+    bar.ax.set_ylim(0.0, most)
     xy = np.ascontiguousarray(Z[:, list(axes)])
     draw_groups(ax, xy, kinds, gap, spread_out(len(xy), MOST_POINTS))
     if join:
@@ -137,33 +139,8 @@ def _plane(
     spots, columns, slope = steepest(model, ground, xy, size)
     _name_slopes(ax, spots, slope, [draw.short(names[j], 14) for j in columns])
     steepest_names = ", ".join(draw.quoted(names[j]) for j in dict.fromkeys(columns))
-    data = {
-        "x": ground.x,
-        "y": ground.y,
-        "sd": sd,
-        "fastest": np.array([str(names[j]) for j in columns]),
-        "fastest_at": spots,
-        "slope": slope,
-    }
-    return data, steepest_names
-
-
-def _shades(figure: Figure, ground: MapPlane, sd: Array) -> Axes:
-    """Axes shaded by the sd, and the bar that explains them."""
-    ax = figure.subplots()
-    shade = ax.pcolormesh(
-        ground.x,
-        ground.y,
-        sd.T,
-        cmap="Greys",
-        vmin=0.0,
-        vmax=LIGHTEN * float(sd.max()),
-        shading="nearest",
-        rasterized=True,
-    )
-    bar = figure.colorbar(shade, ax=ax, shrink=0.8, label="sd of a new cell (1 = what its column varies)")
-    bar.ax.set_ylim(0.0, float(sd.max()))
-    return ax
+    fastest = np.array([str(names[j]) for j in columns])
+    return {"x": x, "y": y, "sd": sd, "fastest": fastest, "fastest_at": spots, "slope": slope}, steepest_names
 
 
 def steepest(model: Any, ground: MapPlane, xy: Array, size: Array) -> tuple[Array, list[int], Array]:
@@ -200,21 +177,16 @@ def _name_slopes(ax: Axes, spots: Array, slope: Array, texts: list[str]) -> None
     way = slope / wide  # as it looks on the page
     way /= np.maximum(np.sqrt((way**2).sum(axis=1, keepdims=True)), 1e-300)
     ends = spots + 0.06 * way * wide
+    look = {"arrowstyle": "-|>", "color": draw.COLOURS[3], "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
     for start, end in zip(spots, ends, strict=True):
-        ax.annotate(
-            "",
-            end,
-            start,
-            zorder=6,
-            arrowprops={"arrowstyle": "-|>", "color": draw.COLOURS[3], "lw": 1.4, "shrinkA": 0, "shrinkB": 0},
-        )
+        ax.annotate("", end, start, zorder=6, arrowprops=look)
     arrows = spots + np.linspace(0.0, 1.0, 9)[:, None, None] * (ends - spots)  # no name on an arrow
     draw.place_labels(ax, ends, texts, avoid=arrows.reshape(-1, 2))
 
 
 def _line(figure: Figure, model: Any, Z: Array, size: Array) -> tuple[dict[str, Any], str]:
     """With one axis: the sd as a curve, rows as ticks below."""
-    x = _reach(Z[:, 0], 4 * SD_GRID_SIDE)
+    x = _around(Z[:, 0], 4 * SD_GRID_SIDE)
     sd = doubt(model, x[:, None], size)
     ax = figure.subplots()
     ax.plot(x, sd, color=draw.COLOURS[0])

@@ -43,9 +43,8 @@ def mixture(subject: ModelOnTable, columns: tuple[int, int] = (0, 1)) -> Plot:
     if parts is None:
         raise subject.lacks("mixture", "it has no clusters", "a mixture: -m gmm, mppca, mfa or kmeans")
     if len({*columns}) != 2 or not all(0 <= j < X.shape[1] for j in columns):
-        raise error(
-            "LD210", option="columns", value=columns, allowed=f"two different columns from 0 to {X.shape[1] - 1}"
-        )
+        allowed = f"two different columns from 0 to {X.shape[1] - 1}"
+        raise error("LD210", option="columns", value=columns, allowed=allowed)
     whole = np.flatnonzero(np.isfinite(X[:, pair]).all(axis=1))
     rows = whole[spread_out(len(whole), MOST_POINTS)]
     mu, shares, weights = parts.means[:, pair], parts.shares[rows], parts.weights
@@ -100,16 +99,10 @@ def _points(ax: Axes, cells: Array, shares: Array) -> None:
     for k in range(shares.shape[1]):
         at = home == k
         if at.any():
-            ax.scatter(
-                cells[at, 0],
-                cells[at, 1],
-                c=colour[at],
-                marker=draw.SHAPES[k % len(draw.SHAPES)],
-                s=np.where(sure[at] >= SURE_SHARE, 22, 12),
-                linewidths=0,
-                alpha=0.75,
-                rasterized=len(cells) > MOST_VECTOR_POINTS,
-            )
+            (x, y), shape = cells[at].T, draw.SHAPES[k % len(draw.SHAPES)]
+            size = np.where(sure[at] >= SURE_SHARE, 22, 12)
+            dots = ax.scatter(x, y, s=size, c=colour[at], marker=shape, linewidths=0, alpha=0.75)
+            dots.set_rasterized(len(cells) > MOST_VECTOR_POINTS)
 
 
 def _rings(ax: Axes, centre: Array, S: Array, colour: str) -> None:

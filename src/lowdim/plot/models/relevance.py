@@ -64,29 +64,15 @@ def _bars(ax: Any, value: Array, on: Mask, order: Any) -> None:
     if len(value) <= MOST_NUMBERED_BARS:
         small = 8 if len(value) <= 14 else 6
         for k, v in enumerate(value):
-            text = draw.number(v) if on[k] else "off"
-            ax.text(
-                k,
-                v + 0.02 * top,
-                text,
-                ha="center",
-                va="bottom",
-                fontsize=small,
-                color=draw.INK if on[k] else draw.GREY,
-            )
+            text, colour = (draw.number(v), draw.INK) if on[k] else ("off", draw.GREY)
+            ax.text(k, v + 0.02 * top, text, ha="center", va="bottom", fontsize=small, color=colour)
     step = -(-len(value) // MOST_NUMBERED_BARS)
     ax.set_xticks(at[::step], [str(k + 1) for k in order[::step]], fontsize=8)
     ax.set_xlim(-0.6, len(value) - 0.4)
     ax.set_ylim(0.0, 1.12 * top)
     ax.set(xlabel="axis, strongest first", ylabel="relevance 1/α")
-    legend_above(
-        ax,
-        handles=[
-            Patch(color=draw.COLOURS[0], label="kept"),
-            Patch(facecolor=draw.PAPER, edgecolor=draw.GREY, hatch="////", label="switched off"),
-        ],
-        ncols=2,
-    )
+    off = Patch(facecolor=draw.PAPER, edgecolor=draw.GREY, hatch="////", label="switched off")
+    legend_above(ax, handles=[Patch(color=draw.COLOURS[0], label="kept"), off], ncols=2)
 
 
 def _words(value: Array, keep: Mask) -> tuple[str, str]:
@@ -94,13 +80,9 @@ def _words(value: Array, keep: Mask) -> tuple[str, str]:
     title = f"{on} of {draw.count(n, 'axis', 'axes')} kept"
     off_text = f"the strongest switched off {draw.number(value[~keep].max())}" if on < n else ""
     if not on:
-        return (
-            "No axis is kept: the table looks like noise",
-            f"None of {draw.count(n, 'axis', 'axes')} is kept; {off_text}.",
-        )
+        nothing = f"None of {draw.count(n, 'axis', 'axes')} is kept; {off_text}."
+        return "No axis is kept: the table looks like noise", nothing
     weakest, strongest = value[keep].min(), value[keep].max()
     verb = "is" if on == 1 else "are"
     spread = f"the weakest kept has {draw.number(weakest)}, the strongest {draw.number(strongest)}"
-    return title, f"{on} of {draw.count(n, 'axis', 'axes')} {verb} kept; {spread}" + (
-        f", and {off_text}." if off_text else "."
-    )
+    return title, f"{on} of {draw.count(n, 'axis', 'axes')} {verb} kept; {spread}{off_text and f', and {off_text}'}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,8 @@ def trace(subject: ModelOnTable) -> Plot:
     history = vars(subject.model).get("history_")
     if history is None or not len(history):
         raise subject.lacks("trace", "it is found in one step", "an iterative model: -m gtm, gplvm, gmm")
-    name, runs = subject.model.certificate_.objective_name, _runs(history)
+    name, nested = subject.model.certificate_.objective_name, np.ndim(history[0]) == 1
+    runs = [np.asarray(run, dtype=np.float64) for run in (history if nested else [history])]
     best = int(np.argmax([run[-1] if len(run) else -np.inf for run in runs]))
     h = runs[best]
     falls = np.flatnonzero(np.diff(h) < -ROUNDING * np.maximum(np.abs(h[:-1]), 1.0)) + 1
@@ -57,18 +58,9 @@ def trace(subject: ModelOnTable) -> Plot:
     _missing(right, h)
     title, sentence = _trace_words(h, falls, name, len(runs))
     draw.headline(figure, title)
-    data = {
-        "step": np.arange(1, len(h) + 1),
-        "objective": h,
-        "fall": falls + 1,
-        "last_of_run": [run[-1] for run in runs if len(run)],
-    }
+    last = [run[-1] for run in runs if len(run)]
+    data = {"step": np.arange(1, len(h) + 1), "objective": h, "fall": falls + 1, "last_of_run": last}
     return Plot("trace", figure, title=title, sentence=sentence, data=data)
-
-
-def _runs(history: Any) -> list[Array]:
-    nested = len(history) > 0 and np.ndim(history[0]) == 1
-    return [np.asarray(run, dtype=np.float64) for run in (history if nested else [history])]
 
 
 def _missing(ax: Axes, h: Array) -> None:
@@ -94,17 +86,9 @@ def _trace_words(h: Array, falls: NDArray[np.int_], name: str, runs: int) -> tup
     starts_text = f" ({runs} starts; the best is drawn in full)" if runs > 1 else ""
     if len(falls):
         where = ", ".join(str(f + 1) for f in falls[:5])
-        return (
-            f"The {name} fell at {draw.count(len(falls), 'step')}: it never should",
-            f"The {name} fell at step {where} of {len(h)}{starts_text}; it never should.",
-        )
-    path = f"from {_long(h[0])} to {_long(h[-1])}; the last step added {draw.number(h[-1] - h[-2])}"
-    return (
-        f"The {name} rose at every step, {len(h)} in all{starts_text}",
-        f"The {name} rose at each of {draw.count(len(h) - 1, 'step')}{starts_text}, {path}.",
-    )
-
-
-def _long(value: float) -> str:
-    """Six figures: steps near the end differ in the last ones."""
-    return f"{value:,.6g}"
+        title = f"The {name} fell at {draw.count(len(falls), 'step')}: it never should"
+        return title, f"The {name} fell at step {where} of {len(h)}{starts_text}; it never should."
+    # six figures: steps near the end differ in the last ones
+    path = f"from {h[0]:,.6g} to {h[-1]:,.6g}; the last step added {draw.number(h[-1] - h[-2])}"
+    title = f"The {name} rose at every step, {len(h)} in all{starts_text}"
+    return title, f"The {name} rose at each of {draw.count(len(h) - 1, 'step')}{starts_text}, {path}."
