@@ -203,3 +203,29 @@ def test_an_axis_without_spread_hides_no_group_of_the_others():
     scores[:, 0] = 0.0
     (found,) = rows_apart(scores)
     assert sorted(found.rows) == [0, 1, 2, 3, 4, 5] and found.axes == (3,) and found.share <= 1.0
+
+
+def test_columns_that_all_rise_together_are_said_to():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 1)) + 0.3 * rng.standard_normal((200, 7))
+    (card,) = axes(PPCA(1, standardize=True).fit(X), X, bootstraps=25)
+    led = ", ".join(c.column for c in card.top)
+    assert card.sentence.startswith(f"Axis 1 is all 7 columns together, led by {led} (")
+    X[:, 6] = rng.standard_normal(200)
+    (card,) = axes(PPCA(1, standardize=True).fit(X), X, bootstraps=25)
+    assert card.sentence.startswith("Axis 1 is 6 of 7 columns together, led by ")
+    X[:, 4:6] *= -1.0
+    (card,) = axes(PPCA(1, standardize=True).fit(X), X, bootstraps=25)
+    assert "together" not in card.sentence
+
+
+def test_a_column_seen_at_one_end_only_does_not_make_the_axis():
+    """What boys have from ten years on: its slope is known, its spread over all boys is not."""
+    rng = np.random.default_rng(1)
+    age = rng.uniform(0, 20, 600)
+    X = np.column_stack([age, age + rng.normal(0, 1.5, 600), age + rng.normal(0, 1.5, 600)])
+    late = np.where(age > 14, 4 * age + rng.normal(0, 1.5, 600), np.nan)
+    table = np.column_stack([X, late])
+    (card,) = axes(PPCA(1, standardize=True).fit(table), table, bootstraps=25)
+    assert [abs(c.value) for c in card.loadings] == pytest.approx([1.0] * 4, abs=0.12)
+    assert {c.column for c in card.top} == {"c1", "c2", "c3", "c4"}

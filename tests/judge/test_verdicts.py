@@ -16,7 +16,9 @@ from lowdim.judge.verdicts import (
     held_sentence,
     odd_sentence,
     second_axis,
+    short_names,
     trust_strip,
+    unsteady,
 )
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from tests.judge.rows.judging import judge_rows
@@ -139,3 +141,22 @@ def test_the_farthest_cell_that_is_held_out_and_in_no_odd_row_is_named():
 def test_intervals_of_gaps_that_go_with_values_are_not_vouched_for(goes, tried, said):
     fills = SimpleNamespace(is_filled=np.array([True]), sentence="1 gap filled.", tried=tried)
     assert fill_sentence(fills, not_random=goes).endswith("so of them intervals may hold fewer.") == said
+
+
+def test_an_unsteady_map_is_said_to_be():
+    steady = SimpleNamespace(verdict="moves a little", plane=np.array([20.0]), axes=np.zeros((1, 2)))
+    assert unsteady(steady) == ""
+    steady.verdict, steady.plane = "unsteady", np.array([40.0, 60.0, 51.0])
+    assert unsteady(steady) == "The map is unsteady: resampling the rows turns it by about 51 degrees."
+    rng = np.random.default_rng(3)
+    found = analyse(pd.DataFrame(rng.standard_normal((40, 6)).round(2)), dims=2, budget="1s")
+    assert found.stability.verdict == "unsteady" and unsteady(found.stability) in found.sentences[1]
+
+
+def test_whole_questions_are_shortened_in_sentences_and_stay_apart():
+    question = "Please say how far you agree with the following of our many statements: "
+    names = [question + "trains are late", question + "buses are late", "age"]
+    told = short_names(names)
+    assert list(told) == names[:2] and len({*told.values()}) == 2 and all(len(one) <= 42 for one in told.values())
+    same = ["a" * 30 + str(k) + "b" * 30 for k in range(2)]  # what cannot be told apart stays whole
+    assert short_names(same) == {}

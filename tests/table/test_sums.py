@@ -98,3 +98,21 @@ def test_a_part_that_is_rarely_there_is_a_part() -> None:
     repair, other = rng.integers(1, 9000, 1000) * 1.0, np.where(np.arange(1000) % 100 == 7, 500.0, 0.0)
     X = np.column_stack([repair, other, repair + other])
     assert [s.words for s in find_sums(X, ["repair", "other", "total"])] == ["the sum of repair and other"]
+
+
+def test_whole_numbers_that_were_rounded_each_for_itself_add_up() -> None:
+    parts = rng.uniform(10, 9000, (80, 5))
+    table = np.column_stack([parts.sum(axis=1), parts]).round()
+    assert not np.array_equal(table[:, 0], table[:, 1:].sum(axis=1))
+    assert words(table, ["total", *"abcde"]) == {"total": "the sum of a, b, c, d and e"}
+    small = np.column_stack([parts.sum(axis=1), parts]).round(-2) / 100  # where rounding is no small part
+    assert words(small, ["total", *"abcde"]) == {}
+
+
+def test_the_order_of_columns_hides_no_sum() -> None:
+    votes = np.column_stack([rng.lognormal(mean, 1.0, 70) for mean in (11, 11, 8, 5, 3, 3)]).round()
+    table, names = np.column_stack([votes.sum(axis=1), votes]), ["total", *"abcdef"]
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(7)
+        (found,) = find_sums(table[:, order], [names[k] for k in order])
+        assert names[order[found.column]] == "total"

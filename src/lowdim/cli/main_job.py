@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lowdim.cli.output import Done, complain, message_log, say, show_messages
+from lowdim.cli.output import Done, brief, complain, message_log, say, show_messages
 from lowdim.cli.progress import Interrupts, Stages
 from lowdim.cli.streaming import analysis_of_file, or_stream
 
@@ -17,20 +17,33 @@ if TYPE_CHECKING:
     from lowdim.table.open_file import Raw
     from lowdim.table.table import Table
 
+MOST_LINES = 9  # of notes before an answer, below the one of roles
+
 
 def open_table(
     file: str | Raw, options: dict[str, Any], declared: Collection[str] = (), *, takes_labels: bool = False
 ) -> Table:
-    """Read a table, its columns on scales that suit them, and say on stderr what was found.
+    """Read a table, its columns on scales that suit them, and say on stderr what was found: what the columns are for,
+    then a line for each kind of note; `lowdim check` has the rest.
 
     Columns `declared` to be something by themselves stay as they are; where the model takes labels, nothing is said of
     labels that are set aside.
     """
     from lowdim.judge.read_table import read_table
-    from lowdim.text.messages import entry_of
+    from lowdim.table.describe import roles_line
+    from lowdim.text.escape import protect_terminal, shell_word
+    from lowdim.text.messages import Messages, entry_of
 
     table = read_table(file, declared=declared, **options)
-    show_messages(m for m in table.messages if not (takes_labels and entry_of(m).labels_aside))
+    told = Messages(m for m in table.messages if not (takes_labels and entry_of(m).labels_aside))
+    log = message_log()
+    log.messages += told
+    if not log.quiet:
+        words = str(told)
+        if words.count("\n") >= MOST_LINES:
+            check = shell_word(protect_terminal(table.path)) if table.path else "FILE"
+            words = "\n".join([*brief(told, MOST_LINES - 1), f"What to do about each:  lowdim check {check}"])
+        complain("\n".join([roles_line(table), words] if words else [roles_line(table)]))
     return table
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -11,6 +12,8 @@ import click
 from lowdim.text.escape import protect_terminal
 from lowdim.text.fix import Fix
 from lowdim.text.messages import LowdimError, Message
+
+LINE = 150  # letters of a message that is told in a line
 
 
 class Done(Exception):  # noqa: N818 - leaving early is not an error
@@ -77,6 +80,24 @@ def show_messages(messages: Iterable[Message]) -> None:
     log.messages += shown
     if shown and not log.quiet:
         complain(str(shown))
+
+
+def brief(messages: Sequence[Message], most: int) -> list[str]:
+    """One line for each kind of message, changes first: what the first of them says, and how many more there are; in at
+    most so many lines."""
+    from lowdim.text.format import clip
+
+    of_a_code = Counter(m.code for m in messages)
+    first = {m.code: m for m in reversed(messages)}
+    kinds = sorted((first[code] for code in of_a_code), key=lambda m: m.severity != "changed")
+    shown = kinds if len(kinds) <= most else kinds[: most - 1]
+    lines = []
+    for m in shown:
+        more = f" (and {of_a_code[m.code] - 1} more such)" if of_a_code[m.code] > 1 else ""
+        lines.append(f"{m.code} {m.severity}  {clip(m.what, LINE)}{more}")
+    if len(shown) < len(kinds):
+        lines.append(f"and {len(kinds) - len(shown)} more kinds")
+    return lines
 
 
 def show(as_json: bool, text: str, **facts: Any) -> None:

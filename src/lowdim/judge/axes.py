@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 4  # columns an axis is named after, at the most
 NEAR_LARGEST = 0.5  # of the largest loading: what a column needs to be one of them
+TOGETHER = 0.75  # of the columns, from which an axis is all of them together
 END_ROWS = 3  # rows shown at each end
 FALSE_DISCOVERY_RATE = 0.05  # false discovery rate of label ties
 # rows that alone make an axis:
@@ -167,7 +168,10 @@ def axes(
         # the columns it is named after: large beside the largest, and of a sure sign where any is
         largest = max((abs(c.value) for c in loadings), default=0.0)
         near = [c for c in loadings if abs(c.value) >= NEAR_LARGEST * largest and largest > 0]
-        top = tuple(sorted([c for c in near if c.sure] or near, key=lambda c: -abs(c.value))[:MOST_NAMED])
+        sure = sorted([c for c in near if c.sure] or near, key=lambda c: -abs(c.value))
+        top = tuple(sure[:MOST_NAMED])
+        numbers = len(names) == len(cells.columns) and not any(answers.values())
+        told = together(sure, len(names)) if numbers else with_answers(top, answers)
         same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
         order = np.argsort(scores[:, k], kind="stable").tolist()
         few = min(END_ROWS, len(order) // 2)
@@ -183,7 +187,7 @@ def axes(
                 high_rows=tuple(order[::-1][:few]),
                 level=level,
                 refits=len(found.W),
-                sentence=sentence(k + 1, with_answers(top, answers), share, same),
+                sentence=sentence(k + 1, told, share, same),
                 apart=apart.get(k + 1),
             )
         )
@@ -203,6 +207,16 @@ def sentence(axis: int, top: tuple[Loading, ...], share: float, same: tuple[int,
         listed = ", ".join(map(str, same[:-1])) + f" and {same[-1]}"
         text += f" Axes {listed} are interchangeable: read them together."
     return text
+
+
+def together(near: Sequence[Loading], d: int) -> tuple[Loading, ...]:
+    """The columns that an axis of d columns is named after; where nearly all of them rise together that is said, since
+    the third decimal of a loading picks no four."""
+    one_sign = len({c.value > 0 for c in near}) == 1
+    if len(near) <= MOST_NAMED or len(near) < TOGETHER * d or not one_sign:
+        return tuple(near[:MOST_NAMED])
+    many, led = "all" if len(near) == d else f"{len(near)} of", listing(c.column for c in near[:MOST_NAMED])
+    return (near[0]._replace(column=f"{many} {d} columns together, led by {led}"),)
 
 
 def with_answers(top: Sequence[Loading], answers: Mapping[str, Sequence[str]]) -> tuple[Loading, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +13,10 @@ from lowdim.judge.fills.calibration import width_word
 from lowdim.judge.outliers.partition import is_group
 from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
 from lowdim.judge.stability import DECIDING_DEGREES
-from lowdim.text.format import count
+from lowdim.text.format import count, short
 
 NOT_RANDOM = " The gaps go with values (LD124), so of them intervals may hold fewer."
+LONG_NAME = 42  # letters of a name in a sentence
 ROWS_PER_DIMENSION = 3.0  # rows a dimension needs to be useful
 
 
@@ -27,14 +30,32 @@ class TrustCheck(NamedTuple):
 
 def five_sentences(analysis: Any) -> tuple[str, ...]:
     """Dimensions, first axis, fills, odd rows, and what the map leaves out; of a sample, a sixth that says so."""
-    sentences = (
+    sentences: tuple[str, ...] = (
         dimension_sentence(analysis),
         axis_sentence(analysis),
         fill_sentence(analysis.fills, not_random=bool(analysis.gaps.depends)),
         " ".join(filter(None, (odd_sentence(analysis.odd), held_sentence(analysis)))),
         " ".join(filter(None, (map_sentence(analysis), analysis.groups.sentence))),
     )
-    return sentences if analysis.of is None else (*sentences, sample_sentence(analysis))
+    if analysis.of is not None:
+        sentences = (*sentences, sample_sentence(analysis))
+    short_of = short_names(c.name for c in analysis.table.columns)
+    for name, told in sorted(short_of.items(), key=lambda pair: -len(pair[0])):  # one may hold another
+        sentences = tuple(text.replace(name, told) for text in sentences)
+    return sentences
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Names too long for a sentence, such as whole questions, with what stands for each: as much as tells them apart.
+
+    >>> short_names(["Which of these films have you seen? Alien, the first of the year", "age"])
+    {'Which of these films have you seen? Alien, the first of the year': 'Which of these films have yo…t of the year'}
+    """
+    every = list(names)
+    long = [name for name in every if len(name) > LONG_NAME]
+    told = {name: short(name, LONG_NAME) for name in long}
+    times = Counter([*told.values(), *every])
+    return {name: words for name, words in told.items() if times[words] == 1}
 
 
 def sample_sentence(analysis: Any) -> str:
@@ -62,7 +83,15 @@ def axis_sentence(analysis: Any, names: bool = True) -> str:
     if not analysis.axes:
         return "There is no axis to describe."
     made = (card.apart_words(analysis.row_names if names else None) for card in analysis.axes)
-    return " ".join(filter(None, (str(analysis.axes[0].sentence), *made)))
+    return " ".join(filter(None, (str(analysis.axes[0].sentence), *made, unsteady(analysis.stability))))
+
+
+def unsteady(steady: Any) -> str:
+    """What is said of a map that other rows of the same kind would turn far."""
+    if steady.verdict != "unsteady":
+        return ""
+    what = "map is" if steady.axes.shape[1] > 1 else "axis is"
+    return f"The {what} unsteady: resampling the rows turns it by about {np.median(steady.plane):.0f} degrees."
 
 
 def fill_sentence(fills: Any, *, not_random: bool = False) -> str:

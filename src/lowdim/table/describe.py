@@ -11,7 +11,7 @@ from lowdim.table.column import Column
 from lowdim.table.options import flags_from_options
 from lowdim.text import notebook
 from lowdim.text.escape import protect_terminal, shell_word
-from lowdim.text.format import count, figures, listing
+from lowdim.text.format import count, figures, listing, short
 from lowdim.text.messages import MESSAGE_HEADER
 from lowdim.text.notebook import words
 from lowdim.text.table import text_table
@@ -56,7 +56,7 @@ def _first(table: Table) -> str:
 def roles_line(table: Table) -> str:
     """What the columns are for, in a line: 10 measured; labels site, Pop, sex; names rownames."""
     said = {"label": "labels", "id": "names", "time": "time", "weight": "weight", "out": "left out"}
-    named = ((word, [protect_terminal(c.name) for c in table.columns if c.role == role]) for role, word in said.items())
+    named = ((word, [short(c.name, WIDTH) for c in table.columns if c.role == role]) for role, word in said.items())
     parts = [f"{word} {listing(names, 6)}" for word, names in named if names]
     return "; ".join([f"{sum(c.role == 'number' for c in table.columns):,} measured", *parts]) + "."
 

@@ -39,6 +39,7 @@ ID_WORDS = {
     "barcode", "serial", "imei", "vin", "iban", "rowid", "unnamed", "sid", "hhid", "gid", "oid", "seqn", "seqno",
     "caseid", "seq", "ref", "refno",
 }  # fmt: skip
+CALLED_NUMBER = {"no", "nr"}  # as of a census or a house, and nothing else
 NUMBER_WORDS = {
     "no", "nr", "num", "number", "index", "idx", "row", "obs", "observation", "sample", "case", "record", "subject",
     "patient", "participant", "respondent", "key", "account", "ticket", "invoice", "phone",
@@ -60,11 +61,13 @@ COUNT_WORDS = {"count", "counts", "number", "num", "nb", "qty", "quantity", "tim
 RANK_WORDS = {"rank", "ranking", "rang", "position", "place"}
 TIME_WORDS = {"time", "timestamp", "date", "datetime", "epoch", "unixtime", "t"}
 WEIGHT_WORDS, LEAST_WEIGHTS = {"weight", "weights", "wt", "wgt", "pweight", "gewicht", "poids", "peso"}, 30
+SAMPLE_SIZES = (["sample", "size"], ["samplesize"], ["nobs"], ["n", "obs"])
 CLOCK_WORDS = {"time", "hhmm", "clock"}
 LATEST_YEAR, YEAR_SHARE = 2200, 0.99  # a year or two may be mistyped
 FIRST_YEAR, LAST_YEAR, LEAST_YEARS = 1900, 2030, 10  # of years that are not called so, and how many different ones
 MONTH_ROUNDING = 0.08  # of a month: 2000.08 is February
 CLOCK_VALUES = 20  # different times of day from which minutes below 60 are no accident
+MOST_COMMON_PART, LEAST_COMMON = 4, 5  # times as often as an even share that a part of a date may occur, and cells
 YEAR_WORD = re.compile(r"year(?!s|ly)\w*|yr|jahr|annee|anno")
 PARTS = {"month": (1, 12), "day": (0, 366), "weekday": (0, 7), "yday": (0, 366), "hour": (0, 24), "minute": (0, 59)}
 PARTS |= {"second": (0, 59), "week": (0, 53), "quarter": (1, 4)}  # name -> values that such a part of a date has
@@ -133,7 +136,13 @@ def kind_of(name: str, x: Array) -> Kind:
     if len(v) < 3:
         return Kind()
     whole = is_whole(v)
-    for found in (_date_part(words, v, whole), _stepping(words, v, len(v) == len(x)), _key(words, v, whole)):
+    complete = len(v) == len(x)
+    for found in (
+        _date_part(words, v, whole),
+        _stepping(words, v, complete),
+        _key(words, v, whole),
+        _even(words, v, complete),
+    ):
         if found.word:
             return found
     different = len(np.unique(v)) if {*words} & (AREA_WORDS | RANK_WORDS | WEIGHT_WORDS) else 0
@@ -141,6 +150,9 @@ def kind_of(name: str, x: Array) -> Kind:
         return Kind("area", "it is the number of an area")
     if whole and words and words[-1] in RANK_WORDS and v.min() >= 1 and different > MOST_LEVELS:
         return Kind("rank", "a rank orders rows by what was measured")
+    size = name == "n" or words in SAMPLE_SIZES
+    if size and whole and v.min() >= 1 and len(np.unique(v)) > MOST_LEVELS:
+        return Kind("weight", "it is called the size of a sample")
     one = bool(v.min() >= 0 and abs(v.mean() - 1) < 0.02) and len(v) >= LEAST_WEIGHTS
     if set(words) & WEIGHT_WORDS and not whole and one and different > MOST_LEVELS:  # of an answer in a survey
         return Kind("weight", "it is called a weight and is 1 on average")
@@ -177,10 +189,12 @@ def _date_part(words: list[str], v: Array, whole: bool) -> Kind:
 
 
 def _spreads(v: Array) -> bool:
-    """Whether the middle of the values is near the middle of their range, as of hours and months; of cigarettes a day
-    most people smoke none."""
+    """Whether the middle of the values is near the middle of their range and none of them is much more common than the
+    others, as of hours and months; of cigarettes a day most people smoke none, or ten."""
     low, middle, high = float(v.min()), float(np.median(v)), float(v.max())
-    return 0.2 * (high - low) <= middle - low <= 0.8 * (high - low)
+    commonest = int(np.unique(v, return_counts=True)[1].max())
+    central = 0.2 * (high - low) <= middle - low <= 0.8 * (high - low)
+    return central and commonest <= max(MOST_COMMON_PART * len(v) / (high - low + 1), LEAST_COMMON)
 
 
 def _like_years(v: Array) -> bool:
@@ -246,6 +260,8 @@ def _key(words: list[str], v: Array, whole: bool) -> Kind:
         if different >= KEY_SHARE * len(v):
             return Kind("id", f"it is called an id ({different:,} different of {len(v):,})")
         return Kind("key", f"it is called an id and names {different:,} groups")
+    if last in CALLED_NUMBER and KEY_SHARE * len(v) <= different < len(v):
+        return Kind("id", f"it is called a number ({different:,} different of {len(v):,})")
     if different < len(v):
         many = _all_codes(words) and max(MOST_LEVELS, len(v) / 3) < different
         return Kind("key", f"it is called a code and has {different:,} values") if many else Kind()
@@ -253,6 +269,17 @@ def _key(words: list[str], v: Array, whole: bool) -> Kind:
         return Kind("id", "it is called so and different in every row")
     if len(v) >= 2 * LEAST_KIND_ROWS and missed_ties(v) >= MISSED_TIES:
         return Kind("numbering", "no two rows share a value, where chance would make some do so")
+    return Kind()
+
+
+def _even(words: list[str], v: Array, complete: bool) -> Kind:
+    """A counter of rows that were shuffled: equal steps, each once."""
+    if not complete or len(v) < 2 * LEAST_STEPS or set(words) & RANK_WORDS:
+        return Kind()
+    steps = np.diff(np.sort(v))
+    rounding = 4 * np.finfo(float).eps * float(np.abs(v).max())
+    if steps[0] > 1e3 * rounding and (np.abs(steps - steps[0]) <= 1e-6 * steps[0] + rounding).all():
+        return Kind("time" if set(words) & TIME_WORDS else "numbering", "its values are equal steps, each once")
     return Kind()
 
 
@@ -302,7 +329,8 @@ def _few(words: list[str], v: Array, whole: bool) -> Kind:
     if set(words) & COUNT_WORDS or is_count(levels, times):
         return Kind("count", "it counts")
     span = levels[-1] - levels[0]
-    if 0 <= levels[0] <= HIGHEST_FIRST_LEVEL and span + 1 <= SPARSE_LEVELS * u and "age" not in words:
+    low = 0 if levels[-1] > HIGHEST_FIRST_LEVEL else -HIGHEST_FIRST_LEVEL  # -3, -2, ... 3 are grades too
+    if low <= levels[0] <= HIGHEST_FIRST_LEVEL and span + 1 <= SPARSE_LEVELS * u and "age" not in words:
         return Kind("code", f"it has {u} levels")
     odd = [len(f"{abs(level):.0f}".strip("0")) >= CODE_DIGITS for level in levels]
     if sum(odd) >= u / 2 and len(v) >= ROWS_A_LONG_CODE * u:

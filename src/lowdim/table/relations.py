@@ -46,6 +46,8 @@ SEPARATOR = re.compile(r"[_. -]")
 TOTAL_WORDS = re.compile(r"[_. -]?(score|total|sum|mean|avg|average|index|all|overall)$", re.I)
 EQUAL = 1e-4  # weights that differ by less are one
 NICE = 2e-3  # distance from which a fitted weight may be meant as a round one
+NEAR_ONE = 0.1  # and from which it may be one that rounding has moved
+ROUNDED_COARSE = 0.01  # rounding of whole numbers, each for itself, in units of a total's spread
 PULL = 0.05  # share of a total's spread that a column moves it by, from which it may be a part
 NEGLIGIBLE = 5e-3  # of a total's spread: what a part with such a weight does to it
 
@@ -194,7 +196,12 @@ class _Rounded:
         if slack > COARSE * self.spread[j]:
             return False
         terms = self.X[np.ix_(rows, parts)] * weights
-        close = np.abs(self.X[rows, j] - terms.sum(axis=1)) <= slack
+        off = np.abs(self.X[rows, j] - terms.sum(axis=1))
+        loose = 0.51 * (1 + len(parts))  # of a sum of whole numbers that were each rounded, as thousands are
+        whole = not self.unit[j] and not self.unit[parts].any()
+        if whole and (weights == 1).all() and loose <= ROUNDED_COARSE * self.spread[j]:
+            slack = loose
+        close = off <= slack
         if close.mean() < EXACT_SHARE:
             return False
         matter = np.abs(terms) > 2 * slack
@@ -215,9 +222,10 @@ class _Rounded:
             return None
         fitted, used = _nice(weights), weights * self.spread[at] > NEGLIGIBLE * self.spread[j]
         tries = [(np.ones(k), at), (np.full(k, 1.0 / k), at)]
-        plain = np.abs(weights - 1) < NICE  # a part that hardly varies is a part of a sum all the same
-        if (plain != used).any():
-            tries.append((np.ones(int(plain.sum())), at[plain]))
+        for near in (NICE, NEAR_ONE):  # a part that hardly varies is a part of a sum all the same
+            plain = np.abs(weights - 1) < near
+            if not plain.all():
+                tries.append((np.ones(int(plain.sum())), at[plain]))
         if abs(fitted[used].sum() - 1) < EQUAL or np.abs(fitted[used] - 1).max(initial=0.0) < EQUAL:
             tries.append((fitted[used], at[used]))  # other weights are no sum and no mean: a table may be of low rank
         for tried, which in tries:
@@ -259,11 +267,12 @@ class _Rounded:
         tied = size > COARSE**-2
         likely = (np.abs(inverse) > PULL * size[:, None]) | tied  # a row for each total
         np.fill_diagonal(likely, False)
-        made = [
-            self.identity(int(columns[i]), columns[likely[i]].tolist())
-            for i in np.flatnonzero(tied)
-            if likely[i].sum() > 1
-        ]
+        made = []
+        for i in np.flatnonzero(tied):
+            identity = self.identity(int(columns[i]), columns[likely[i]].tolist()) if likely[i].sum() > 1 else None
+            if identity is None and len(columns) <= MOST_PARTS:  # parts too small to pull at it, as of small parties
+                identity = self.identity(int(columns[i]), np.delete(columns, i).tolist())
+            made.append(identity)
         return [identity for identity in made if identity is not None]
 
     def anywhere(self, known: set[int]) -> list[Identity]:

@@ -26,6 +26,7 @@ from lowdim.table.kinds import (
     LEAST_ITEMS,
     Kind,
     is_whole,
+    kind_of,
     kinds_of,
     same_facts,
 )
@@ -112,7 +113,7 @@ def assign_roles(
         role = asked_role(c.name, options)
         column = _asked(c, role, place, notes) if role else guessed(c, c.position in blank, free, place, notes)
         found.append(column)
-        if not role:
+        if not role and not (column.role == "id" and not c.bad.any()):  # a name in words may follow a counter
             free.discard(column.role)
     worded = [c for c in columns if asked_role(c.name, options) in ("", "number") and _is_nearly_number(c)]
     asked = {c.name for c in worded if asked_role(c.name, options)}
@@ -184,7 +185,7 @@ def _id(c: ColumnCells, why: str, free: set[str], else_: str, place: Place, note
         f"{place.name}, column {c.position}" + ("" if number else f", e.g. {c.example(0)}"),
         column=c.name,
         what=why,
-        role="the name of each row" if "id" in free else "a further name of each row",
+        role="a name of each row" if number else f"{'the' if 'id' in free else 'a further'} name of each row",
         fix=choices([(f"use it as a {else_}", other), ("it is a name, say so", propose(id=c.name))]),
     )
     return Column(c.name, "id", label_values(c, place.codes), c.position, kind="id")
@@ -232,7 +233,7 @@ def _running(c: ColumnCells, blank: bool) -> str:
     if len(v) < 3 or c.gap.any() or not is_whole(v):
         return ""
     if len(v) >= RUNNING_ROWS and (np.diff(v) == 1).all():
-        return "counts the rows"
+        return "" if kind_of(c.name, v).word == "year" else "counts the rows"
     named = blank or (ID_NAME.fullmatch(c.name) is not None and c.name != "")
     return "is called an id and is different in every row" if named and len(np.unique(v)) == len(v) else ""
 
@@ -455,6 +456,8 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
 
 def _aside(c: Column, kind: Kind, timed: bool) -> Column:
     role = ROLES.get(kind.word, "label")
+    if kind.word == "year" and len(np.unique(c.values)) == len(c.values):  # one row a year
+        role = "time"
     if role == "time" and timed:
         role = "label"
     if kind.word == "area" and len(np.unique(c.values)) >= KEY_SHARE * len(c.values):

@@ -17,11 +17,12 @@ from lowdim.table.column import Column, ColumnScales, in_ones, log_words, one_na
 from lowdim.table.detect import Guess
 from lowdim.table.open_file import Raw
 from lowdim.text.escape import protect_terminal
-from lowdim.text.format import count
+from lowdim.text.format import all_digits, count
 from lowdim.text.messages import Message, Messages, error
 
 __all__ = ["Column", "Guess", "Messages", "Table"]
 MOST_GROUPS = 12  # groups that colours can tell apart
+LOOKED_AT = 100  # names by which counters are told
 ASIDE = {"out": "left out", "label": "label", "id": "id", "time": "time", "weight": "weight"}
 
 
@@ -148,13 +149,14 @@ class Table:
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """The id that was asked for or the first that is different in every row, a frame's index, or "1", "2", ...: as
-        rows are counted in the file."""
+        """The id that was asked for or the first that is different in every row, one in words before a counter; the
+        year of a row, a frame's index, or "1", "2", ...: as rows are counted in the file."""
         columns = [c for c in self.columns if c.role == "id"]
         asked = [c.values for c in columns if not c.kind]
-        first = sorted(
-            columns, key=lambda c: bool(c.note)
-        )  # of which a message says that they name the rows, then others
+        years = [c for c in self.columns if c.role == "time" and c.kind == "year"]
+        columns += [c._replace(values=np.array([all_digits(v) for v in c.values], dtype=object)) for c in years]
+        # those of which a message says that they name the rows, then others
+        first = sorted(columns, key=lambda c: (bool(c.note), _in_digits(c)))
         ids = next(iter(asked), next((c.values for c in first if len(set(c.values)) == self.n), None))
         if ids is not None:
             return tuple(
@@ -268,6 +270,11 @@ def _kept(columns: list[Column], work: Numbers) -> tuple[Column, ...]:
 def _groups_rows(c: Column) -> bool:
     """Whether a label tells a few groups of rows apart: what a map is coloured by where nothing else is asked."""
     return c.kind in ("", "code", "yes/no") and not c.date and 2 <= len(c.labels) <= MOST_GROUPS
+
+
+def _in_digits(c: Column) -> bool:
+    """Whether names are numbers, as those of a counter are."""
+    return all(str(v).isdigit() for v in c.values[:LOOKED_AT])
 
 
 class Origin(Protocol):

@@ -113,11 +113,11 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD129": Entry(
         TableWarning,
-        "{n} {n|column holds|columns hold} numbers and words and {n|was|were} set aside as {n|a label|labels}: {names}",
+        "{n} {n|column holds|columns hold} numbers and words and {n|was|were} not taken as measured: {names}",
         "a number that cannot be read must not become a gap unasked; the cells counted are numbers",
         "{fix}",
         "changed",
-        about="Columns of numbers and words were set aside as labels",
+        about="Columns of numbers and words were not taken as measured",
         once=True,
     ),
     "LD111.columns": Entry(

@@ -7,6 +7,7 @@ import re
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.cli.conftest import small_table
@@ -130,3 +131,28 @@ def test_a_missing_file_is_found_by_the_name_that_is_meant(lowdim, made):
     said = lowdim("check", "digster.csv")
     (meant,) = re.findall(r"did you mean (\S+) \?", said.err)
     assert said.code == 3 and "LD001" in said.err and lowdim("check", meant).code == 0
+
+
+def test_few_lines_come_before_an_answer_and_the_roles_come_first(lowdim):
+    rng = np.random.default_rng(0)
+    size = rng.normal(0, 1, (60, 1)) + 0.4 * rng.normal(0, 1, (60, 9))
+    frame = pd.DataFrame(size.round(2), columns=[f"m{k}" for k in range(9)])
+    for k in range(4):
+        frame[f"copy{k}"] = frame[f"m{k}"]  # four notes of one kind are one line
+        frame[f"never{k}"] = k
+    frame.insert(0, "who", [f"name {k}" for k in range(60)])
+    frame.insert(1, "site", rng.choice(["north", "south"], 60))
+    frame.to_csv(lowdim.folder / "wide.csv", index=False)
+    told = lowdim("dims", "wide.csv").err.splitlines()
+    before = told[: next(k for k, line in enumerate(told) if line.startswith("What to do"))]
+    assert (
+        told[0]
+        == "9 measured; labels site; names who; left out copy0, never0, copy1, never1, copy2, never2 and 2 more."
+    )
+    assert len(before) <= 9 and len({line[:5] for line in before[1:]}) == len(before) - 1
+    assert any(
+        line.startswith("LD141 changed  'copy0' is an exact copy") and line.endswith("(and 3 more such)")
+        for line in told
+    )
+    assert lowdim("check", "wide.csv").out.count("LD141 changed  'copy") == 4
+    assert lowdim("dims", "wide.csv", "--quiet").err == ""

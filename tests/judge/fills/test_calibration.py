@@ -51,6 +51,6 @@ def test_width_is_called_out_where_chance_makes_it_one_time_in_twenty():
     assert width_word(90, 100, 0.9) == ""
 
 
-def test_too_narrow_is_where_more_than_twice_as_many_miss():
-    """At 90 % of 100 cells, more than 20 outside."""
-    assert width_word(81, 100, 0.9) == "a little narrow" and width_word(80, 100, 0.9) == "too narrow"
+def test_too_narrow_is_where_more_than_half_as_many_again_miss():
+    """At 90 % of 1,000 cells, more than 150 outside."""
+    assert width_word(850, 1000, 0.9) == "a little narrow" and width_word(849, 1000, 0.9) == "too narrow"

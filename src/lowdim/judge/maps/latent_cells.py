@@ -29,6 +29,7 @@ from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
 from lowdim.table.table import Table
 
+BEYOND_SEEN = 1.5  # times the variance of a column's seen cells: from there on a model gives it more than they show
 NO_SHARES: Mapping[int, Array] = MappingProxyType({})
 
 
@@ -305,8 +306,16 @@ class GaussianCells(LatentCells):
         return float(self.model.noise_variance_ * len(self.columns) / np.trace(self.model.get_covariance()))
 
     def loadings_of(self, weights: Array) -> Array:
-        """Weights in reported units."""
-        return np.asarray(weights * self._own.frame.report[:, None])
+        """Weights in reported units; of a column to which the model gives clearly more variance than its seen cells
+        have, in the spread of these: one that is seen at one end of an axis only would load beyond any correlation."""
+        return np.asarray(weights * self._loading_unit[:, None])
+
+    @cached_property
+    def _loading_unit(self) -> Array:
+        g = self._own
+        given = ((g.W**2).sum(axis=1) + g.psi) * g.frame.report**2  # 1 where columns are standardised by what is seen
+        beyond = (given > BEYOND_SEEN) & bool(self.model.get_params().get("standardize"))
+        return np.asarray(g.frame.report / np.where(beyond, np.sqrt(given), 1.0))
 
     @property
     def axis_unit(self) -> Array | float:
@@ -318,7 +327,7 @@ class GaussianCells(LatentCells):
     def shares(self) -> tuple[float, ...]:
         """Each axis' share of the table's variance."""
         g = self._own
-        total = float((self.loadings_of(g.W) ** 2).sum()) + float((g.psi * g.frame.report**2).sum())
+        total = float((self.loadings_of(g.W) ** 2).sum()) + float((g.psi * self._loading_unit**2).sum())
         squares = (self.loadings_of(reported_weights(self.model, g.W)) ** 2).sum(axis=0)
         return tuple((squares / total if total > 0 else np.zeros(len(squares))).tolist())
 
