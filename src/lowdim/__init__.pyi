@@ -16,11 +16,11 @@ from lowdim.jobs.stream import analyse_stream as analyse_stream
 from lowdim.jobs.table_model import subject as subject
 from lowdim.judge.clusters import choose_clusters as choose_clusters
 from lowdim.judge.compare.compare import compare as compare
+from lowdim.judge.compare.embedding_score import embedding_score as embedding_score
 from lowdim.judge.compare.map_quality import judge_map as judge_map
 from lowdim.judge.dimensions.distance_law import distance_law as distance_law
 from lowdim.judge.dimensions.jury import choose_dimension as choose_dimension
 from lowdim.judge.fills.fill import fill as fill
-from lowdim.judge.maps.embedding_score import embedding_score as embedding_score
 from lowdim.judge.outliers.partition import robust_fit as robust_fit
 from lowdim.judge.read_table import read as read
 from lowdim.models.base.restarts import best_of as best_of

@@ -347,7 +347,7 @@ FUNCTIONS = {  # public names that are no models, and where they live
     "as_source": "sources.arrays", "best_of": "models.base.restarts", "best_of_checkpoint": "engine.checkpoint.store",
     "choose_clusters": "judge.clusters",
     "choose_dimension": "judge.dimensions.jury", "compare": "judge.compare.compare",
-    "distance_law": "judge.dimensions.distance_law", "embedding_score": "judge.maps.embedding_score",
+    "distance_law": "judge.dimensions.distance_law", "embedding_score": "judge.compare.embedding_score",
     "explore": "explorer.widget",
     "fill": "judge.fills.fill", "fit_method": "jobs.one_model",
     "judge_map": "judge.compare.map_quality", "load": "storage.model_file", "load_run": "jobs.run_folder",

@@ -9,7 +9,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import lowdim
 from lowdim import embedding_score
-from lowdim.judge.maps.embedding_score import loss
+from lowdim.judge.compare.embedding_score import loss
+from lowdim.models.gaussian_process.gp import columns_by_pattern
 from lowdim.text.messages import LowdimError
 from tests.models.spectral.tables import bent
 
@@ -19,10 +20,11 @@ def test_score_gradient_by_finite_differences():
     Z, Y = rng.standard_normal((12, 2)), rng.standard_normal((12, 3))
     D = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
     theta = np.array([0.3, -0.4, -1.0, -2.0])
-    gradient = loss(theta, D, Y @ Y.T, 3)[1]
+    groups = columns_by_pattern(Y, None)
+    gradient = loss(theta, D, groups)[1]
     for k in range(4):
         step = np.eye(4)[k] * 1e-6
-        rise = (loss(theta + step, D, Y @ Y.T, 3)[0] - loss(theta - step, D, Y @ Y.T, 3)[0]) / 2e-6
+        rise = (loss(theta + step, D, groups)[0] - loss(theta - step, D, groups)[0]) / 2e-6
         assert gradient[k] == pytest.approx(rise, rel=1e-6)
 
 
@@ -36,7 +38,8 @@ def test_score_is_a_gaussian_process_of_scikit_learn():
     kernel = ConstantKernel(1.3) * RBF(0.8) + ConstantKernel(0.2) + WhiteKernel(0.05)
     peer = GaussianProcessRegressor(kernel, optimizer=None, alpha=0.0).fit(Z, Y)
     theta = np.log([1.3, 0.8**-2, 0.2, 0.05])
-    assert -loss(theta, D, Y @ Y.T, 3)[0] == pytest.approx(peer.log_marginal_likelihood_value_, rel=1e-10)
+    found = -loss(theta, D, columns_by_pattern(Y, None))[0]
+    assert found == pytest.approx(peer.log_marginal_likelihood_value_, rel=1e-10)
     assert embedding_score(Z, Y) >= peer.log_marginal_likelihood_value_
     tuned = GaussianProcessRegressor(kernel, n_restarts_optimizer=2, alpha=0.0, random_state=0)
     with warnings.catch_warnings():

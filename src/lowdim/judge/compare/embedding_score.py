@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sl
 from scipy.optimize import minimize
 
 from lowdim.maths.linalg import Array, moderate_factor
 from lowdim.maths.pairs import exact_distances
+from lowdim.models.gaussian_process.gp import ColumnGroup, columns_by_pattern, likelihood
 from lowdim.sources.arrays import complete_matrix, in_columns
 from lowdim.text.messages import error
 
@@ -68,38 +68,26 @@ def embedding_score(Z: Any, Y: Any) -> float:
     width = float(D.mean())
     if size == 0.0 or width == 0.0:
         raise error("LD457", what="table" if size == 0.0 else "map")
-    S = y @ (y / size).T
+    groups = columns_by_pattern(y / np.sqrt(size), None)
     bounds = [(LEAST_LOG, MOST_LOG), (LEAST_LOG, MOST_LOG), (LEAST_LOG, MOST_LOG), (LEAST_LOG_NOISE, MOST_LOG)]
     optima = [
-        minimize(
-            loss, np.array(start), (D / width, S, y.shape[1]), "L-BFGS-B", True, bounds=bounds, options={"maxiter": 500}
-        )
+        minimize(loss, np.array(start), (D / width, groups), "L-BFGS-B", True, bounds=bounds, options={"maxiter": 500})
         for start in HYPERPARAMETER_STARTS
     ]
     return float(-min(optimum.fun for optimum in optima) - 0.5 * y.size * np.log(size) + y.size * log_unit)
 
 
-def loss(theta: Array, D: Array, S: Array, p: int) -> tuple[float, Array]:
-    """-log p(Y | Z) and its gradient in the logs of a, g, b, s; D squared distances, S = YY'."""
-    n = len(D)
+def loss(theta: Array, D: Array, groups: list[ColumnGroup]) -> tuple[float, Array]:
+    """-log p(Y | Z) and its gradient in the logs of a, g, b, s; D squared distances, Y the columns of the groups."""
     a, g, b, s = np.exp(theta)
     R = a * np.exp(-0.5 * g * D)
-    C = R + b
-    C[np.diag_indices(n)] += s
     try:
-        factor = sl.cho_factor(C, lower=True, check_finite=False)
-    except sl.LinAlgError:
+        value, G, _ = likelihood(R + b, s, groups)
+    except np.linalg.LinAlgError:
         return 1e25, np.zeros(4)
-    P = sl.cho_solve(factor, np.eye(n), check_finite=False)
-    PS = P @ S
-    value = 0.5 * (
-        p * (n * float(np.log(2 * np.pi)) + 2.0 * float(np.log(np.diagonal(factor[0])).sum())) + float(np.trace(PS))
-    )
-    A = 0.5 * (p * P - PS @ P)  # d value / d C
-    AR = A * R
-    return value, np.array(
-        [float(AR.sum()), -0.5 * g * float((AR * D).sum()), b * float(A.sum()), s * float(np.trace(A))]
-    )
+    GR = G * R
+    slope = [float(GR.sum()), -0.5 * g * float((GR * D).sum()), b * float(G.sum()), s * float(np.trace(G))]
+    return -value, -np.array(slope)
 
 
 def _complete_table(X: Any, what: str) -> tuple[Array, float]:
