@@ -60,7 +60,7 @@ SURE_TIMES = 2  # cells of one column from which it is no slip
 SPIKE_TIMES = 5  # cells of a spike: see `_is_spike`
 SPIKE_OTHERS = 20  # values beside it
 SPIKE_STEPS = 4.0  # times the longest step between these that it is away
-LARGER = 5.0  # times the code that the middle of larger numbers is: see `_is_below`
+LARGER = 5.0  # times the code that the middle of larger numbers is: see `_is_negative`
 LEAST_HOLDING = 3  # columns that hold a negative number and no other, from which it is a code
 MOST_SHARE = 0.5  # of a column: beyond it a code may be a value of its own ("never")
 
@@ -202,43 +202,6 @@ def decide_decimal(evidence: dict[str, DecimalEvidence], decimal: str | None) ->
     return "."
 
 
-def decimal_numbers(text: Any, gap: Mask, decimal: str, evidence: DecimalEvidence) -> tuple[Array, Mask, str]:
-    """Values, the cells that are no numbers, and an example of a number with thousands separators."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    sign = "," if evidence.comma else "." if evidence.point else decimal
-    grouped = matches(text, SPACED)
-    if grouped.any():
-        text = pc.if_else(pa.array(grouped), pc.replace_substring_regex(text, SPACES, ""), text)
-    text = pc.replace_substring(text, "−", "-")
-    if sign == ",":
-        groups = matches(text, POINT_GROUPS)
-        plain = matches(text, PLAIN) & ~matches(text, POINTED)
-        ready = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
-        good = plain | matches(text, COMMA) | groups
-    else:
-        groups = matches(text, COMMA_GROUPS)
-        ready = pc.replace_substring(text, ",", "")
-        good = matches(text, PLAIN) | groups | matches(text, r"^(?i)[+-]?inf(inity)?$")
-    good &= ~gap
-    values = pc.if_else(pa.array(good), ready, pa.scalar(None, text.type)).cast(pa.float64())
-    grouped = (grouped | groups) & good
-    example = str(text[int(np.argmax(grouped))].as_py()) if grouped.any() else ""
-    return np.array(pc.fill_null(values, np.nan).to_numpy(zero_copy_only=False)), ~gap & ~good, example
-
-
-def below_limit(text: Any, bad: Mask, values: Array, rule: str) -> tuple[Array, Mask]:
-    """Cells such as "<0.05" as half the limit, zero or the limit."""
-    values, bad = values.copy(), bad.copy()
-    for row in np.flatnonzero(bad):
-        cell = text[int(row)].as_py()
-        if LIMIT_TEXT.fullmatch(cell):
-            values[row] = LIMIT_FACTOR[rule] * float(cell.lstrip("<= ").replace(",", "."))
-            bad[row] = False
-    return values, bad
-
-
 def rough_number(text: str, decimal: str) -> float | None:
     """What a range, a bracketed number or a number with a remark comes to; None where it is none of these.
 
@@ -326,17 +289,40 @@ def plain_columns(columns: dict[int, Any], codes: tuple[str, ...]) -> dict[int, 
 
 
 def slow_numbers(c: ColumnCells, decimal: str, evidence: DecimalEvidence, limit: str | None = None) -> ColumnCells:
-    """A column whose cells are not all plain numbers: decimal commas, thousands separators, limits such as <0.05."""
-    values, bad, example = decimal_numbers(c.text, c.gap, decimal, evidence)
-    before = bad
-    if limit is not None:
-        values, bad = below_limit(c.text, bad, values, limit)
-    c = c._replace(below=int(before.sum() - bad.sum()))
-    if bad.any() and not (bad | c.gap).all():
-        codes = bad & is_code_in_any_case(c.text)
-        if (codes == bad).all():  # as in `text_cells`: beside nothing but numbers
-            return c._replace(values=values, bad=bad & ~codes, gap=c.gap | codes, grouped=example)
-    return c._replace(values=values, bad=bad, grouped=example)
+    """A column whose cells are not all plain numbers: decimal commas, thousands separators, limits such as <0.05, which
+    count as half of themselves, zero or themselves."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text, sign = c.text, "," if evidence.comma else "." if evidence.point else decimal
+    grouped = matches(text, SPACED)
+    if grouped.any():
+        text = pc.if_else(pa.array(grouped), pc.replace_substring_regex(text, SPACES, ""), text)
+    text = pc.replace_substring(text, "−", "-")
+    if sign == ",":
+        groups = matches(text, POINT_GROUPS)
+        plain = matches(text, PLAIN) & ~matches(text, POINTED)
+        ready = pc.replace_substring(pc.replace_substring(text, ".", ""), ",", ".")
+        good = plain | matches(text, COMMA) | groups
+    else:
+        groups = matches(text, COMMA_GROUPS)
+        ready = pc.replace_substring(text, ",", "")
+        good = matches(text, PLAIN) | groups | matches(text, r"^(?i)[+-]?inf(inity)?$")
+    good &= ~c.gap
+    numbers = pc.if_else(pa.array(good), ready, pa.scalar(None, text.type)).cast(pa.float64())
+    values, bad = np.array(pc.fill_null(numbers, np.nan).to_numpy(zero_copy_only=False)), ~c.gap & ~good
+    grouped = (grouped | groups) & good
+    example = str(text[int(np.argmax(grouped))].as_py()) if grouped.any() else ""
+    below = 0
+    for row in np.flatnonzero(bad) if limit is not None else ():
+        cell = c.text[int(row)].as_py()
+        if limit is not None and LIMIT_TEXT.fullmatch(cell):
+            values[row] = LIMIT_FACTOR[limit] * float(cell.lstrip("<= ").replace(",", "."))
+            bad[row], below = False, below + 1
+    gap = c.gap
+    if bad.any() and not (bad | gap).all() and not (bad & ~is_code_in_any_case(c.text)).any():
+        gap, bad = gap | bad, np.zeros(len(bad), dtype=bool)  # as in `text_cells`: beside nothing but numbers
+    return c._replace(values=values, bad=bad, gap=gap, grouped=example, below=below)
 
 
 def typed_cells(name: str, position: int, column: Any) -> ColumnCells:
@@ -350,12 +336,8 @@ def typed_cells(name: str, position: int, column: Any) -> ColumnCells:
     gap = np.array(column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False), dtype=bool)
     empty, none = np.full(n, np.nan), np.zeros(n, dtype=bool)
     if kind.is_date(column.type) or kind.is_timestamp(column.type):
-        plain = (
-            column.cast(pa.timestamp("s"), safe=False)
-            if not kind.is_date(column.type)
-            else column.cast(pa.date32(), safe=False).cast(pa.timestamp("s"))
-        )
-        dates = plain.to_numpy(zero_copy_only=False).astype("datetime64[s]")
+        days = column.cast(pa.date32(), safe=False) if kind.is_date(column.type) else column
+        dates = days.cast(pa.timestamp("s"), safe=False).to_numpy(zero_copy_only=False).astype("datetime64[s]")
         return ColumnCells(name, position, None, gap, empty, ~gap, dates)
     if kind.is_null(column.type):
         return ColumnCells(name, position, None, np.ones(n, dtype=bool), empty, none)
@@ -367,15 +349,10 @@ def typed_cells(name: str, position: int, column: Any) -> ColumnCells:
     ):
         values = column.cast(pa.float64(), safe=False).fill_null(np.nan).to_numpy(zero_copy_only=False)
         return ColumnCells(name, position, None, gap, np.array(values, dtype=np.float64), none)
-    return ColumnCells(name, position, None, gap, empty, ~gap, nested=_kind(column.type))
-
-
-def _kind(arrow_type: Any) -> str:
-    import pyarrow.types as kind
-
-    if kind.is_struct(arrow_type) or kind.is_map(arrow_type):
-        return "records"
-    return "lists" if kind.is_nested(arrow_type) else "bytes" if kind.is_binary(arrow_type) else str(arrow_type)[:40]
+    records, lists = kind.is_struct(column.type) or kind.is_map(column.type), kind.is_nested(column.type)
+    other = "bytes" if kind.is_binary(column.type) else str(column.type)[:40]
+    nested = "records" if records else "lists" if lists else other
+    return ColumnCells(name, position, None, gap, empty, ~gap, nested=nested)
 
 
 def is_textual(column: Any) -> Any:
@@ -546,9 +523,9 @@ def find_gap_codes(columns: dict[str, Array]) -> list[GapCode]:
         apart = {name: x for name, x in holding.items() if _stands_apart(x, code) or _is_spike(x, code)}
         if not apart:
             continue
-        alone = len(holding) >= LEAST_HOLDING and all(_is_only_negative(x, code) for x in holding.values())
-        below = {name: x for name, x in holding.items() if name not in apart and (alone or _is_below(x, code))}
-        times = {name: int((x == code).sum()) for name, x in (apart | below).items()}
+        alone = len(holding) >= LEAST_HOLDING and all(_is_negative(x, code) for x in holding.values())
+        also = {name: x for name, x in holding.items() if name in apart or alone or _is_negative(x, code, LARGER)}
+        times = {name: int((x == code).sum()) for name, x in also.items()}
         total = sum(times.values())
         if total > 1 or abs(code) >= 99:
             elsewhere = any((x == code).any() for name, x in columns.items() if name not in times)
@@ -567,19 +544,14 @@ def _stands_apart(x: Array, code: float) -> bool:
     return len(others) >= LEAST_OTHERS and spread > 0 and bool(np.abs(others - code).min() > max(spread, 1.0))
 
 
-def _is_below(x: Array, code: float) -> bool:
-    """Whether a code is the one negative number among larger ones: an income of -9 where -9 is no answer elsewhere.
-    A temperature of -9 among those of 0 to 24 may be one."""
+def _is_negative(x: Array, code: float, larger: float = 0.0) -> bool:
+    """Whether a code is the one negative number of a column in which others are more often seen, and these are so many
+    times larger: an income of -9 where -9 is no answer elsewhere. A temperature of -9 among those of 0 to 24 may be
+    one."""
     others = x[~np.isnan(x) & (x != code)]
     if code >= 0 or not _is_rare(x, int((x == code).sum())):
         return False
-    return bool(others.min() >= 0 and np.median(others) >= LARGER * abs(code))
-
-
-def _is_only_negative(x: Array, code: float) -> bool:
-    """Whether a code is the one negative number of a column, where others are more often seen."""
-    others = x[~np.isnan(x) & (x != code)]
-    return code < 0 and len(others) > 0 and bool(others.min() >= 0) and _is_rare(x, int((x == code).sum()))
+    return bool(others.min() >= 0 and np.median(others) >= larger * abs(code))
 
 
 def _is_spike(x: Array, code: float) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowdim.table.column import Column
+from lowdim.table.column import Column, log_scales
 from lowdim.table.options import flags_from_options
 from lowdim.text import notebook
 from lowdim.text.escape import protect_terminal, shell_word
@@ -105,21 +105,15 @@ def span(c: Column) -> str:
     if not len(seen):
         return ""
     if seen.dtype.kind == "f" and not c.labels:
-        low, high = (_own_unit(c, v) for v in (seen.min(), seen.max()))
+        ends = np.array([[seen.min()], [seen.max()]])
+        scales = log_scales([c.name], {c.name: c.offset}) if c.log else None
+        low, high = (scales.outward(ends) if scales else ends)[:, 0].tolist()
         return f"{figures(low, 4)} .. {figures(high, 4)}"
     if seen.dtype.kind == "M":
         days = seen.astype("datetime64[D]")
         return f"{days.min()} .. {days.max()}"
     values = len(c.labels) or len(set(seen))
     return f"{values:,} value{'s' * (values != 1)}"
-
-
-def _own_unit(c: Column, value: float) -> float:
-    """A number of a column in the file's unit, to its own rounding: a logarithm's zero comes back as zero."""
-    if not c.log:
-        return value
-    own = float(np.exp(value)) - c.offset
-    return 0.0 if abs(own) < 1e-9 * c.offset else own
 
 
 def _gaps(table: Table) -> str:

@@ -131,14 +131,8 @@ def find_file(name: str | os.PathLike[str], memory: int, sample: int | None) -> 
             return FoundFile(path, kind, size, file_digest(path))
         if size * TEXT_COST > memory:
             if sample is None:
-                raise too_large(
-                    path.name,
-                    size,
-                    size * TEXT_COST,
-                    memory,
-                    shape=_shape(head, size),
-                    sample=_affordable(head, memory),
-                )
+                shape, affordable = _affordable(head, size, memory)
+                raise too_large(path.name, size, size * TEXT_COST, memory, shape=shape, sample=affordable)
             data = spread_lines(path, size, sample)
         else:
             file.seek(0)
@@ -340,20 +334,13 @@ def too_large(name: str, size: int, need: int, memory: int, *, shape: str = "", 
     )
 
 
-def _line_bytes(head: bytes) -> float:
+def _affordable(head: bytes, size: int, memory: int) -> tuple[str, int]:
+    """About how many rows a file has, in words, and a round number of them that fits well."""
     lines = head.split(b"\n")[:-1] or [head]
-    return sum(map(len, lines)) / len(lines) + 1
-
-
-def _shape(head: bytes, size: int) -> str:
-    return f", about {int(size / _line_bytes(head)):,} rows"
-
-
-def _affordable(head: bytes, memory: int) -> int:
-    """A round number of rows that fits well."""
-    rows = max(int(memory / (4 * TEXT_COST * _line_bytes(head))), LEAST_SAMPLE)
+    line = sum(map(len, lines)) / len(lines) + 1
+    rows = max(int(memory / (4 * TEXT_COST * line)), LEAST_SAMPLE)
     unit: int = 10 ** (len(str(rows)) - 1)
-    return min(rows // unit * unit, 200_000)
+    return f", about {int(size / line):,} rows", min(rows // unit * unit, 200_000)
 
 
 def file_digest(data: bytes | Path) -> str:
@@ -383,12 +370,8 @@ def read_binary(file: FoundFile, options: ReadingOptions, memory: int) -> Raw:
         if problem.code != "LD015":
             raise
         raise error("LD002.damaged", name=name, kind=file.kind) from None
-    return _raw(whole, name, file.kind)._replace(path=str(file.path))
-
-
-def _raw(whole: Any, name: str, kind: str) -> Raw:
-    if kind != "npy":
-        return from_arrow(whole, name, {"parquet": "Parquet", "arrow": "Arrow"}[kind])
+    if file.kind != "npy":
+        return from_arrow(whole, name, {"parquet": "Parquet", "arrow": "Arrow"}[file.kind])
     if whole.dtype.names:
         fields = list(whole.dtype.names)
         return from_arrays([np.asarray(whole[field]) for field in fields], fields, name, "NumPy file")
@@ -416,7 +399,7 @@ def _excel(file: FoundFile, name: str, options: ReadingOptions, memory: int) -> 
     except Exception:  # a damaged workbook may fail anywhere inside the reader
         raise error("LD002.damaged", name=name, kind="Excel") from None
     kind = f"Excel, sheet '{protect_terminal(sheets[chosen])}'" + (f" of {len(sheets)}" if len(sheets) > 1 else "")
-    raw = from_records(rows, name, kind, options.header)._replace(path=str(file.path), unit="row")
+    raw = from_records(rows, name, kind, options.header)._replace(unit="row")
     if not others:
         return raw
     facts = {"sheet": protect_terminal(sheets[chosen]), "others": listing([protect_terminal(one) for one in others])}

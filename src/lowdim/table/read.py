@@ -133,9 +133,15 @@ def read(table: Any, **options: Any) -> Table:
     if named and holds == "measurements":
         columns = give_roles(columns, reading, place, notes)
     note_labels(columns, reading, notes)
-    work = (check_numbers if holds == "measurements" else check_pairs)(columns, raw, reading, place, notes)
-    if reading.strict:
-        _refuse_changes(notes)
+    if holds == "measurements":
+        work = check_numbers(columns, raw, reading, place, notes)
+    else:  # each column is a row too: none is left out for what is in it
+        work = checks.stacked(columns, len(raw.lines), reading, place, notes)
+        checks.enough_rows(work, place, notes)
+    notes.stop()
+    hard = Messages(m._replace(severity="error") if m.severity == "changed" else m for m in notes.messages)
+    if reading.strict and hard.errors:
+        raise CheckError(hard)
     return Table(
         raw,
         columns,
@@ -436,14 +442,6 @@ def check_numbers(
     return checks.remarks(work, columns, reading, place, notes)
 
 
-def check_pairs(columns: list[Column], raw: Raw, reading: ReadingOptions, place: Place, notes: Notes) -> checks.Numbers:
-    """The numbers of a table of pairs, whose columns are its rows: none of them is left out for what is in it."""
-    work = checks.stacked(columns, len(raw.lines), reading, place, notes)
-    checks.enough_rows(work, place, notes)
-    notes.stop()
-    return work
-
-
 def _better_separator(raw: Raw, reading: ReadingOptions) -> str:
     """A separator that would give more columns, as a flag names it; nothing if there is none."""
     if reading.sep is None or not raw.guess.encoding or len(raw.cells) > 1:
@@ -451,12 +449,6 @@ def _better_separator(raw: Raw, reading: ReadingOptions) -> str:
     text = "\n".join([*(raw.names or []), *(str(v) for v in raw.cells[0][:100].to_pylist())])
     others = other_separators(beginning(text.encode()), reading.sep)
     return separator_word(others[0]) if others else ""
-
-
-def _refuse_changes(notes: Notes) -> None:
-    hard = Messages(m._replace(severity="error") if m.severity == "changed" else m for m in notes.messages)
-    if hard.errors:
-        raise CheckError(hard)
 
 
 # new rows ------------------------------------------------------------------------------------------
@@ -565,21 +557,18 @@ def _placed(
     for j, (name, labels) in enumerate(known.items()):
         if name not in here:
             continue
-        X[:, j] = _known_codes(here[name], labels) if labels else here[name].values
+        X[:, j] = here[name].values
+        if labels:  # by the codes of the model's labels
+            words = here[name].words
+            own = here[name].labels or tuple(sorted({v for v in words if v is not None}))
+            places = [np.nan if k is None else float(k) for k in label_places(own, labels)]
+            code = dict(zip(own, places, strict=True))
+            X[:, j] = [code.get(v, np.nan) for v in words]
         strange[:, j] = np.isnan(X[:, j]) & ~here[name].gaps
         if strange[:, j].any():
             found: dict[str, list[str]] = {}
-            words = here[name].words
             for i in np.flatnonzero(strange[:, j]).tolist():
                 found.setdefault(words[i], []).append(rows[i])
             said.append(unseen_labels(name, found, labels))
     unknown = tuple(c.name for c in columns if c.role == "number" and c.name not in wanted)
     return NewTableRows(X, rows, absent, unknown, Messages([*messages, *said]), strange)
-
-
-def _known_codes(c: Column, labels: Sequence[Any]) -> Array:
-    """A column of new rows by the codes of the model's labels; NaN where it has another."""
-    own = c.labels or tuple(sorted({v for v in c.words if v is not None}))
-    place = [np.nan if k is None else float(k) for k in label_places(own, labels)]
-    code = dict(zip(own, place, strict=True))
-    return np.array([code.get(v, np.nan) for v in c.words], dtype=np.float64)

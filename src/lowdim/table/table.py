@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, seen_spread
 from lowdim.table.checks import Numbers
-from lowdim.table.column import Column, ColumnScales, in_ones, log_words, one_name, ones_of, scales_of, words_of
+from lowdim.table.column import (
+    LABEL_KINDS,
+    Column,
+    ColumnScales,
+    in_ones,
+    log_words,
+    one_name,
+    ones_of,
+    scales_of,
+    words_of,
+)
 from lowdim.table.detect import Guess
 from lowdim.table.open_file import Raw
 from lowdim.text.escape import protect_terminal
@@ -145,7 +155,8 @@ class Table:
     def labels(self) -> dict[str, NDArray[Any]]:
         """The label columns by name, those of a few groups first; None where a label is missing."""
         found = [c for c in self.columns if c.role == "label"]
-        return {c.name: c.words for c in sorted(found, key=lambda c: not _groups_rows(c))}
+        few = {c.name for c in found if c.kind in LABEL_KINDS and not c.date and 2 <= len(c.labels) <= MOST_GROUPS}
+        return {c.name: c.words for c in sorted(found, key=lambda c: c.name not in few)}
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
@@ -265,11 +276,6 @@ def _kept(columns: list[Column], work: Numbers) -> tuple[Column, ...]:
             note, copy = dict(work.aside).get(c.name, "left out"), dict(work.copies).get(c.name)
             result.append(c.at(work.rows)._replace(role="out", note=note, copy=copy))
     return tuple(result)
-
-
-def _groups_rows(c: Column) -> bool:
-    """Whether a label tells a few groups of rows apart: what a map is coloured by where nothing else is asked."""
-    return c.kind in ("", "code", "yes/no") and not c.date and 2 <= len(c.labels) <= MOST_GROUPS
 
 
 def _in_digits(c: Column) -> bool:
