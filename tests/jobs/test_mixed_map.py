@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,8 +59,6 @@ def test_a_run_folder_gives_the_same_parts_back(made):
         assert same(getattr(found, part), getattr(again, part)), part
     assert again.odd.at(0.5).rows == found.odd.at(0.5).rows
     assert facts_of_law(again.law_of_new_rows) == facts_of_law(found.law_of_new_rows)
-    facts = json.loads((folder / "run.json").read_text())
-    assert facts["columns"][0] == {"name": "v0", "kind": "yes/no", "labels": ["n", "y"], "levels": [1.0, 0.0]}
 
 
 def test_new_rows_lie_where_they_lay(made):
@@ -91,7 +87,7 @@ def test_a_row_and_a_place_are_told_in_words(made):
     assert [c.column for c in place.cells] == list(found.table.in_ones().names)
     assert all(c.low <= c.value <= c.high for c in place.cells)
     shares = cells_at(found.model, np.array([[0.5, 0.0]]))[1]
-    for k, answer in enumerate(place.answers):
+    for k, answer in enumerate(place.columns):
         best = shares[answer.column][0].argmax()
         assert answer.column == found.map.names[k] and answer.word == found.model.levels_[k][best]
         assert answer.chance == shares[answer.column][0, best] and answer.band is None
@@ -103,7 +99,7 @@ def test_a_row_and_a_place_are_told_in_words(made):
 def test_commands_agree(made):
     found, _, folder = made
     told = in_process("explain", "votes.run", "--place", "2,0", cwd=folder).out.splitlines()
-    first = subject(found).at([2.0, 0.0]).answers[0]
+    first = subject(found).at([2.0, 0.0]).columns[0]
     line = next(line.split() for line in told if line.split()[:1] == ["v0"])
     assert line[:3] == ["v0", first.word, f"{100 * first.chance:.0f}%"]
     told = in_process("explain", "votes.run", "--row", "4", "--hide", "v1", "--set", "v2=y", cwd=folder)

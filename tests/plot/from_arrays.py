@@ -7,11 +7,11 @@ from types import SimpleNamespace as Parts
 
 import numpy as np
 
+from lowdim.jobs.table_model import model_on_table
 from lowdim.judge.maps.table_map import table_map
 from lowdim.judge.outliers.law import GAUSSIAN_LAW
 from lowdim.judge.rows.odd_rows import Law
 from lowdim.judge.rows.row_card import RowCell
-from lowdim.plot.access import ModelOnTable
 from lowdim.plot.analysis import axes as axis_plots
 from lowdim.plot.analysis import biplot as biplot_plot
 from lowdim.plot.analysis import control as control_plot
@@ -67,7 +67,7 @@ def on_table(model, X, names=None, row_names=None, unit=None):
     table = table_of(X, names, row_names)
     worth = np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64)
     table.X = table.X * worth
-    return ModelOnTable(model, table, worth, np.arange(table.n))
+    return model_on_table(model, table, worth)
 
 
 def rows_of(n):

@@ -153,11 +153,11 @@ class Cards:
     def _place_cells(self, card: PlaceCard) -> list[dict[str, Any]]:
         """Each column once, answers by their words."""
         cells = []
-        for answer in card.answers:
+        for answer in card.columns:
             number = answer.cell._asdict() | {"column": answer.column}
             told = {"word": answer.word, "chance": answer.chance, "usual": answer.usual}
             cells.append(number if answer.chance is None else number | told)
-        return cells or [cell._asdict() for cell in card.cells]
+        return cells
 
     def _place_numbers(self, card: PlaceCard) -> list[dict[str, Any]]:
         """The means of the table's numbers, also between levels, with their bands and how far off the average they are;

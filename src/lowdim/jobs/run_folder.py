@@ -381,8 +381,6 @@ def describe(analysis: Analysis, options: dict[str, Any], command: str = "") -> 
             "objective": float(analysis.model.objective_),
             "converged": bool(analysis.model.converged_),
         }
-        if analysis.map.has_answers:
-            facts["columns"] = [c._asdict() for c in analysis.map.columns]
     if analysis.has("odd") and analysis.has("fills"):
         facts["apply"] = facts_of_apply(analysis.law_of_new_rows, analysis.calibration)
     if analysis.finished:

@@ -12,6 +12,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowdim.jobs.analysis import Analysis, Settings
 from lowdim.jobs.apply import place_rows
@@ -28,7 +29,7 @@ from lowdim.judge.rows.place_card import MappedRows, PlaceCard
 from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
 from lowdim.maths.linalg import Array
 from lowdim.models.base.latent import LatentModel
-from lowdim.registry import METHODS, ModelEntry
+from lowdim.registry import ENTRIES, LACKS, METHODS, ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
 from lowdim.text.format import count
@@ -59,6 +60,8 @@ class TableModel:
         The run folder it was opened from.
     settings : Settings
         What was asked for: the level of intervals, the seed.
+    fitted_rows : array of int, optional
+        Positions of the rows it was fitted to, where these are not all.
     """
 
     table: Table
@@ -68,6 +71,7 @@ class TableModel:
     analysis: Analysis | None = None
     run: SavedRun | None = None
     settings: Settings = DEFAULTS
+    fitted_rows: NDArray[np.intp] | None = None
 
     def __repr__(self) -> str:
         return f"{self.entry.title} of {count(self.table.n, 'row')} x {count(len(self.columns), 'column')}"
@@ -98,6 +102,16 @@ class TableModel:
         if self.map is None or self.map.names == self.table.names:
             return self.table.X
         return measured_and_labels(self.table).source.values
+
+    @cached_property
+    def at_rows(self) -> NDArray[np.intp]:
+        """Positions of the rows it was fitted to."""
+        return np.arange(self.table.n) if self.fitted_rows is None else self.fitted_rows
+
+    @property
+    def taken(self) -> Array:
+        """These rows of the table's numbers, as the model took them."""
+        return np.asarray(self.table.X[self.at_rows] / self.unit)
 
     @property
     def source(self) -> ArraySource:
@@ -228,11 +242,30 @@ def subject(found: Analysis | FittedMethod | SavedRun | TableModel | str | PathL
     run.check_table()
     if run.method is None:
         return subject(run.analysis)
+    model = model_of_run(run)
+    check_map(model.entry, model.table, run.folder)
+    return model
+
+
+def model_of_run(run: SavedRun) -> TableModel:
+    """The one model of a run folder on its table."""
+    assert run.method is not None
     entry = METHODS[run.method]
     table = run.table if entry.kinds else run.table.in_ones()
-    check_map(entry, table, run.folder)
     unit = np.asarray(run.facts["unit"], dtype=np.float64)
     return TableModel(table, load(run.model_file), entry, unit, run=run, settings=run.settings)
+
+
+def model_on_table(
+    model: Any, table: Table, unit: Array | None = None, rows: NDArray[np.intp] | None = None
+) -> TableModel:
+    """A model that was fitted to `table.X[rows] / unit`, also one that the registry does not know."""
+    name = type(model).__name__
+    unknown = () if isinstance(model, LatentModel) else tuple(LACKS)
+    own = ModelEntry(name, "", "", name=name, title=name, lacks_abilities=unknown)
+    entry = next((e for e in ENTRIES if e.class_name == name), own)
+    worth = np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64)
+    return TableModel(table, model, entry, worth, fitted_rows=rows)
 
 
 def check_map(entry: ModelEntry, table: Table, path: Any) -> None:

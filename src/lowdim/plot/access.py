@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from lowdim.text.messages import LowdimError, error
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
-    from lowdim.judge.maps.table_map import TableMap
+    from lowdim.jobs.table_model import TableModel
 
 
 class Plots:
@@ -65,13 +65,9 @@ class Plots:
             return row.function(self._analysis, *values, **options)
         return row.function(self._subject(row, options.pop("model", None)), *values, **options)
 
-    def _subject(self, row: NamedPlot, model: Any) -> ModelOnTable:
+    def _subject(self, row: NamedPlot, model: Any) -> TableModel:
         """The model that is given, the one that stands in for it, or that of the analysis."""
-        if row.stand_in is None:
-            return given_model(self._analysis, self._analysis.model if model is None else model)
-        subject = row.stand_in(self._analysis, model)
-        assert isinstance(subject, ModelOnTable)
-        return subject
+        return (row.stand_in or given_model)(self._analysis, model)
 
     def __getattr__(self, name: str) -> Callable[..., Plot]:
         if name.startswith("_") or name not in descriptions():
@@ -82,50 +78,31 @@ class Plots:
         return ["draw", *descriptions()]
 
 
-class ModelOnTable(NamedTuple):
-    """A model, the rows it was fitted to in units of `unit`, and the table they come from."""
+def groups_of(subject: TableModel, color: Any, in_order: bool = False) -> Groups:
+    """How the rows of a fit are told apart: by a column's name, values of one's own, their order, or the first label
+    column."""
+    n = len(subject.at_rows)
+    if color is None and in_order:
+        return groups(np.arange(1.0, n + 1.0), n, "row, in order")
+    if color is None and n <= MOST_POINTS:
+        color = next(iter(subject.table.labels), None)
+    return groups(None, n) if color is None else column_groups(subject.table, color, subject.at_rows)
 
-    model: Any
-    table: Table
-    unit: Array
-    rows: NDArray[np.intp]
-    filled: Array | None = None  # the table with its gaps filled, where the model was fitted to that
 
-    @property
-    def map(self) -> TableMap:
-        """What the model says of cells, on the scale that it takes."""
-        from lowdim.judge.maps.table_map import table_map  # with all models: too long for who draws a stored run
+def names_of(subject: TableModel) -> list[str]:
+    """The names of the rows of a fit."""
+    names = subject.table.row_names
+    return [names[i] for i in subject.at_rows]
 
-        return table_map(self.model, self.table.names, unit=self.unit)
 
-    @property
-    def X(self) -> Array:
-        """The rows as the model takes them."""
-        return np.asarray((self.table.X if self.filled is None else self.filled)[self.rows] / self.unit)
+def rows_with_gaps(subject: TableModel) -> Mask:
+    """True for each row of a fit with a gap in the table."""
+    return np.asarray(np.isnan(subject.table.X[subject.at_rows]).any(axis=1))
 
-    @property
-    def has_gaps(self) -> Mask:
-        """True for each row with a gap in the table."""
-        return np.asarray(np.isnan(self.table.X[self.rows]).any(axis=1))
 
-    @property
-    def row_names(self) -> list[str]:
-        """The names of the rows."""
-        names = self.table.row_names
-        return [names[i] for i in self.rows]
-
-    def groups(self, color: Any, in_order: bool = False) -> Groups:
-        """How rows are told apart: by a column's name, values of one's own, their order, or the first label column."""
-        n = len(self.rows)
-        if color is None and in_order:
-            return groups(np.arange(1.0, n + 1.0), n, "row, in order")
-        if color is None and n <= MOST_POINTS:
-            color = next(iter(self.table.labels), None)
-        return groups(None, n) if color is None else column_groups(self.table, color, self.rows)
-
-    def lacks(self, name: str, why: str, fix: str) -> LowdimError:
-        """The error that this model has not what a plot draws."""
-        return error("LD216.model", name=name, model=f"this {type(self.model).__name__}", why=why, fix=fix)
+def lacks(subject: TableModel, name: str, why: str, fix: str) -> LowdimError:
+    """The error that a model has not what a plot draws."""
+    return error("LD216.model", name=name, model=f"this {type(subject.model).__name__}", why=why, fix=fix)
 
 
 def plot_model(
@@ -165,15 +142,19 @@ def plot_model(
     >>> plot_model("trace", lowdim.PPCA(1).fit(table.X), table).name
     'trace'
     """
-    row = find(name)
+    from lowdim.jobs.table_model import model_on_table  # with all models: too long for who draws a stored run
+
+    return draw_model(find(name), model_on_table(model, table, unit, rows), *values, **options)
+
+
+def draw_model(row: NamedPlot, subject: TableModel, *values: Any, **options: Any) -> Plot:
+    """Draw a plot of one model on its table."""
     if row.needs == "table":
-        return row.function(table, *values, **options)
+        return row.function(subject.table, *values, **options)
     if row.needs == "analysis" and row.of_model is None:
         names = ", ".join(other.name for other in every_plot() if other.needs == "model" or other.of_model)
-        fix = f"one of {names}; or the main job:  lowdim plot {name} TABLE"
-        raise error("LD216.model", name=name, model="a run of one model", why="it comes from the main job", fix=fix)
-    worth = np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64)
-    subject = ModelOnTable(model, table, worth, np.arange(table.n) if rows is None else rows)
+        fix = f"one of {names}; or the main job:  lowdim plot {row.name} TABLE"
+        raise error("LD216.model", name=row.name, model="a run of one model", why="it comes from the main job", fix=fix)
     return (row.of_model or row.function)(subject, *values, **options)
 
 
@@ -182,16 +163,19 @@ def unit_of(analysis: Analysis) -> Array:
     return column_units(analysis.table.in_ones().X, analysis.settings.scale)
 
 
-def given_model(analysis: Analysis, model: Any) -> ModelOnTable:
-    """A model that was fitted to all rows of an analysis, in the units of the table."""
-    table = analysis.table
-    return ModelOnTable(model, table, np.ones(table.d), np.arange(table.n))
+def given_model(analysis: Analysis, model: Any) -> TableModel:
+    """A model that was fitted to all rows of an analysis, in the units of the table; its own where none is given."""
+    from lowdim.jobs.table_model import model_on_table, subject  # with all models, as above
+
+    return subject(analysis) if model is None else model_on_table(model, analysis.table)
 
 
-def fit_spread_rows(analysis: Analysis, model: Any, make: Callable[[], Any], most: int) -> ModelOnTable:
+def fit_spread_rows(analysis: Analysis, model: Any, make: Callable[[], Any], most: int) -> TableModel:
     """The model that is given, or a new one of at most so many rows, each column in units of its spread."""
+    from lowdim.jobs.table_model import model_on_table  # with all models, as above
+
     if model is not None:
         return given_model(analysis, model)
     table, unit = analysis.table.in_ones(), unit_of(analysis)
     rows = spread_out(table.n, most)
-    return ModelOnTable(make().fit(table.X[rows] / unit), table, unit, rows)
+    return model_on_table(make().fit(table.X[rows] / unit), table, unit, rows)

@@ -31,7 +31,7 @@ SECTION = re.compile(r"\n\n(Parameters|Returns|Examples)\n-+\n")  # of a docstri
 FIRST = {
     "table": "Table\n    What `lowdim.read` gave.",
     "analysis": "Analysis\n    What `lowdim.analyse` gave.",
-    "model": "ModelOnTable\n    A model and its rows; of an analysis its own model, or the one given as `model=`.",
+    "model": "TableModel\n    A model and its rows; of an analysis its own model, or the one given as `model=`.",
 }  # what a plot takes first, by what it needs
 OTHER_MAP = (
     "array of shape (n_rows, q), optional\n    Another map of the same rows; that of the analysis where it is left out."
@@ -94,7 +94,7 @@ class NamedPlot(NamedTuple):
     """One row of the registry.
 
     `needs` is what the function takes first: the "table", the "analysis", or a "model" with the rows it was fitted to
-    (`lowdim.plot.access.ModelOnTable`). `stand_in(analysis, model)` makes a ModelOnTable of an analysis and of the
+    (`lowdim.jobs.table_model.TableModel`). `stand_in(analysis, model)` makes a TableModel of an analysis and of the
     model that is given, or None; without it the model of the analysis itself is drawn where none is given.
     """
 
@@ -136,7 +136,7 @@ def plot(
     report : InReport, optional
         Where the report shows it; without it, it does not.
     stand_in : callable, optional
-        For a plot of a model: takes an analysis and the model that is given, or None, and makes a ModelOnTable.
+        For a plot of a model: takes an analysis and the model that is given, or None, and makes a TableModel.
     of_model : callable, optional
         For a plot of an analysis: the same picture of a run of one model, as a plot of a model.
 

@@ -21,10 +21,6 @@ ONLY_LINEAR = (
     " Here only the linear model fills; `lowdim fill` stacks it with nearest rows, mixtures of groups and chained "
     "trees, weighted by how well each predicts hidden cells."
 )
-OF_ANSWERS = (
-    " Of an answer it is the normal score of the probability of all answers no likelier than it. A row of answers "
-    "cannot be touched here, but in `lowdim explore RUN`; `lowdim explain RUN --row NAME --hide COLUMN` says the same."
-)
 BAR_REACH = 8.0  # surprises beyond so many standard deviations fill their track
 
 
@@ -124,7 +120,7 @@ def odd(analysis: Analysis, rows: bool) -> Section:
         "T2 is the distance within the map, Q the distance off it, D2 both together; limits follow each "
         "row's own gaps, so they step where cells are missing. A row is picked by p: that of D2 or of its least likely "
         "cell, whichever is rarer. A cell's surprise is its distance from what the rest of its row says, in standard "
-        "deviations." + (OF_ANSWERS if analysis.map.has_answers else ""),
+        "deviations." + analysis.map.cells.surprise_note,
         "An odd row is unusual, not wrong. A row that bent the model itself looks less odd than it is. Q is "
         "not defined for rows with no more seen cells than dimensions.",
         command_of(analysis, "odd"),

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
 
 FILMSTRIP = "The filmstrip shows what the model expects of each column along axis 1."
-REBUILT_ANSWERS = " Of an answer the probability of a yes is rebuilt and shown, of levels their mean."
 MOST_TOOLTIPS = 1000  # rows of a map that say their name and place; of more only the odd ones do
 TURNED = "The axes were turned by {}, so that each column loads on few of them; together they say what they said."
 
@@ -150,7 +149,7 @@ def lost(analysis: Analysis, rows: bool) -> Section:
         "What is lost",
         sentence,
         "A row is rebuilt from its first axes, one, two, five and so on; what is left over is noise to the "
-        "model. " + FILMSTRIP + (REBUILT_ANSWERS if analysis.map.has_answers else ""),
+        "model. " + FILMSTRIP + analysis.map.cells.rebuilt_note,
         "Rebuilding a row uses that row's own cells, so it looks better than predicting a hidden cell.",
         command_of(analysis, "plot reconstruct" if rows else "plot traverse"),
         code_of(analysis, f"analysis.plot.{'reconstruct' if rows else 'traverse'}(0).save('rebuilt.svg')"),

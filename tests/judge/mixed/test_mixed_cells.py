@@ -38,7 +38,7 @@ def place_of(frame, z):
 def test_a_place_is_told_by_labels_levels_and_counts():
     frame = mixed_frame()
     map, card = place_of(frame, 1.5)
-    by = {a.column: a for a in card.answers}
+    by = {a.column: a for a in card.columns}
     assert list(by) == list(map.names) == list(frame)
     towns = [c for c in card.cells if c.column.startswith("town=")]
     assert len(towns) == 3 and f"town={by['town'].word}" == max(towns, key=lambda c: c.value).column
@@ -53,7 +53,7 @@ def test_the_text_of_a_place_names_answers_once():
     _, card = place_of(mixed_frame(), 1.5)
     lines = card.text().splitlines()
     town = next(line for line in lines if line.startswith("  town "))
-    chance = next(a.chance for a in card.answers if a.column == "town")
+    chance = next(a.chance for a in card.columns if a.column == "town")
     assert f"{100 * chance:.0f}%" in town and "of rows" in town
     assert not any("town=" in line for line in lines)
 

@@ -38,7 +38,7 @@ def test_labels_are_columns_of_the_map_and_each_has_a_line(found):
 def test_a_place_has_labels_with_their_probability(found):
     sign = np.sign(np.corrcoef(found.places.z[:, 0], np.nan_to_num(found.X[:, 2]))[0, 1])
     card = found.at([2.0 * sign])
-    told = {a.column: a for a in card.answers}
+    told = {a.column: a for a in card.columns}
     assert told["owner"].word == "yes" and told["owner"].chance > 0.8
     assert told["town"].word == "Celle" and told["town"].band is None
     assert len(card.near) == 5 and "Celle" in card.text()
@@ -53,7 +53,7 @@ def test_a_place_of_levels_has_levels():
     frame = pd.DataFrame(items.astype(int), columns=[f"q{k}" for k in range(1, 7)])
     card = subject(fit_method(frame, "mixed", dims=1)).at([1.5])
     levels = {str(k) for k in range(1, 6)}
-    assert all({a.word, *a.band} <= levels and 0.2 < a.chance < 1 for a in card.answers)
+    assert all({a.word, *a.band} <= levels and 0.2 < a.chance < 1 for a in card.columns)
 
 
 def test_a_row_is_explained_by_its_labels_too(found):

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 import lowdim as ld
 from lowdim.models.base.calibration import NORMAL_90
-from lowdim.plot.access import ModelOnTable, plot_model
+from lowdim.plot.access import plot_model
 from lowdim.plot.analysis.traverse import traverse
 from lowdim.text.errors import OptionError
 from lowdim.text.messages import LowdimError
@@ -121,7 +121,7 @@ def test_answers_walk_by_their_probabilities():
     words = np.array(["low", "mid", "high"])[np.digitize(eta[:, 3], [-1.0, 1.0])]
     frame = pd.DataFrame({"a": eta[:, 0] > 0, "b": eta[:, 1] > 0, "c": np.digitize(eta[:, 2], [-2, 0, 2]), "d": words})
     found = ld.fit_method(frame, "mixed", dims=1)
-    plot = same_twice(lambda: traverse(ModelOnTable(found.model, found.table, np.ones(1), np.arange(5))))
+    plot = same_twice(lambda: plot_model("traverse", found.model, found.table))
     names, mean = plot.data["column"].tolist(), plot.data["mean"]
     assert {"c", "d=low", "d=mid", "d=high"} < set(names) and plot.data["step"].tolist() == [-2, -1, 0, 1, 2]
     first = mean[next(k for k, name in enumerate(names) if name.startswith("a"))]

@@ -191,13 +191,10 @@ def of_run(row: NamedPlot, folder: str, options: dict[str, Any], flags: dict[str
         return row.function(run.table, **placed_options(row, options, run.table))
     if run.method is None:
         return of_analysis(row, analysis_of_run(run), options)
-    import numpy as np
+    from lowdim.jobs.table_model import model_of_run
+    from lowdim.plot.access import draw_model
 
-    from lowdim.plot.access import plot_model
-    from lowdim.storage.model_file import load
-
-    model, unit = load(run.model_file), np.asarray(run.facts["unit"])
-    return plot_model(row.name, model, run.table, unit=unit, **placed_options(row, options, run.table))
+    return draw_model(row, model_of_run(run), **placed_options(row, options, run.table))
 
 
 def of_analysis(row: NamedPlot, analysis: Analysis, options: dict[str, Any]) -> Plot:

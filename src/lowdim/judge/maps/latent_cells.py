@@ -110,6 +110,10 @@ class LatentCells:
     method: ClassVar[str]  # its short name in the registry
     has_axes: ClassVar[bool] = False  # whether `resampled` knows what drives them
     places_vary: ClassVar[bool] = True  # without steps: few answers put many rows at one place, with gaps between them
+    surprise_note: ClassVar[str] = (
+        ""  # what else a surprise is, and what else a row is rebuilt by, than those of numbers
+    )
+    rebuilt_note: ClassVar[str] = ""
     loading_note: ClassVar[str]  # what its loadings are, where that is not how columns move along the axes
 
     def fitted(self, table: Table) -> str:

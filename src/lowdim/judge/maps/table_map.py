@@ -19,7 +19,7 @@ from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.maps.latent_cells import ExpectedCells, GaussianCells, LatentCells
 from lowdim.judge.maps.map_columns import GapAnswers, MapColumn, NumberFills, line_names, lines_of
 from lowdim.judge.mixed.mixed_cells import MixedCells
-from lowdim.judge.rows.place_card import MappedRows, PlaceAnswer, PlaceCard, PlaceCell
+from lowdim.judge.rows.place_card import MappedRows, PlaceCard, PlaceCell, PlaceColumn
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90, normal_half_width
 from lowdim.models.base.latent import LatentModel
@@ -207,13 +207,12 @@ class TableMap:
             sd = np.where(log, (high - low) / (2.0 * NORMAL_90), sd)
         numbers = np.column_stack([own, low, high, off, sd, np.where(numbered, own, mean)])
         cells = tuple(PlaceCell(n, *line) for n, line in zip(self.line_names, numbers.tolist(), strict=True))
-        answers = self._answers_at(cells, expected.shares, rows.X) if self.has_answers else ()
-        gap = float(rows.gaps(place[None])[0])
-        return PlaceCard(tuple(place.tolist()), cells, rows.near(mean), gap <= rows.empty, gap, rows.empty, answers)
+        gap, every = float(rows.gaps(place[None])[0]), self._columns_at(cells, expected.shares, rows.X)
+        return PlaceCard(tuple(place.tolist()), cells, rows.near(mean), gap <= rows.empty, gap, rows.empty, every)
 
-    def _answers_at(
+    def _columns_at(
         self, cells: tuple[PlaceCell, ...], shares: Mapping[int, Array], lines: Array
-    ) -> tuple[PlaceAnswer, ...]:
+    ) -> tuple[PlaceColumn, ...]:
         """Every column once: answers by their words with their probabilities, numbers with a band."""
         found = []
         for k, column in enumerate(self.columns):
@@ -227,9 +226,9 @@ class TableMap:
                 seen = lines[~np.isnan(lines[:, own[0]])][:, own]
                 usual = float((seen[:, int(best)] if len(own) > 1 else seen[:, 0] == best).mean())
             low, high = (cell.low, cell.high) if column.kind != "count" else (np.floor(cell.low), np.ceil(cell.high))
-            most = 12 if column.kind in ("ordinal", "count") else 3
+            most = 12 if column.kind in ("ordinal", "count") else 3  # levels and counts in full
             band = None if column.labels else (figures(float(low), most), figures(float(high), most))
-            found.append(PlaceAnswer(column.name, word, chance, usual, band, cell))
+            found.append(PlaceColumn(column.name, word, chance, usual, band, cell))
         return tuple(found)
 
 

@@ -76,6 +76,12 @@ class MixedCells(LatentCells):
         "correlation of a column's leaning, its latent response, with the axis, and shares of variation are of these "
         "leanings. "
     )
+    surprise_note = (
+        " Of an answer it is the normal score of the probability of all answers no likelier than it. A row of answers "
+        "cannot be touched here, but in `lowdim explore RUN`; `lowdim explain RUN --row NAME --hide COLUMN` says the "
+        "same."
+    )
+    rebuilt_note = " Of an answer the probability of a yes is rebuilt and shown, of levels their mean."
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", columns_of(self.model))

@@ -30,8 +30,8 @@ class PlaceCell(NamedTuple):
     mean: float  # the value; of levels what lies between them
 
 
-class PlaceAnswer(NamedTuple):
-    """One column of a map of answers at a place: the likeliest answer with its probability, or a number with its band.
+class PlaceColumn(NamedTuple):
+    """One column of the file at a place: the likeliest answer with its probability, or a number with its band.
 
     The band of levels and counts are levels and whole numbers; labels have none, numbers no word.
     """
@@ -70,47 +70,30 @@ class PlaceCard(NamedTuple):
     been: bool  # whether a row lies as near to the place, on the map, as rows lie to each other
     gap: float  # how far the nearest row is on the map, in the axes' spreads
     empty: float  # the distance beyond which no row has been
-    answers: tuple[PlaceAnswer, ...] = ()  # of a map of answers: its columns, as the file names them
+    columns: tuple[PlaceColumn, ...]  # as the file names them; cells of several labels have one line each
 
     @property
     def sentence(self) -> str:
         """'At axis 1 +0.52, axis 2 -1.20: ...'"""
         where = ", ".join(f"axis {k} {z:+.2f}" for k, z in enumerate(self.place[:4], 1))
-        first = ", ".join(self._first)
+        first = ", ".join(f"{c.column} {c.words[0]}" for c in self._farthest[:3])
         return f"At {where}: {first}." + ("" if self.been else f" {NEVER}")
 
     @property
-    def _first(self) -> list[str]:
-        """The cells farthest from their columns' means, in words."""
-        if self.answers:
-            return [f"{a.column} {a.words[0]}" for a in self._farthest_answers[:3]]
-        return [f"{c.column} {figures_by_sd(c.value, c.sd)}" for c in self._farthest[:3]]
-
-    @property
-    def _farthest(self) -> list[PlaceCell]:
-        return sorted(self.cells, key=lambda c: -abs(c.off))
-
-    @property
-    def _farthest_answers(self) -> list[PlaceAnswer]:
-        return sorted(self.answers, key=lambda a: -abs(a.cell.off))
+    def _farthest(self) -> list[PlaceColumn]:
+        """The columns whose cells are farthest from their means first."""
+        return sorted(self.columns, key=lambda c: -abs(c.cell.off))
 
     def text(self) -> str:
         """The table of `lowdim explain --place`."""
-        lines = [self.sentence, "", *(self._answer_lines() if self.answers else self._cell_lines())]
+        head = ("column", "likeliest", "probability, 90% band", "usual, off average")
+        head = (
+            head if any(c.chance is not None for c in self.columns) else ("column", "value", "90% band", "off average")
+        )
+        rows = [head, *((c.column, *c.words) for c in self._farthest)]
+        lines = [self.sentence, "", *text_table(rows, right=(1, 2, 3))]
         near = ", ".join(f"{r.name} ({figures(r.far, 2)} sd a cell)" for r in self.near)
         return "\n".join([*lines, "", f"Nearest rows, over all columns: {near or 'none'}."])
-
-    def _cell_lines(self) -> list[str]:
-        rows = [("column", "value", "90% band", "off average")]
-        for c in self._farthest:
-            band = f"{figures(c.low)} to {figures(c.high)}"
-            rows.append((c.column, figures_by_sd(c.value, c.sd), band, f"{c.off:+.1f} sd"))
-        return text_table(rows, right=(1, 2, 3))
-
-    def _answer_lines(self) -> list[str]:
-        rows = [("column", "likeliest", "probability, 90% band", "usual, off average")]
-        rows += [(a.column, *a.words) for a in self._farthest_answers]
-        return text_table(rows, right=(1, 2, 3))
 
     def __repr__(self) -> str:
         return f"{self.sentence}\n{len(self.cells)} cells: .text(), .cells, .near"

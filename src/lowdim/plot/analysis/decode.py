@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
+from lowdim.plot.access import lacks, names_of
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import panels, spread_out
 from lowdim.plot.pictures import (
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lowdim.jobs.analysis import Analysis
-    from lowdim.plot.access import ModelOnTable
+    from lowdim.jobs.table_model import TableModel
 
 MOST_NAMED_CELLS = 20  # columns of a table row that can be named
 MOST_GRID_ROWS = 6  # rows of a grid where none are named
@@ -129,7 +130,7 @@ def _built_row(x: Array, built: Array, steps: NDArray[np.int_], wrong: Array, na
     options=(ROWS, KEPT, SHAPE, CONNECTIONS),
 )
 def rebuilt(
-    subject: ModelOnTable,
+    subject: TableModel,
     *,
     shown: Sequence[int] | None = None,
     kept: Sequence[int] | None = None,
@@ -143,19 +144,19 @@ def rebuilt(
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         A model with a decoder.
     shown : sequence of int, optional
         Positions of the rows; six spread over the table where it is left out.
     kept : sequence of int, optional
         How many of the first axes are kept, a line each; half of them and all where it is left out.
     """
-    model, unit, names = subject.model, subject.unit, subject.row_names
-    if not callable(getattr(model, "inverse_transform", None)) or subject.map.has_answers:
-        raise subject.lacks("rebuilt", "it makes no rows of numbers again", "a model with a decoder: ppca, gtm, gplvm")
-    own = subject.X * unit
+    model, unit, names = subject.model, subject.unit, names_of(subject)
+    if not callable(getattr(model, "inverse_transform", None)) or (subject.map is not None and subject.map.has_answers):
+        raise lacks(subject, "rebuilt", "it makes no rows of numbers again", "a model with a decoder: ppca, gtm, gplvm")
+    own = subject.taken * unit
     form = form_of_rows(shape, subject.table.names, own, connections, everyone(subject.table))
-    z = np.asarray(model.transform(subject.X))
+    z = np.asarray(model.transform(subject.taken))
     n, q = z.shape
     steps = np.array(sorted({max(q // 2, 1), q} if kept is None else set(kept)), dtype=int)
     if not len(steps) or steps[0] < 0 or steps[-1] > q:
@@ -182,7 +183,7 @@ def rebuilt(
 
 
 @plot("component_images", "The mean and the first axes as images.", needs="model", options=(SHAPE,))
-def component_images(subject: ModelOnTable, shape: tuple[int, int] | None = None, count: int = 9) -> Plot:
+def component_images(subject: TableModel, shape: tuple[int, int] | None = None, count: int = 9) -> Plot:
     """The mean and the first axes as images (eigenfaces, eigendigits); red and blue pixels move oppositely.
 
     Each axis has a scale of its own, white at zero; its sign by itself means nothing.
@@ -191,7 +192,7 @@ def component_images(subject: ModelOnTable, shape: tuple[int, int] | None = None
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         A model with `components_` and `mean_` whose columns are pixels.
     shape : (height, width), optional
         Of the image; a square where it is left out.
@@ -202,7 +203,7 @@ def component_images(subject: ModelOnTable, shape: tuple[int, int] | None = None
     fitted, side = vars(model), int(np.sqrt(len(pixels)))
     if np.ndim(fitted.get("components_")) != 2 or "mean_" not in fitted:
         why, fix = "it has no one matrix of loadings", "a linear model: -m ppca, pca or fa"
-        raise subject.lacks("component_images", why, fix)
+        raise lacks(subject, "component_images", why, fix)
     if shape is None and side * side != len(pixels):
         raise error("LD216", name="component_images", why="the columns are not the pixels of a square image")
     C = np.asarray(model.components_, dtype=np.float64)

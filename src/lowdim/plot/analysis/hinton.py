@@ -9,11 +9,12 @@ import numpy as np
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
+from lowdim.plot.access import lacks
 from lowdim.plot.base import Plot
 from lowdim.plot.registry import plot
 
 if TYPE_CHECKING:
-    from lowdim.plot.access import ModelOnTable
+    from lowdim.jobs.table_model import TableModel
 
 MOST_SQUARE_ROWS = 24  # rows that can be named
 LARGEST_SIDE = 0.9  # side of the largest square, in cells
@@ -22,7 +23,7 @@ NEGLIGIBLE = 1e-6  # an axis all of whose entries are below this share of the la
 
 
 @plot("hinton", "Loadings as squares whose area is their size.", needs="model")
-def hinton(subject: ModelOnTable) -> Plot:
+def hinton(subject: TableModel) -> Plot:
     """The loadings of a linear model as squares whose area is exactly proportional to size: white is positive.
 
     An axis that was switched off stays empty.
@@ -32,14 +33,14 @@ def hinton(subject: ModelOnTable) -> Plot:
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         A model with one matrix of loadings, `components_`.
     """
     from matplotlib.patches import Rectangle
 
     fitted = vars(subject.model)
     if np.ndim(fitted.get("components_")) != 2:
-        raise subject.lacks("hinton", "it has no one matrix of loadings", "a linear model: -m ppca, fa or bpca")
+        raise lacks(subject, "hinton", "it has no one matrix of loadings", "a linear model: -m ppca, fa or bpca")
     W = np.asarray(fitted["components_"], dtype=np.float64).T
     W = np.pad(W, ((0, 0), (0, max(len(fitted.get("kept_", ())) - W.shape[1], 0))))  # those that were switched off
     names, q = fitted.get("component_names_", subject.table.names), W.shape[1]  # of labels, one for each

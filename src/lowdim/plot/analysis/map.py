@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
+from lowdim.plot.access import groups_of, lacks, names_of, rows_with_gaps
 from lowdim.plot.base import Plot
 from lowdim.plot.beside_points import JOIN, RowPictures, draw_beside, draw_path, path_words
 from lowdim.plot.colour import Groups, column_groups, draw_groups, edge, explain_kinds, groups, legend_marks, rows_named
@@ -17,14 +18,13 @@ from lowdim.plot.marks import LEAST_SHOWN_ROWS, as_map, panels, shade_counts, sp
 from lowdim.plot.marks import MOST_POINTS as MOST_POINTS
 from lowdim.plot.pictures import CONNECTIONS, SHAPE, Connections, Shape, everyone, form_of_rows
 from lowdim.plot.registry import AXES, COLOR, InReport, plot
-from lowdim.registry import ENTRIES, ModelEntry
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from lowdim.jobs.analysis import Analysis
-    from lowdim.plot.access import ModelOnTable
+    from lowdim.jobs.table_model import TableModel
     from lowdim.table.table import Table
 
 MOST_ELLIPSES = 40  # of more rows, only odd ones and the least certain get one
@@ -41,7 +41,7 @@ LEGEND_LETTERS = 98  # of two labels side by side below a map
 
 @draw.styled
 def map_of_model(
-    subject: ModelOnTable,
+    subject: TableModel,
     *,
     color: Any = None,
     axes: tuple[int, int] = (0, 1),
@@ -54,16 +54,19 @@ def map_of_model(
     Of distances or similarities between rows nothing but its name says what a row is: rows are named where they are
     few, and the axes are as long in every direction.
     """
-    entry = next((e for e in ENTRIES if e.class_name == type(subject.model).__name__), None)
-    if entry is None or (entry.lack("map") and not entry.local):
-        raise subject.lacks("map", "it has no axes", "a model with axes: -m ppca, isomap or gplvm")
-    z, names = _places(subject, entry, max(axes) + 1), subject.row_names
-    of_pairs = subject.table.holds != "measurements"
+    entry = subject.entry
+    if entry.lack("map") and not entry.local:
+        raise lacks(subject, "map", "it has no axes", "a model with axes: -m ppca, isomap or gplvm")
+    if entry.local:  # a mixture with axes in its parts: on the common map of all parts
+        z = np.asarray(subject.model.coordinate(subject.taken, max(axes) + 1).places)
+    else:
+        z = subject.places.z[subject.at_rows]
+    names, of_pairs = names_of(subject), subject.table.holds != "measurements"
     draw.need_axes(z.shape[1], 2, "map")
     a, b = check_axes(axes, z.shape[1])
     xy, n = np.ascontiguousarray(z[:, [a, b]]), len(z)
-    gap = np.zeros(n, dtype=bool) if of_pairs else subject.has_gaps
-    kinds = subject.groups(color, in_order=join)
+    gap = np.zeros(n, dtype=bool) if of_pairs else rows_with_gaps(subject)
+    kinds = groups_of(subject, color, in_order=join)
     figure = draw.blank(6.4, 4.8)
     ax = figure.subplots()
     dots = spread_out(n, MOST_POINTS)
@@ -71,7 +74,7 @@ def map_of_model(
     ax.margins(0.05 if shape is None else 0.12)
     as_map(ax, f"axis {a + 1}", f"axis {b + 1}")
     explain_kinds(figure, kinds, gap)
-    pictures = None if shape is None else row_pictures(subject.table, subject.rows, shape, connections)
+    pictures = None if shape is None else row_pictures(subject.table, subject.at_rows, shape, connections)
     words, extra = _extras(ax, z, xy, join, pictures)
     title = f"{draw.count(n, 'row')} where {entry.title} puts them"
     draw.headline(figure, title)
@@ -82,15 +85,6 @@ def map_of_model(
     sentence = f"{draw.count(n, 'row')} on axes {a + 1} and {b + 1} of {entry.title}.{words}{some}{kinds.words}"
     data = {"row": np.array(names), "position": xy, "has_gaps": gap, **extra}
     return Plot("map", figure, title=title, sentence=sentence, data=data)
-
-
-def _places(subject: ModelOnTable, entry: ModelEntry, needed: int) -> Array:
-    """Where the model puts the rows; of a mixture with axes in its parts, on the common map of all parts."""
-    from lowdim.jobs.table_model import TableModel
-
-    if entry.local:
-        return np.asarray(subject.model.coordinate(subject.X, needed).places)
-    return TableModel(subject.table, subject.model, entry, subject.unit).places.z[subject.rows]
 
 
 def row_pictures(table: Table, rows: NDArray[np.intp], shape: Shape, connections: Connections) -> RowPictures:

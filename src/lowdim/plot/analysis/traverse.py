@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.judge.maps.table_map import TableMap
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.models.base.latent import LatentModel
 from lowdim.plot import base as draw
+from lowdim.plot.access import groups_of, lacks, names_of
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import chosen, kind_name
 from lowdim.plot.marks import own_ticks, panels
@@ -36,8 +38,7 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lowdim.judge.maps.table_map import TableMap
-    from lowdim.plot.access import ModelOnTable
+    from lowdim.jobs.table_model import TableModel
 
 BETWEEN_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)  # shares of the way
 WALK_STEPS = (-2.0, -1.0, 0.0, 1.0, 2.0)  # in sd along the axis
@@ -100,7 +101,7 @@ class Walk(NamedTuple):
     report=InReport("lost"),
 )
 def traverse(
-    subject: ModelOnTable,
+    subject: TableModel,
     axis: int = 0,
     *,
     steps: Sequence[float] = WALK_STEPS,
@@ -115,7 +116,7 @@ def traverse(
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         A model with a decoder. Of columns of answers it draws the probability of each, of levels their mean.
     steps : sequence of float, default (-2, -1, 0, 1, 2)
         Places on the axis, in its standard deviations.
@@ -127,14 +128,14 @@ def traverse(
     >>> lowdim.analyse(X, dims=1, budget="1s").plot.traverse(model=lowdim.PPCA(1).fit(X)).sentence
     "From -2 to +2 sd along axis 1, 'c1' moves most: from -3.11 to 4.63 (90% of cells within ± 0.904)."
     """
-    names, scales, way = subject.table.names, subject.table.scales, partial(walk_axis, subject, axis)
-    if subject.map.has_answers:
-        names, way = subject.map.line_names, partial(_by_answers, subject.map, axis)
-        known = scales_beside(subject.map.names, subject.table.names, scales)
+    names, scales, rows = subject.table.names, subject.table.scales, subject.taken * subject.unit
+    if subject.map is not None:  # its columns, of several labels a line each
+        known = scales_beside(subject.map.names, names, scales)
         assert known is not None
-        scales = known.of([k for k, _ in subject.map.ones])
+        names, scales = subject.map.line_names, known.of([k for k, _ in subject.map.ones])
+        rows = subject.map.lines(subject.X[subject.at_rows])
+    way = partial(walk_axis, subject, axis)
     walk = way(np.asarray(steps, dtype=np.float64))
-    rows = walk.mean if subject.map.has_answers else subject.X * subject.unit
     form = form_of_rows(shape, names, scales.outward(rows), connections, everyone(subject.table))
     figure, title, sentence = _drawn(walk, way, f"along axis {axis + 1}", names, form, scales)
     own = walk.within(scales).own(scales)
@@ -173,7 +174,7 @@ def _drawn(
     ),
 )
 def between(
-    subject: ModelOnTable,
+    subject: TableModel,
     start: str = "",
     end: str = "",
     *,
@@ -188,7 +189,7 @@ def between(
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         A model with a decoder.
     start : str, optional
         A value of a label column, or the name of a row.
@@ -199,14 +200,14 @@ def between(
     steps : sequence of float, default (0, 0.25, 0.5, 0.75, 1)
         Shares of the way.
     """
-    if subject.map.has_answers:
-        raise subject.lacks("between", "its columns have levels and labels, and no bands", "its weights: hinton")
+    if subject.map is not None and subject.map.has_answers:
+        raise lacks(subject, "between", "its columns have levels and labels, and no bands", "its weights: hinton")
     names, scales = subject.table.names, subject.table.scales
     ends = (start, end) if start and end else _two_groups(subject, groups)
     a, b = (rows_called(subject, word, groups) for word in ends)
     way = partial(walk_between, subject, a, b, ends)
     walk = way(np.asarray(steps, dtype=np.float64))
-    rows = scales.outward(subject.X * subject.unit)
+    rows = scales.outward(subject.taken * subject.unit)
     form = form_of_rows(shape, names, rows, connections, everyone(subject.table))
     where = f"on the way from {draw.quoted(ends[0])} to {draw.quoted(ends[1])}"
     figure, title, sentence = _drawn(walk, way, where, names, form, scales)
@@ -216,11 +217,11 @@ def between(
     return Plot("between", figure, title=title, sentence=sentence, data=data)
 
 
-def walk_between(subject: ModelOnTable, a: Rows, b: Rows, ends: tuple[str, ...], along: Array) -> Walk:
+def walk_between(subject: TableModel, a: Rows, b: Rows, ends: tuple[str, ...], along: Array) -> Walk:
     """The straight way from the mean place of rows a to that of rows b; its band as along an axis."""
-    model, X = subject.model, subject.X
+    model, X = subject.model, subject.taken
     if not callable(getattr(model, "inverse_transform", None)) or not callable(getattr(model, "transform", None)):
-        raise subject.lacks("between", "it has no decoder", "a model with a decoder: ppca, gtm, gplvm")
+        raise lacks(subject, "between", "it has no decoder", "a model with a decoder: ppca, gtm, gplvm")
     places = np.asarray(model.transform(X), dtype=np.float64)
     first, last = places[a].mean(axis=0), places[b].mean(axis=0)
     z = first + along[:, None] * (last - first)
@@ -228,14 +229,14 @@ def walk_between(subject: ModelOnTable, a: Rows, b: Rows, ends: tuple[str, ...],
     return Walk(z, along, *decoded, called=ends).scaled(subject.unit)
 
 
-def rows_called(subject: ModelOnTable, word: str, column: Any = None) -> Rows:
+def rows_called(subject: TableModel, word: str, column: Any = None) -> Rows:
     """The rows of the group of this name, in the column that is meant or the first that has it; or the row."""
     columns = subject.table.labels if column is None else {"": chosen(subject.table, column)[0]}
     for values in columns.values():
-        found = np.flatnonzero([kind_name(v) == word for v in np.asarray(values)[subject.rows].tolist()])
+        found = np.flatnonzero([kind_name(v) == word for v in np.asarray(values)[subject.at_rows].tolist()])
         if len(found):
             return found
-    named = [k for k, name in enumerate(subject.row_names) if name == word and column is None]
+    named = [k for k, name in enumerate(names_of(subject)) if name == word and column is None]
     if not named:
         known = dict.fromkeys(kind_name(v) for values in columns.values() for v in np.asarray(values).tolist())
         allowed = f"a group ({listing(list(known), 8)}) or the name of a row" if known else "the name of a row"
@@ -243,12 +244,12 @@ def rows_called(subject: ModelOnTable, word: str, column: Any = None) -> Rows:
     return np.array(named[:1], dtype=np.intp)
 
 
-def _two_groups(subject: ModelOnTable, column: Any) -> tuple[str, str]:
+def _two_groups(subject: TableModel, column: Any) -> tuple[str, str]:
     """The two most common groups, in the order of their names."""
-    found = subject.groups(column)
+    found = groups_of(subject, column)
     if found.value is not None or len(found.names) < 2:
         fix = "two rows by their names: --from ROW --to ROW (in Python start and end)"
-        raise subject.lacks("between", "no column of the table has groups", fix)
+        raise lacks(subject, "between", "no column of the table has groups", fix)
     first, second = sorted(found.names[:2])
     return first, second
 
@@ -285,13 +286,13 @@ def _words(
     return title, f"{begin}, {draw.quoted(names[j])} moves most: {what} ({half})."
 
 
-def walk_axis(subject: ModelOnTable, axis: int, along: Array) -> Walk:
+def walk_axis(subject: TableModel, axis: int, along: Array) -> Walk:
     """Positions along an axis, the cells they decode to, and the half-width of their band."""
-    if _has_noise(subject.model):
-        return _by_prior(subject.model, axis, along).scaled(subject.unit)
+    if subject.map is not None and subject.decodes and _has_noise(subject.model):
+        return _by_prior(TableMap(subject.map.cells), axis, along)  # on the scale that the model takes
     if not callable(getattr(subject.model, "inverse_transform", None)):
-        raise subject.lacks("traverse", "it has no decoder", "a model with a decoder: ppca, gtm, gplvm")
-    return _by_rows(subject.model, axis, along, subject.X).scaled(subject.unit)
+        raise lacks(subject, "traverse", "it has no decoder", "a model with a decoder: ppca, gtm, gplvm")
+    return _by_rows(subject.model, axis, along, subject.taken).scaled(subject.unit)
 
 
 def _check_axis(axis: int, q: int) -> None:
@@ -300,8 +301,10 @@ def _check_axis(axis: int, q: int) -> None:
         raise error("LD210", option="axis", value=axis, allowed=allowed)
 
 
-def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
-    """In sd of the axis under the model's own density of places."""
+def _by_prior(map: TableMap, axis: int, along: Array) -> Walk:
+    """In sd of the axis under the model's own density of places: means and probabilities, with what holds 90 % of new
+    cells."""
+    model = map.model
     prior = model.prior()
     _check_axis(axis, prior.mean.shape[1])
     middle, sd = prior.mean[0], float(prior.std[0, axis]) or 1.0
@@ -310,19 +313,12 @@ def _by_prior(model: LatentModel, axis: int, along: Array) -> Walk:
     grid = vars(model).get("grid_")
     if grid is not None:  # beyond its nodes a sheet says nothing
         z[:, axis] = np.clip(z[:, axis], grid[:, axis].min(), grid[:, axis].max())
-    return Walk(z, (z[:, axis] - middle[axis]) / sd, *_with_noise(model, z))
-
-
-def _by_answers(map: TableMap, axis: int, along: Array) -> Walk:
-    """In sd of the prior, 1: means and probabilities, with the levels that hold 90 % of new cells."""
-    q = int(map.model.n_components_)
-    _check_axis(axis, q)
-    z = np.zeros((len(along), q))
-    z[:, axis] = along
     expected, wide = map.cells.at(z), np.full(len(map.names), NORMAL_90)
     told = map.in_lines(map.in_own_units(expected, wide), expected, wide)
     half = NORMAL_90 * told.sd  # an answer's interval is one level or more: its spread says how it moves
-    return Walk(z, along, map.line_means(expected), half, BAND_OF_CELLS, (told.lower, told.upper))
+    kind = BAND_OF_CELLS if half.any() else NO_BAND
+    step = (z[:, axis] - middle[axis]) / sd
+    return Walk(z, step, map.line_means(expected), half, kind, (told.lower, told.upper))
 
 
 def _by_rows(model: Any, axis: int, along: Array, X: Array) -> Walk:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
-from lowdim.plot.access import ModelOnTable, fit_spread_rows
+from lowdim.plot.access import fit_spread_rows, groups_of, lacks, rows_with_gaps
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, draw_groups, explain_kinds
 from lowdim.plot.marks import MOST_POINTS, as_map, legend_above, own_ticks, spread_out
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.table_model import TableModel
 
 SHEET_LINES = 15  # lines a side where the latent points are a drawn sample and no grid
 SHEET_REACH = 2.0  # of such a sheet, in standard deviations of its Gaussian
@@ -45,13 +46,13 @@ class Lattice(NamedTuple):
         return " x ".join(str(len(side)) for side in self.sides)
 
 
-def lattice(subject: ModelOnTable, name: str) -> Lattice:
+def lattice(subject: TableModel, name: str) -> Lattice:
     """The grid of a GTM; of a density network, which has a drawn sample, a regular one over most of it."""
     grid = vars(subject.model).get("grid_")
     if grid is None or grid.shape[1] > 2:
         why = "it has no sheet of nodes" if grid is None else f"its map has {grid.shape[1]} axes, and pages have two"
         fix = "a GTM or a density network with one or two axes:  lowdim fit FILE -m gtm --dims 2"
-        raise subject.lacks(name, why, fix)
+        raise lacks(subject, name, why, fix)
     sides = tuple(np.unique(grid[:, k]) for k in range(grid.shape[1]))
     even = all(np.allclose(np.diff(side), np.ptp(side) / max(len(side) - 1, 1)) for side in sides)
     if even and int(np.prod([len(side) for side in sides])) == len(grid):
@@ -94,7 +95,7 @@ def plane(X: Array, columns: tuple[int, int] | None, names: Sequence[str], unit:
     return TablePlane(np.zeros(d), np.eye(d)[:, pair] * unit[pair], (labels[0], labels[1]), share)
 
 
-def gtm_of(analysis: Analysis, model: Any) -> ModelOnTable:
+def gtm_of(analysis: Analysis, model: Any) -> TableModel:
     """The model that is given, or a GTM of up to 3,000 rows."""
     from lowdim.models.nonlinear.gtm import GTM
 
@@ -108,7 +109,7 @@ def gtm_of(analysis: Analysis, model: Any) -> ModelOnTable:
     options=(COLOR, PLANE),
     stand_in=gtm_of,
 )
-def gtm_sheet(subject: ModelOnTable, *, columns: tuple[int, int] | None = None, color: Any = None) -> Plot:
+def gtm_sheet(subject: TableModel, *, columns: tuple[int, int] | None = None, color: Any = None) -> Plot:
     """The sheet of a fitted GTM or density network as lines through its nodes, bent through the rows.
 
     The plane is that of two columns or of the first two principal axes of the rows, their gaps filled by the model;
@@ -119,22 +120,22 @@ def gtm_sheet(subject: ModelOnTable, *, columns: tuple[int, int] | None = None, 
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         The model; of an analysis without `model=`, a GTM of its table.
     columns : tuple of two int, optional
         Positions of the columns to draw in; the plane of the first principal axes where it is left out.
     """
     from matplotlib.lines import Line2D
 
-    model, X, net = subject.model, subject.X, lattice(subject, "gtm_sheet")
-    gap = subject.has_gaps
+    model, X, net = subject.model, subject.taken, lattice(subject, "gtm_sheet")
+    gap = rows_with_gaps(subject)
     filled = np.asarray(model.impute(X)) if gap.any() else X
     view = plane(filled, columns, subject.table.names, subject.unit)
     nodes = view.of(np.asarray(model.inverse_transform(net.points)))
     rows = view.of(filled)
     figure = draw.blank(6.4, 4.8)
     ax = figure.subplots()
-    kinds, shown = subject.groups(color), spread_out(len(X), MOST_POINTS)
+    kinds, shown = groups_of(subject, color), spread_out(len(X), MOST_POINTS)
     draw_groups(ax, rows, kinds, gap, shown)
     _lines(ax, model, net, view)
     ax.plot(*nodes.T, ".", color=draw.INK, ms=2.5, zorder=5)
@@ -193,7 +194,7 @@ def _words(model: Any, X: Array, net: Lattice, view: TablePlane, shown: int) -> 
 
 # on the map ------------------------------------------------------------------------------------------
 @plot("magnification", "How much the sheet of a GTM is stretched.", needs="model", options=(COLOR,), stand_in=gtm_of)
-def magnification(subject: ModelOnTable, *, color: Any = None) -> Plot:
+def magnification(subject: TableModel, *, color: Any = None) -> Plot:
     """How much area (with one axis: length) of the table a piece of the map is worth, on a logarithmic scale.
 
     The factor is sqrt(det J'J), J the slopes of the sheet, over its median on the map. Dark borders separate groups
@@ -204,14 +205,14 @@ def magnification(subject: ModelOnTable, *, color: Any = None) -> Plot:
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         A GTM or a density network; of an analysis without `model=`, a GTM of its table.
     """
-    model, X, net = subject.model, subject.X, lattice(subject, "magnification")
+    model, X, net = subject.model, subject.taken, lattice(subject, "magnification")
     stretch = np.asarray(model.magnification(net.points), dtype=np.float64)
     stretch = np.maximum(stretch, SMALLEST_STRETCH * (stretch.max(initial=0.0) or 1.0))
     value = np.log10(stretch / np.median(stretch))
-    rows, gap, kinds = np.asarray(model.transform(X)), subject.has_gaps, subject.groups(color)
+    rows, gap, kinds = np.asarray(model.transform(X)), rows_with_gaps(subject), groups_of(subject, color)
     figure = draw.blank(6.4, 4.8)
     ax = figure.subplots()
     if len(net.sides) == 1:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
-from lowdim.plot.access import ModelOnTable, fit_spread_rows
+from lowdim.plot.access import fit_spread_rows, groups_of, lacks, rows_with_gaps
 from lowdim.plot.analysis.map import check_axes
 from lowdim.plot.base import Plot
 from lowdim.plot.beside_points import JOIN, draw_path, path_words
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.table_model import TableModel
 
 GPLVM_ROWS = 300  # of a GP-LVM that is made for an analysis
 SD_GRID_SIDE = 60  # points a side of the grid on which the sd is computed
@@ -51,7 +52,7 @@ class MapPlane(NamedTuple):
         return self.places(np.stack([part.ravel() for part in np.meshgrid(self.x, self.y, indexing="ij")], axis=1))
 
 
-def gplvm_of(analysis: Analysis, model: Any) -> ModelOnTable:
+def gplvm_of(analysis: Analysis, model: Any) -> TableModel:
     """The model that is given, or a GP-LVM of up to 300 rows."""
     from lowdim.models.gaussian_process.gplvm import GPLVM
 
@@ -66,7 +67,7 @@ def gplvm_of(analysis: Analysis, model: Any) -> ModelOnTable:
     stand_in=gplvm_of,
 )
 def latent_variance(
-    subject: ModelOnTable, *, axes: tuple[int, int] = (0, 1), color: Any = None, join: bool = False
+    subject: TableModel, *, axes: tuple[int, int] = (0, 1), color: Any = None, join: bool = False
 ) -> Plot:
     """Rows of a GP-LVM (Bayesian or not) over the standard deviation of a new cell at each place of the map.
 
@@ -79,15 +80,15 @@ def latent_variance(
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         A GP-LVM; of an analysis without `model=`, one of up to 300 rows of its table.
     """
     model = subject.model
     if not callable(getattr(model, "predictive_variance", None)):
         why = "it is equally sure of itself everywhere"
-        raise subject.lacks("latent_variance", why, "a GP-LVM:  lowdim fit FILE -m gplvm --dims 2")
+        raise lacks(subject, "latent_variance", why, "a GP-LVM:  lowdim fit FILE -m gplvm --dims 2")
     Z, size = np.asarray(model.embedding_, dtype=np.float64), spread_of(model)
-    flat, kinds = Z.shape[1] > 1, subject.groups(color, in_order=join)
+    flat, kinds = Z.shape[1] > 1, groups_of(subject, color, in_order=join)
     figure = draw.blank(6.4, 5.0)
     if flat:
         data, steepest_names = _plane(figure, subject, check_axes(axes, Z.shape[1]), size, kinds, join)
@@ -118,10 +119,10 @@ def _around(values: Array, points: int) -> Array:
 
 
 def _plane(
-    figure: Figure, subject: ModelOnTable, axes: tuple[int, int], size: Array, kinds: Groups, join: bool
+    figure: Figure, subject: TableModel, axes: tuple[int, int], size: Array, kinds: Groups, join: bool
 ) -> tuple[dict[str, Any], str]:
     """The sd as shades, rows and names on top; the numbers, and which columns were named."""
-    model, names, gap = subject.model, subject.table.names, subject.has_gaps
+    model, names, gap = subject.model, subject.table.names, rows_with_gaps(subject)
     Z = np.asarray(model.embedding_, dtype=np.float64)
     x, y = (_around(Z[:, k], SD_GRID_SIDE) for k in axes)
     ground = MapPlane(axes, x, y, np.median(Z, axis=0))

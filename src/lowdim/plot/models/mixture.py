@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
+from lowdim.plot.access import lacks
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import MOST_POINTS, MOST_VECTOR_POINTS, own_ticks, spread_out
 from lowdim.plot.registry import PLANE, plot
@@ -17,14 +18,14 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.plot.access import ModelOnTable
+    from lowdim.jobs.table_model import TableModel
 
 SURE_SHARE = 0.9  # a row whose largest share is below this lies between clusters
 RINGS = ((1.0, "-"), (2.0, "--"))  # standard deviations: 39 % and 86 % of a component's rows in two columns
 
 
 @plot("mixture", "Clusters over two columns.", needs="model", options=(PLANE,))
-def mixture(subject: ModelOnTable, columns: tuple[int, int] = (0, 1)) -> Plot:
+def mixture(subject: TableModel, columns: tuple[int, int] = (0, 1)) -> Plot:
     """Rows in the colour of their clusters, mixed by membership; components as ellipses of one and two sd.
 
     Components with axes of their own are drawn with them, one standard deviation long. Rows with a gap in the two
@@ -35,13 +36,13 @@ def mixture(subject: ModelOnTable, columns: tuple[int, int] = (0, 1)) -> Plot:
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         A mixture or K-means.
     """
-    X, pair, names = subject.X, list(columns), subject.table.names
+    X, pair, names = subject.taken, list(columns), subject.table.names
     parts = parts_of(subject.model, X)
     if parts is None:
-        raise subject.lacks("mixture", "it has no clusters", "a mixture: -m gmm, mppca, mfa or kmeans")
+        raise lacks(subject, "mixture", "it has no clusters", "a mixture: -m gmm, mppca, mfa or kmeans")
     if len({*columns}) != 2 or not all(0 <= j < X.shape[1] for j in columns):
         allowed = f"two different columns from 0 to {X.shape[1] - 1}"
         raise error("LD210", option="columns", value=columns, allowed=allowed)

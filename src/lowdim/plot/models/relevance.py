@@ -8,19 +8,20 @@ import numpy as np
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
-from lowdim.plot.access import ModelOnTable, fit_spread_rows
+from lowdim.plot.access import fit_spread_rows, lacks
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import legend_above
 from lowdim.plot.registry import plot
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
+    from lowdim.jobs.table_model import TableModel
 
 SWITCHED_OFF = 1e-3  # of a model that does not say which axes it keeps: one below this share of the strongest is off
 MOST_NUMBERED_BARS = 24  # bars that can carry their number
 
 
-def bayesian_pca(analysis: Analysis, model: Any) -> ModelOnTable:
+def bayesian_pca(analysis: Analysis, model: Any) -> TableModel:
     """The model that is given, or Bayesian PCA of the table: that of an analysis switches no axes off."""
     from lowdim.models.linear.bayesian_pca import BayesianPCA
 
@@ -28,7 +29,7 @@ def bayesian_pca(analysis: Analysis, model: Any) -> ModelOnTable:
 
 
 @plot("relevance", "How much each axis of a Bayesian model matters.", needs="model", stand_in=bayesian_pca)
-def relevance(subject: ModelOnTable) -> Plot:
+def relevance(subject: TableModel) -> Plot:
     """Bars of 1/alpha, the prior variance that automatic relevance determination left each axis; strongest first.
 
     Filled bars are kept, hollow ones switched off; an axis that is off has little to show and says so.
@@ -37,12 +38,12 @@ def relevance(subject: ModelOnTable) -> Plot:
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         Bayesian PCA or a Bayesian GP-LVM; of an analysis without `model=`, Bayesian PCA of its table.
     """
     fitted = vars(subject.model)
     if "relevance_" not in fitted:
-        raise subject.lacks("relevance", "it switches no axes off", "a Bayesian model: -m bpca or -m bgplvm")
+        raise lacks(subject, "relevance", "it switches no axes off", "a Bayesian model: -m bpca or -m bgplvm")
     value = np.asarray(fitted["relevance_"], dtype=np.float64)
     keep = np.asarray(fitted.get("kept_", value > SWITCHED_OFF * value.max()), dtype=bool)
     order = np.argsort(-value, kind="stable")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lowdim.engine.fit import ROUNDING
 from lowdim.maths.linalg import Array
 from lowdim.plot import base as draw
+from lowdim.plot.access import lacks
 from lowdim.plot.base import Plot
 from lowdim.plot.marks import plain_log, whole_ticks
 from lowdim.plot.registry import InReport, plot
@@ -17,7 +18,7 @@ from lowdim.plot.registry import InReport, plot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lowdim.plot.access import ModelOnTable
+    from lowdim.jobs.table_model import TableModel
 
 
 @plot(
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     needs="model",
     report=InReport("stability", says_something=lambda analysis: not analysis.model.certificate_.converged),
 )
-def trace(subject: ModelOnTable) -> Plot:
+def trace(subject: TableModel) -> Plot:
     """The objective after each step of a fit, and what was still missing to its last value, on a logarithmic scale.
 
     EM never lowers its objective; a fall beyond rounding is marked with a cross and named. Of several starts the best
@@ -34,12 +35,12 @@ def trace(subject: ModelOnTable) -> Plot:
 
     Parameters
     ----------
-    subject : ModelOnTable
+    subject : TableModel
         A model that was fitted step by step.
     """
     history = vars(subject.model).get("history_")
     if history is None or not len(history):
-        raise subject.lacks("trace", "it is found in one step", "an iterative model: -m gtm, gplvm, gmm")
+        raise lacks(subject, "trace", "it is found in one step", "an iterative model: -m gtm, gplvm, gmm")
     name, nested = subject.model.certificate_.objective_name, np.ndim(history[0]) == 1
     runs = [np.asarray(run, dtype=np.float64) for run in (history if nested else [history])]
     best = int(np.argmax([run[-1] if len(run) else -np.inf for run in runs]))
