@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from lowdim import PPCA, analyse, read
-from lowdim.jobs.apply import _sizes, place, rescaled
+from lowdim.jobs.apply import _sizes, rescaled
+from lowdim.jobs.apply import place as place_on
 from lowdim.jobs.run_tables import placed_fills
 from lowdim.judge.fills.calibration import MapCalibration
+from lowdim.judge.maps.table_map import table_map
 from lowdim.text.messages import LowdimError
 from tests.cli.conftest import small_table, write_csv
 
@@ -18,6 +20,11 @@ NAMES = tuple(f"x{k}" for k in range(1, 7))
 @pytest.fixture(scope="module")
 def model():
     return PPCA(2, standardize=True).fit(small_table())
+
+
+def place(model, names, new, **how):
+    """New rows on the map of a model of these columns."""
+    return place_on(table_map(model, names), new, **how)
 
 
 def oracle(model, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -171,7 +171,7 @@ def test_every_row_is_placed_as_it_would_be_in_memory(file, tmp_path):
     new = tmp_path / "new.parquet"
     pq.write_table(pa.table({names[j]: pa.array(X[:, j], from_pandas=True) for j in order}), new)
     found = place_stream(table_map(model, names), new, tmp_path / "scores.parquet")
-    whole = place(model, names, X)
+    whole = place(table_map(model, names), X)
     made = pq.read_table(tmp_path / "scores.parquet")
     np.testing.assert_allclose(
         _numbers(tmp_path / "scores.parquet")[:, :4],
@@ -201,7 +201,7 @@ def test_new_columns_are_found_by_name_or_by_place(file, tmp_path):
     five = parquet(tmp_path / "five.parquet", X[:, :5])
     with pytest.warns(TableWarning, match="LD220.*lacks column x6: a gap in every row"):
         found = place_stream(table_map(model, names), five, tmp_path / "five.csv")
-    whole = place(model, names, np.column_stack([X[:, :5], np.full(50, np.nan)]))
+    whole = place(table_map(model, names), np.column_stack([X[:, :5], np.full(50, np.nan)]))
     made = np.loadtxt(tmp_path / "five.csv", delimiter=",", skiprows=1)
     np.testing.assert_allclose(made[:, 0], whole.places.z[:, 0], rtol=1e-9)
     assert found.gaps == 50

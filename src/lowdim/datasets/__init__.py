@@ -6,15 +6,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lowdim.datasets.known import KnownTable as KnownTable
 from lowdim.datasets.oil import oil_flow
-from lowdim.datasets.pump import WRONG, pump_readings
 from lowdim.datasets.real import load as load
+from lowdim.datasets.small import KnownTable as KnownTable
 from lowdim.datasets.small import cities as cities
 from lowdim.datasets.small import faithful as faithful
 from lowdim.datasets.turned_digit import digit3 as digit3
 from lowdim.maths.linalg import Array
 from lowdim.text.messages import error
+
+# mean; what one standard deviation of load adds, what one of warmth adds; standard deviation of the noise
+READINGS = {
+    "flow": (50.0, 9.0, -1.0, 1.2),
+    "pressure": (6.0, 0.8, -0.2, 0.12),
+    "power": (48.0, 10.0, 2.5, 1.2),
+    "current": (80.0, 15.0, 5.0, 2.5),
+    "speed": (1450.0, 110.0, 0.0, 20.0),
+    "vibration": (2.5, 0.4, 0.2, 0.12),
+    "bearing": (55.0, 4.0, 6.0, 1.0),
+    "outside": (15.0, 0.0, 7.0, 1.0),
+}
+WRONG = (139, "power", 63.8)  # 36.8 with two digits swapped: high for this hour, not for the pump
+PUMP_HOURS = 240
 
 
 class DemoTable(NamedTuple):
@@ -63,7 +76,11 @@ def digits() -> tuple[str, tuple[str, ...], Array]:
 def pump() -> tuple[str, tuple[str, ...], Array]:
     """Readings of a pump, simulated: 240 hours, 8 readings, all of them right."""
     about = "240 simulated hours of a pump, 8 readings; in row 140 two digits of power were swapped on purpose"
-    return about, *pump_readings()
+    rng = np.random.default_rng(0)
+    mean, load, warmth, noise = np.array(list(READINGS.values())).T
+    z = rng.standard_normal((PUMP_HOURS, 2))  # its load, and how warm it is outside
+    X = mean + z @ np.array([load, warmth]) + noise * rng.standard_normal((PUMP_HOURS, len(mean)))
+    return about, tuple(READINGS), np.round(X, 1)
 
 
 def clusters(random_state: int = 0) -> tuple[str, tuple[str, ...], Array]:

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lowdim.datasets.known import KnownTable
-from lowdim.datasets.small import cities, faithful
+from lowdim.datasets.small import KnownTable, cities, faithful
 from lowdim.maths.linalg import Array
 from lowdim.text.messages import error
 

@@ -1,10 +1,11 @@
-"""Small classics as plain facts: the Old Faithful geyser, and how far ten cities are from each other."""
+"""Small classics as plain facts, as tables of the texts: the Old Faithful geyser, and how far ten cities are apart."""
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from lowdim.datasets.known import KnownTable
 from lowdim.maths.linalg import Array
 
 # minutes of an eruption, then minutes until the next: 272 times in a row
@@ -47,6 +48,16 @@ MILES = """
 """
 LATITUDES = (33.749, 41.850, 39.739, 29.763, 34.052, 25.774, 40.714, 37.775, 47.606, 38.895)
 LONGITUDES = (-84.388, -87.650, -104.985, -95.363, -118.244, -80.194, -74.006, -122.419, -122.332, -77.036)
+
+
+class KnownTable(NamedTuple):
+    """A table that a text works with, as its examples want it."""
+
+    name: str
+    about: str
+    columns: tuple[str, ...]
+    X: Array  # gaps are NaN
+    extra: dict[str, np.ndarray[Any, Any]]  # labels, times, places: what is known and no column
 
 
 def _numbers(text: str) -> Array:

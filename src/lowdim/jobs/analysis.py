@@ -442,14 +442,12 @@ class Analysis:
         from lowdim.jobs.apply import place
 
         return place(
-            self.model,
-            self.table.names,
+            self.map,
             new,
             labels=self.table.code_labels,
             odd_level=odd_level,
             calibration=self.calibration,
             law=self.law_of_new_rows,
-            scales=self.table.scales,
             aside=self.table.aside,
             **{**decided(self.table), "units": dict(self.table.guess.units), **options},
         )

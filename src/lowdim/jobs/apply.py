@@ -20,8 +20,7 @@ from lowdim.registry import METHODS, ModelEntry
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.storage.model_file import load
-from lowdim.table.column import ColumnScales, in_ones, log_entries, log_scales, one_names, ones_of
-from lowdim.table.options import split_names
+from lowdim.table.column import in_ones, one_names, ones_of
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like
 from lowdim.text.format import clip, count, listing
@@ -29,7 +28,6 @@ from lowdim.text.messages import Message, error, message
 from lowdim.text.notebook import card
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import MapModel
     from lowdim.jobs.run_folder import SavedRun
 
 RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
@@ -159,41 +157,40 @@ def _sizes(larger: Array) -> str:
 
 
 def place(
-    model: MapModel,
-    names: tuple[str, ...],
+    map: TableMap,
     new: Any,
     *,
     odd_level: float = 0.95,
     calibration: MapCalibration | None = None,
     law: RowLaw | None = None,
-    scales: ColumnScales | None = None,
     aside: Collection[str] = (),
     labels: Sequence[Sequence[Any]] = (),
     **options: Any,
 ) -> PlacedRows:
-    """Place the rows of a new table (a path, frame, array or Table) on a fitted map; `names` are its columns.
+    """Place the rows of a new table (a path, frame, array or Table) on the map of another.
 
     A column the new table lacks is a gap in every row; one row is enough. `odd_level` is that of odd rows;
     `calibration` (`map_calibration` of the map's own table) makes the intervals of the fills hold what they
     claim, without it they are the model's own. `law` (`law_of_new_rows` of that table) says which distances are
-    ordinary, without it the model's own does; `scales` which columns are logarithms and what each can be, without it
-    `log` does; `aside` are columns that table had beside those of the map; `labels` are those of its columns, () where
-    numbers are numbers. `options` are those of `lowdim.read`.
+    ordinary, without it the model's own does; `aside` are columns that table had beside those of the map; `labels` are
+    those of its columns, () where numbers are numbers. `options` are those of `lowdim.read`.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
-    >>> place(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3"), X[:4]).sentence.split(".")[0]
+    >>> place(table_map(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3")), X[:4]).sentence.split(".")[0]
     '4 rows placed'
     """
-    scales = scales or log_scales(names, log_entries(split_names(options.get("log")), names))
+    names, scales = map.names, map.scales
     rows = read_rows(new, names, labels, **options)
-    map, X = table_map(model, names, scales), rows.X
+    X = rows.X
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
     fills = map.fills(X, used)
     law = law or map.cells.plain_law  # never of the new rows themselves: they may be odd all together
     plain = (message("LD223"),) if calibration is None and (np.isnan(X) & ~rows.strange).any() else ()
-    told = X if scales is None else scales.outward(X)
-    moved = rescaled(told, map.middles, _spreads(map, used, scales, len(names)), names)
+    # how wide each column is, by a row of which nothing is known; 0 of logarithms, whose middle is never near 0
+    spread = map.fills(np.full((1, len(names)), np.nan), used).sd[0]
+    own = X if scales is None else scales.outward(X)
+    moved = rescaled(own, map.middles, spread if scales is None else np.where(scales.log, 0.0, spread), names)
     middle, low, high = (
         frame_like(np.where(rows.strange, np.nan, part), names, rows, labels)
         for part in (fills.filled, fills.lower, fills.upper)
@@ -228,13 +225,11 @@ def place_run(run: SavedRun, new: Any, *, odd_level: float = 0.95, **options: An
     map = table_map(load(run.model_file), run.names, run.scales)  # a model that was named may have labels too
     known = dict(zip(run.names, run.code_labels, strict=True))
     return place(
-        map.model,
-        map.names,
+        map,
         new,
         odd_level=odd_level,
         calibration=run.calibration_of(len(map.names)),
         law=run.law_of_new_rows,
-        scales=map.scales,
         aside=run.aside,
         labels=tuple(c.labels or known.get(c.name, ()) for c in map.columns),
         **options,
@@ -292,12 +287,6 @@ def _of_gaps(answers: GapAnswers | None, strange: Mask) -> GapAnswers | None:
         return answers
     kept = [line for line in zip(*answers, strict=True) if not strange[line[0], line[1]]]
     return GapAnswers(*(list(part) for part in zip(*kept, strict=True))) if kept else GapAnswers([], [], [], [])
-
-
-def _spreads(map: TableMap, used: MapCalibration, scales: ColumnScales | None, d: int) -> Array:
-    """How wide each column is, by a row of which nothing is known; 0 of logarithms, whose middle is never near 0."""
-    sd = map.fills(np.full((1, d), np.nan), used).sd[0]
-    return sd if scales is None else np.where(scales.log, 0.0, sd)
 
 
 def said_of(rows: NewTableRows, aside: Collection[str] = ()) -> tuple[Message, ...]:

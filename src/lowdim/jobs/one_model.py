@@ -163,8 +163,14 @@ def fit_method(
         return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, spared_words(t, mixed), mixed=mixed)
     numbers = t if t.holds != "measurements" else t.in_ones()  # categories in zeros and ones
     inputs = _inputs(numbers, method, dims, clusters, random_state, label, views)
-    model = with_options(method, method.make(inputs.dims, inputs.clusters, random_state), {**options, **inputs.options})
-    model.fit(*inputs.given, **_weight(inputs.weight, model), **how)
+    model, own = method.make(inputs.dims, inputs.clusters, random_state), {**options, **inputs.options}
+    check_options(method, model, own)
+    model.set_params(**own)
+    if inputs.weight is not None:
+        if "sample_weight" not in signature(model.fit).parameters:
+            raise error("LD283", model=type(model).__name__)
+        how["sample_weight"] = inputs.weight
+    model.fit(*inputs.given, **how)
     if inputs.incomplete:
         places = RowPlaces(model.embedding_, None, None, None)
     else:
@@ -172,7 +178,8 @@ def fit_method(
     if method.needs and dims == "auto":
         places = places.first(max(1, int(getattr(model, method.needs))))
     settings = Settings(dims, t.scale if t.holds == "measurements" else "none", seed=random_state)
-    found = inputs.found(model) if inputs.found is not None else found_words(method, model, numbers)
+    words = {"kmedoids": medoid_words, "select": selected_words}.get(method.name)
+    found = inputs.found(model) if inputs.found else words(model, numbers) if words else ""
     return FittedMethod(
         numbers, method, settings, inputs.clusters, model, inputs.unit, places, found, inputs.why, read=t
     )
@@ -234,12 +241,6 @@ def _inputs(
     return Inputs(X, (X,), unit, sizes, k, t.weight, why=why)
 
 
-def with_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) -> Any:
-    """A model, not yet fitted, with these of its options."""
-    check_options(method, model, options)
-    return model.set_params(**options)
-
-
 def check_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) -> None:
     """Refuse options that the model does not have, with those it has, and sizes, which have words of their own."""
     known = model.get_params(deep=False)
@@ -251,21 +252,6 @@ def check_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) ->
         if name not in known:
             allowed = f"an option of {type(model).__name__}: {', '.join(sorted(known))}"
             raise error("LD210", option=name, value=value, allowed=allowed)
-
-
-def found_words(method: ModelEntry, model: Any, t: Table) -> str:
-    """What a model found beside places, where it is more than a certificate."""
-    words = {"kmedoids": medoid_words, "select": selected_words}
-    return words[method.name](model, t) if method.name in words else ""
-
-
-def _weight(weight: Array | None, model: Any) -> dict[str, Any]:
-    """The weights of rows, for a model that takes them."""
-    if weight is None:
-        return {}
-    if "sample_weight" not in signature(model.fit).parameters:
-        raise error("LD283", model=type(model).__name__)
-    return {"sample_weight": weight}
 
 
 def _sizes(

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
     from lowdim.jobs.run_folder import SavedRun
     from lowdim.judge.fills.result import Fills
-    from lowdim.judge.rows.odd_rows import OddRows
-    from lowdim.judge.verdicts import TrustCheck
 
 JUDGES_FILE = "judges.lowdim"
 JUDGES_SCHEMA = 4  # of the parts; a file of another one is as good as none
@@ -68,13 +66,15 @@ class RunStore:
             case "jury" | "partition" | "posterior" | "axes" | "groups":
                 return unpacked(self.packed_parts.get(name))
             case "odd":
-                return self._odd(analysis)
+                odd = unpacked(self.packed_parts.get("odd"))
+                return odd and odd._replace(judged=odd.judged._replace(row_names=analysis.row_names))
             case "fills":
                 return self._fills(analysis)
             case "has_gaps":
                 return analysis.odd.seen < analysis.odd.columns if self.has("odd") else None
             case "row_names":
-                return self._row_names()
+                names = self.packed_parts.get("row_names")
+                return None if names is None else tuple(names.astype(np.uint8).tobytes().decode().split("\n"))
             case "model":
                 return run.model if run.has_model else None
             case "table":
@@ -88,7 +88,9 @@ class RunStore:
             case "sentences":
                 return run.sentences or None
             case "trust":
-                return self._trust()
+                from lowdim.judge.verdicts import TrustCheck
+
+                return tuple(TrustCheck(**check) for check in run.facts["trust"]) or None
             case "calibration":
                 return run.calibration
             case "law_of_new_rows":
@@ -107,14 +109,6 @@ class RunStore:
             return {}
         return parts if parts.pop("schema", None) == JUDGES_SCHEMA else {}
 
-    def _odd(self, analysis: Analysis) -> OddRows | None:
-        odd: OddRows | None = unpacked(self.packed_parts.get("odd"))
-        return None if odd is None else odd._replace(judged=odd.judged._replace(row_names=analysis.row_names))
-
-    def _row_names(self) -> tuple[str, ...] | None:
-        stored = self.packed_parts.get("row_names")
-        return None if stored is None else tuple(stored.astype(np.uint8).tobytes().decode().split("\n"))
-
     def _fills(self, analysis: Analysis) -> Fills | None:
         stored = self.packed_parts.get("fills")
         if stored is None:
@@ -132,11 +126,6 @@ class RunStore:
         same: dict[str, Any] = dict.fromkeys(("filled", "lower", "upper", "sd"), filled)  # intervals follow
         fills = Fills(**fields, **same, is_filled=gap, drawn=again.drawn, scales=table.scales, labels=labels)
         return fills._replace(copies=number_copies(table)).at(fills.level)
-
-    def _trust(self) -> tuple[TrustCheck, ...] | None:
-        from lowdim.judge.verdicts import TrustCheck
-
-        return tuple(TrustCheck(**check) for check in self.run.facts["trust"]) or None
 
 
 class FillsAgain:

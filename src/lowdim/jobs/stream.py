@@ -95,24 +95,12 @@ def draw(
     run = Run() if run is None else run
     whole = affordable(open_whole(file, columns, drop, weight), run)
     n, k = whole.n, min(int(sample), whole.n)
-    rows = (
-        np.arange(n)
-        if k == n
-        else np.sort(np.random.default_rng([random_state, LARGE_SAMPLE]).choice(n, k, replace=False))
-    )
+    rng = np.random.default_rng([random_state, LARGE_SAMPLE])
+    rows = np.sort(rng.choice(n, k, replace=False)) if k < n else np.arange(n)
     with stopped_as_a_whole():
         parts = [part for _, part in walk(partial(_pick, rows), whole, run)]
-    options = {
-        key: value
-        for key, value in (
-            ("stream", True),
-            ("sample", sample if sample != DRAWN_ROWS else None),
-            ("columns", columns),
-            ("drop", drop),
-            ("weight", weight),
-        )
-        if value
-    }
+    given = {"sample": None if sample == DRAWN_ROWS else sample, "columns": columns, "drop": drop, "weight": weight}
+    options = {"stream": True, **{key: value for key, value in given.items() if value}}
     X = np.concatenate(parts) if parts else np.zeros((0, whole.d))
     table = drawn_table(whole, rows, X, name_of(file, whole), scale, options)
     places = [whole.columns.index(name) for name in table.names]
@@ -131,12 +119,8 @@ def open_whole(file: File, columns: Any = None, drop: Any = None, weight: Any = 
     absent = [name for name in out if name not in source.columns]
     remaining = [name for name in source.columns if name not in out]
     if absent or not remaining:
-        raise error(
-            "LD103",
-            column=absent[0] if absent else out[0],
-            option="drop",
-            fix=f"the columns of numbers are: {', '.join(source.columns[:10])}",
-        )
+        fix = f"the columns of numbers are: {', '.join(source.columns[:10])}"
+        raise error("LD103", column=(absent or out)[0], option="drop", fix=fix)
     return stream(file, columns=remaining, weight=weight)
 
 
@@ -179,9 +163,8 @@ def drawn_table(
     columns = [Column(column, "number", X[:, j], j + 1) for j, column in enumerate(whole.columns)]
     if whole.weight is not None:
         called = options.get("weight")
-        columns.append(
-            Column(called if isinstance(called, str) else "weight", "weight", whole.weight[rows], len(columns) + 1)
-        )
+        called = called if isinstance(called, str) else "weight"
+        columns.append(Column(called, "weight", whole.weight[rows], len(columns) + 1))
     notes = Notes(title, "row")
     work = check_numbers(columns, raw, check_options({"scale": scale}), Place(title, "row", raw.lines), notes)
     table = Table(raw, columns, work, Messages(notes.messages), raw.guess, scale, options)
@@ -495,11 +478,10 @@ class _PassedRows:
         """What is written of some more rows; they are counted, and the oddest kept."""
         table, gaps, few, X = piece
         self.n, self.gaps = self.n + len(table), self.gaps + gaps
-        self.counts.update(_by_figures(np.ascontiguousarray(table[:, P_AT])))
-        at, p, D2 = (
-            np.concatenate(pair)
-            for pair in ((self.at, start + few), (self.p, table[few, P_AT]), (self.D2, table[few, D2_AT]))
-        )
+        keys, many = np.unique(np.ascontiguousarray(table[:, P_AT]).view(np.int64) >> P_BITS, return_counts=True)
+        self.counts.update(dict(zip(keys.tolist(), many.tolist(), strict=True)))  # that begin with the same figures
+        pairs = ((self.at, start + few), (self.p, table[few, P_AT]), (self.D2, table[few, D2_AT]))
+        at, p, D2 = map(np.concatenate, pairs)
         X = np.concatenate([self.X.reshape(len(self.X), X.shape[1]), X])
         best = np.lexsort((-D2, p))[:LISTED_ROWS]
         self.at, self.p, self.D2, self.X = at[best], p[best], D2[best], X[best]
@@ -513,20 +495,9 @@ class _PassedRows:
         three = found.D2, found.T2, found.Q
         rows = (odd_row(k, found.judged, three, 1.0 - odd_level) for k in picked)
         odd = tuple(r._replace(row=int(self.at[r.row]), p=float(self.p[r.row])) for r in rows)
-        below = _below(self.counts, 1.0 - odd_level)
+        edge = np.array(1.0 - odd_level).view(np.int64) >> P_BITS
+        below = sum(many for key, many in self.counts.items() if key < edge)
         return PlacedStream(self.n, self.gaps, below, outside, odd_level, odd, out)
-
-
-def _by_figures(p: Array) -> dict[int, int]:
-    """How many p-values begin with the same figures."""
-    keys, many = np.unique(p.view(np.int64) >> P_BITS, return_counts=True)
-    return dict(zip(keys.tolist(), many.tolist(), strict=True))
-
-
-def _below(counts: Counter[int], rate: float) -> int:
-    """How many p-values are below a rate."""
-    edge = np.array(rate).view(np.int64) >> P_BITS
-    return sum(many for key, many in counts.items() if key < edge)
 
 
 def discoveries(counts: Counter[int], rate: float) -> tuple[float, int]:

@@ -16,6 +16,7 @@ from lowdim.judge.fills.calibration import HiddenErrors, beyond, cross, factors,
 from lowdim.judge.fills.fill import fill as fill_by_any
 from lowdim.judge.fills.result import LEVELS
 from lowdim.judge.hidden_cells import deal, dealt
+from lowdim.judge.maps.table_map import table_map
 from lowdim.text.errors import OptionError
 from tests.conftest import need
 
@@ -158,7 +159,8 @@ def held_in_new_rows(tables: int, *, calibrated: bool = True) -> tuple[int, int]
         hidden = rng.random(new.shape) < 0.15
         model = PPCA(q, standardize=True).fit(old)
         calibration = map_calibration(model, old) if calibrated else None
-        found = place(model, tuple(f"c{j}" for j in range(d)), np.where(hidden, np.nan, new), calibration=calibration)
+        map = table_map(model, tuple(f"c{j}" for j in range(d)))
+        found = place(map, np.where(hidden, np.nan, new), calibration=calibration)
         held += int((hidden & (found.lower <= new) & (new <= found.upper)).sum())
         tried += int(hidden.sum())
     return held, tried
@@ -189,7 +191,8 @@ def test_a_column_with_a_law_of_its_own_has_a_factor_of_its_own():
     hidden[:, 0] = True
     shares = []
     for calibration in (made, None):
-        found = place(model, tuple(f"c{j}" for j in range(8)), np.where(hidden, np.nan, new), calibration=calibration)
+        map = table_map(model, tuple(f"c{j}" for j in range(8)))
+        found = place(map, np.where(hidden, np.nan, new), calibration=calibration)
         shares.append(((found.lower <= new) & (new <= found.upper))[hidden].mean())
     assert 0.85 <= shares[0] <= 0.95 and shares[1] < 0.7
 

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 FILLS_SHOWN = 6  # fills printed
 
 
-@command(
-    "The report on a table that ships with lowdim.",
-    example="lowdim demo gaussian",
-    rank=16,
-)
+@command("The report on a table that ships with lowdim.", example="lowdim demo gaussian", rank=16)
 @click.argument("name", default="wine")
 @click.option("-o", "--out", default=".", help="Folder to write into [default: the current one].")
 @SEED

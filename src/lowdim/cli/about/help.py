@@ -20,11 +20,7 @@ FAMILIES = (
 )
 
 
-@command(
-    "The long explanation of a message, or a list of all.",
-    example="lowdim help LD104",
-    rank=17,
-)
+@command("The long explanation of a message, or a list of all.", example="lowdim help LD104", rank=17)
 @click.argument("code", required=False)
 @common_options
 def help_command(code: str | None, quiet: bool, as_json: bool) -> None:

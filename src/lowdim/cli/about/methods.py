@@ -8,11 +8,7 @@ from lowdim.cli.output import print_json, say
 from lowdim.text.table import text_table
 
 
-@command(
-    "Which method for which question.",
-    example="lowdim methods",
-    rank=15,
-)
+@command("Which method for which question.", example="lowdim methods", rank=15)
 @common_options
 def methods_command(quiet: bool, as_json: bool) -> None:
     """Which method for which question."""

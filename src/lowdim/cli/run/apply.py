@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.stream import PlacedStream
 
 
-@command(
-    "Place new rows on an old map.",
-    example="lowdim apply table.run new.csv",
-    rank=9,
-)
+@command("Place new rows on an old map.", example="lowdim apply table.run new.csv", rank=9)
 @click.argument("run")
 @click.argument("new")
 @click.option("-o", "--out", help="CSV file for the positions [default: NAME.scores.csv].")

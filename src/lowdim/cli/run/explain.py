@@ -19,9 +19,7 @@ MAP_AXES = 2  # that a map shows
 
 
 @command(
-    "One row, one axis, one place or a group of rows of a run.",
-    example="lowdim explain table.run --row 1",
-    rank=8,
+    "One row, one axis, one place or a group of rows of a run.", example="lowdim explain table.run --row 1", rank=8
 )
 @click.argument("run")
 @click.option("--row", help="A row, by its name or counted from 1.")

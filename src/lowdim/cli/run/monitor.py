@@ -11,11 +11,7 @@ from lowdim.cli.options import reading, stem, table_options
 from lowdim.cli.output import show, show_messages
 
 
-@command(
-    "Watch new rows beside the history of a run.",
-    example="lowdim monitor table.run new.csv",
-    rank=10,
-)
+@command("Watch new rows beside the history of a run.", example="lowdim monitor table.run new.csv", rank=10)
 @click.argument("run")
 @click.argument("new")
 @click.option("-o", "--out", help="Control chart to write (.svg, .png, .pdf or .csv) [default: NAME.control.svg].")

@@ -12,11 +12,7 @@ from lowdim.cli.output import show
 from lowdim.text.table import text_table
 
 
-@command(
-    "List run folders.",
-    example="lowdim runs .",
-    rank=13,
-)
+@command("List run folders.", example="lowdim runs .", rank=13)
 @click.argument("folder", default=".", type=click.Path(exists=True, file_okay=False))
 @common_options
 def runs_command(folder: str, quiet: bool, as_json: bool) -> None:

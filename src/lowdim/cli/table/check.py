@@ -11,11 +11,7 @@ from lowdim.cli.options import asking
 from lowdim.cli.output import Done, complain, message_log, show
 
 
-@command(
-    "Is the table usable, and what would be changed? No model.",
-    example="lowdim check table.csv --all",
-    rank=1,
-)
+@command("Is the table usable, and what would be changed? No model.", example="lowdim check table.csv --all", rank=1)
 @click.option("--all", "everything", is_flag=True, help="Every column and every message.")
 @asking()
 def check_command(file: str, options: dict[str, Any], as_json: bool, everything: bool) -> None:

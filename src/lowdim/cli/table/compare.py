@@ -16,11 +16,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis import Settings
 
 
-@command(
-    "Methods side by side on the same hidden cells.",
-    example="lowdim compare table.csv -m ppca,fa",
-    rank=6,
-)
+@command("Methods side by side on the same hidden cells.", example="lowdim compare table.csv -m ppca,fa", rank=6)
 @click.option(
     "-m",
     "--methods",

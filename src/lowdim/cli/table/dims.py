@@ -19,11 +19,7 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 
-@command(
-    "How many dimensions the table has.",
-    example="lowdim dims table.csv",
-    rank=2,
-)
+@command("How many dimensions the table has.", example="lowdim dims table.csv", rank=2)
 @click.option(
     "--for",
     "answer",

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 
-@command(
-    "Fill the gaps, with intervals.",
-    example="lowdim fill table.csv -o filled.csv --intervals",
-    rank=4,
-)
+@command("Fill the gaps, with intervals.", example="lowdim fill table.csv -o filled.csv --intervals", rank=4)
 @click.option("-o", "--out", required=True, help="File for the filled table: CSV, or as FILE is.")
 @click.option(
     "--intervals",
@@ -42,13 +38,7 @@ if TYPE_CHECKING:
 )
 @asking(LEVEL, SEED, FILL_BUDGET, STREAM, CHECKPOINT)
 def fill_command(
-    file: str,
-    options: dict[str, Any],
-    settings: Settings,
-    as_json: bool,
-    out: str,
-    intervals: bool,
-    multiple: int,
+    file: str, options: dict[str, Any], settings: Settings, as_json: bool, out: str, intervals: bool, multiple: int
 ) -> None:
     """Fill the gaps of a table, with intervals checked on cells hidden on purpose.
 

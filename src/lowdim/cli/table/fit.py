@@ -10,19 +10,7 @@ import click
 
 from lowdim.cli.entry import command
 from lowdim.cli.main_job import analysed, command_line, finish, found_facts, kept_options, open_table, run_files
-from lowdim.cli.options import (
-    BUDGET,
-    CHECKPOINT,
-    DIMS,
-    LEVEL,
-    ROBUST,
-    ROTATE,
-    SEED,
-    SETTINGS,
-    STREAM,
-    asking,
-    stem,
-)
+from lowdim.cli.options import BUDGET, CHECKPOINT, DIMS, LEVEL, ROBUST, ROTATE, SEED, SETTINGS, STREAM, asking, stem
 from lowdim.cli.output import Done, complain, message_log, show
 from lowdim.cli.progress import Stages
 
@@ -31,11 +19,7 @@ if TYPE_CHECKING:
     from lowdim.registry import ModelEntry
 
 
-@command(
-    "Analyse and save a run folder, without a report.",
-    example="lowdim fit table.csv -o table.run",
-    rank=3,
-)
+@command("Analyse and save a run folder, without a report.", example="lowdim fit table.csv -o table.run", rank=3)
 @click.option("-o", "--out", help="Run folder to write [default: NAME.run, or NAME.METHOD.run].")
 @click.option("-m", "--method", metavar="NAME", help="Fit this one model instead; lowdim methods lists them.")
 @click.option(

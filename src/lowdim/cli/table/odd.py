@@ -16,11 +16,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
 
 
-@command(
-    "The odd rows, and why.",
-    example="lowdim odd table.csv",
-    rank=7,
-)
+@command("The odd rows, and why.", example="lowdim odd table.csv", rank=7)
 @click.argument("target")
 @click.option("--level", default=0.95, show_default=True, help="1 - false discovery rate.")
 @click.option("-o", "--out", help="CSV file [default: NAME.odd.csv].")

@@ -8,19 +8,7 @@ import click
 
 from lowdim.cli.entry import command
 from lowdim.cli.main_job import finish, found_facts, reported, what_was_asked
-from lowdim.cli.options import (
-    BUDGET,
-    CHECKPOINT,
-    DIMS,
-    LEVEL,
-    ROBUST,
-    ROTATE,
-    SEED,
-    STREAM,
-    asking,
-    is_run,
-    stem,
-)
+from lowdim.cli.options import BUDGET, CHECKPOINT, DIMS, LEVEL, ROBUST, ROTATE, SEED, STREAM, asking, is_run, stem
 from lowdim.cli.output import print_json
 
 if TYPE_CHECKING:
