@@ -17,24 +17,24 @@ from lowdim.maths.linalg import Array, Mask, centre_and_spread
 from lowdim.maths.seeds import FILL_TRIALS, HELD_OUT_FOLDS
 
 THIN_COLUMN = 5  # a column seen in fewer cells loses none
-HELD_OUT_PARTS = 20  # parts the seen cells are dealt into; a fold hides one of them
 ENOUGH_HIDDEN = 20_000  # hidden cells beyond which another fold teaches nothing about a quantile
 SMALL_TRIAL_CELLS = 2_500  # seen cells below which every fold is fitted: each hides few
-HIDDEN_PARTS = 10  # a left-out row hides a tenth of its cells at a time
+HIDDEN_PARTS = 10  # a table, or a row that is left out, hides a tenth of its cells at a time
 
 
-def dealt(mask: Mask, parts: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """A part for every cell: each row deals its seen cells round and round, so that no part takes many of one row."""
+def dealt(mask: Mask, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The part that hides each cell, -1 at gaps: each row deals its seen cells round and round, so that no part takes
+    many of one row."""
     order = np.argsort(rng.random(mask.shape) + ~mask, axis=1)  # seen cells first, shuffled
     place = np.empty_like(order)
     np.put_along_axis(place, order, np.broadcast_to(np.arange(mask.shape[1]), mask.shape), axis=1)
-    return np.asarray((place + rng.integers(parts, size=(len(mask), 1))) % parts)
+    return np.where(mask, (place + rng.integers(HIDDEN_PARTS, size=(len(mask), 1))) % HIDDEN_PARTS, -1)
 
 
-def deal(mask: Mask, seed: int, parts: int = HELD_OUT_PARTS) -> NDArray[np.intp]:
-    """The fold that hides each cell, -1 where none does: gaps, and columns too thin to lose any."""
-    fold = dealt(mask, parts, np.random.default_rng([seed, HELD_OUT_FOLDS]))
-    return np.where(mask & (mask.sum(axis=0) >= THIN_COLUMN), fold, -1)
+def deal(mask: Mask, seed: int) -> NDArray[np.intp]:
+    """The part of a table as it stands that hides each cell, -1 where none does: gaps, columns too thin to lose any."""
+    part = dealt(mask, np.random.default_rng([seed, HELD_OUT_FOLDS]))
+    return np.where(mask.sum(axis=0) >= THIN_COLUMN, part, -1)
 
 
 # rows left out ------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ def hidden_folds(
     for k, own_fold in enumerate(left_out(len(rows), folds)[:fits]):
         left = order[own_fold]
         mask = ~np.isnan(rows[np.ix_(left, some)])
-        part = np.where(mask, dealt(mask, HIDDEN_PARTS, np.random.default_rng([seed, FILL_TRIALS, k])), -1)
+        part = dealt(mask, np.random.default_rng([seed, FILL_TRIALS, k]))
         cells = max(int(mask.sum()), 1)
         parts = int(np.clip(-(-ENOUGH_HIDDEN * HIDDEN_PARTS // (2 * cells)), 1, HIDDEN_PARTS))
         # each row stands in the fold once for every part in which some cell of it is hidden

@@ -127,7 +127,7 @@ def test_the_mixed_model_meets_levels_as_levels_and_is_judged_by_its_means():
     items = np.digitize(z + 0.6 * rng.standard_normal((150, 6)), [-1.0, 0.0, 1.0]) + 1.0
     frame = pd.DataFrame(items, columns=[f"q{k}" for k in range(6)])
     found = {row.method: row for row in compare(frame, "mixed", dims=1).rows}["mixed"]
-    hidden = deal(np.ones(items.shape, dtype=bool), 0, 10) == 0
+    hidden = deal(np.ones(items.shape, dtype=bool), 0) == 0
     G = np.where(hidden, np.nan, items)
     model = lowdim.MixedFactorAnalysis(1, likelihoods="ordinal").fit(G)
     shares = model.probabilities(G)

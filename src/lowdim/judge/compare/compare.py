@@ -32,7 +32,7 @@ from lowdim.judge.compare.map_quality import (
 from lowdim.judge.compare.own_units import InOwnUnits, OwnUnits
 from lowdim.judge.compare.read_map import read_map
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.hidden_cells import deal
+from lowdim.judge.hidden_cells import HIDDEN_PARTS, deal
 from lowdim.judge.read_table import read
 from lowdim.maths.factor import most_factors
 from lowdim.maths.linalg import Array, evenly_spread
@@ -43,7 +43,6 @@ from lowdim.table.table import Table
 from lowdim.text.format import parse_duration
 from lowdim.text.messages import LowdimError, Message, error, no_warnings, warn
 
-HIDDEN_PARTS = 10  # a repeat hides one cell in ten
 REPEATS = (5, 20)  # repeats: the fewest that show a spread, and the most that anyone waits for
 FITTED_ROWS = 5_000  # rows that are fitted; longer tables are sampled, evenly spread
 JUDGED_ROWS = 1_000  # rows whose distances are compared, all pairs of them
@@ -289,7 +288,7 @@ class ComparisonBench:
         self.X, self.own, self.q, self.clusters = X, own, q, clusters
         self.seed, self.often, self.auto = seed, often, auto
         seen = ~np.isnan(X)
-        self.masks = [deal(seen, seed + s // HIDDEN_PARTS, HIDDEN_PARTS) == s % HIDDEN_PARTS for s in range(often)]
+        self.masks = [deal(seen, seed + s // HIDDEN_PARTS) == s % HIDDEN_PARTS for s in range(often)]
         self.hidden = int(sum(mask.sum() for mask in self.masks))
         if min(mask.sum() for mask in self.masks) == 0:
             raise error("LD293", n=len(X), d=X.shape[1])
