@@ -31,7 +31,7 @@ ROUGHLY = re.compile(
 )  # 65+, [98]
 LIMIT_FACTOR = {"half": 0.5, "zero": 0.0, "limit": 1.0}
 LARGE_TEXT = 2**30  # bytes of text beyond which Arrow needs 64-bit offsets
-COLUMNS_AT_ONCE = 256
+COLUMNS_AT_ONCE, ROWS_AT_ONCE = 256, 1000  # of a group; in longer columns the cells cost more than the calls
 CLOCK = r"(?:[T ](?P<h>\d{1,2}):(?P<i>\d{2})(?::(?P<s>\d{2})(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$"
 ISO_DATE = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + CLOCK
 LOCAL_DATE = r"^(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})" + CLOCK  # or the month first: the numbers decide
@@ -274,7 +274,8 @@ def plain_columns(columns: dict[int, Any], codes: tuple[str, ...]) -> dict[int, 
 
     found: dict[int, ColumnCells] = {}
     positions = list(columns)
-    for first in range(0, len(positions), COLUMNS_AT_ONCE):
+    short = bool(columns) and len(columns[positions[0]]) <= ROWS_AT_ONCE
+    for first in range(0, len(positions), COLUMNS_AT_ONCE) if short else ():
         group = positions[first : first + COLUMNS_AT_ONCE]
         kind, chunks = columns[group[0]].type, list[Any]()
         for column in (columns[j] for j in group):  # below each other

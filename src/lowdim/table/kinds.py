@@ -464,9 +464,9 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = (), *, named: b
         if ranges[name][0] in (0, 1) and 1 < ranges[name][1] <= MOST_LEVELS and is_whole(v := x[~np.isnan(x)]):
             short |= {name} if 2 < len(np.unique(v)) <= MOST_LEVELS else set()
     kinds.update(_like_relatives(kinds, short, ranges))
-    kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in ("", "count")})
+    kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in MEASURED})
     open_ones = [name for name, kind in kinds.items() if kind.word in FEW_LEVELS]
-    measured = [name for name, kind in kinds.items() if kind.word in ("", "count")]
+    measured = [name for name, kind in kinds.items() if kind.word in MEASURED]
     likely = [name for name in measured if name in short and name not in fixed and not counted]
     scale = _one_scale(open_ones + likely, ranges)
     if len(scale) >= LEAST_ITEMS:  # a skew item is like a count, but is one of its scale
@@ -481,12 +481,12 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = (), *, named: b
             kinds[name] = Kind("code", "it has few levels")
     doubtful = dict[str, Kind]()
     for word in DOUBTFUL:  # nothing else was measured
-        if sum(kind.word in ("", "count") for kind in kinds.values()) < 2:
+        if sum(kind.word in MEASURED for kind in kinds.values()) < 2:
             doubtful |= {name: kind for name, kind in kinds.items() if kind.word == word}
             kinds.update(dict.fromkeys(doubtful, Kind()))
     levels = {name: tuple(np.unique(x[~np.isnan(x)]).tolist()) for name, x in columns.items() if name in items}
     counts = tuple(name for name, kind in kinds.items() if kind.word == "count" and name not in items)
-    aside = {name: kind for name, kind in kinds.items() if kind.word not in ("", "count")}
+    aside = {name: kind for name, kind in kinds.items() if kind.word not in MEASURED}
     return Found(aside, levels, counts, doubtful)
 
 

@@ -126,7 +126,8 @@ def read(table: Any, **options: Any) -> Table:
     place = Place(raw.name, raw.unit, raw.lines, reading.na)
     named = raw.names is not None or bool(raw.path)  # an array's maker calls all of it numbers
     coded = gaps_in_disguise(parsed, reading, place, notes) if named else ()
-    parsed, used = [_recoded(c, coded) for c in parsed], (*used, *coded)
+    if coded:
+        parsed, used = [_recoded(c, coded) for c in parsed], (*used, *coded)
     columns = assign_roles(parsed, blank, reading, place, notes)
     notes.stop()
     holds = what_it_holds(columns, reading, place, notes)
@@ -354,7 +355,8 @@ def parse_columns(
         facts = {"n": sum(c.below for c in below), "columns": count(len(below), "column")}
         notes.add("LD128", where, **facts, fix=choices(ways))
     _note_signs("LD114", {c.name: c.grouped for c in wanted if c.grouped}, len(wanted), notes)
-    return [_recoded(c, codes) for c in parsed], decimal, _codes_seen(parsed)
+    seen = _codes_seen(parsed)
+    return [_recoded(c, codes) for c in parsed] if codes else parsed, decimal, seen
 
 
 def gaps_in_disguise(
@@ -435,7 +437,8 @@ def check_numbers(
         work = checks.made_of_others(checks.nearly_empty(work, reading, notes), reading, notes)
     if work.columns and not reading.labelled_rows:  # else what was left out may tell what a row is
         work = checks.empty_rows(work, labelled, place, notes, USED)
-    work = checks.logs(work, reading, place)
+    if reading.log:
+        work = checks.logs(work, reading, place)
     if len(work.columns) < 2:
         checks.too_few_columns(len(work.columns), columns, _better_separator(raw, reading), place, notes)
     notes.stop()

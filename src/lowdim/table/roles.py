@@ -441,11 +441,13 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
     same = {} if options.keep_copies else same_facts(labels)
     for name, other in same.items():  # of two labels that say the same, the one in numbers or the later is left out
         notes.add("LD143", column=name, other=other, label=[name])
-    _note_kinds([c for c in free if c.name in found.kinds and c.name not in same], found.kinds, place, notes)
+    if aside := [c for c in free if c.name in found.kinds and c.name not in same]:
+        _note_kinds(aside, found.kinds, place, notes)
     if found.doubtful:  # they would have been set aside, had anything else been measured
         words = listing([f"{name} ({kind.word})" for name, kind in found.doubtful.items()], NAMED_ASIDE)
         notes.add("LD196", n=len(found.doubtful), names=words, use=list(found.doubtful))
-    _note_items([c for c in result if c.role == "number" and c.levels], notes)
+    if items := [c for c in result if c.role == "number" and c.levels]:
+        _note_items(items, notes)
     _note_panel(result, notes)
     for k, c in enumerate(result):
         if c.name in same:
@@ -533,8 +535,6 @@ def _note_items(items: list[Column], notes: Notes) -> None:
     by_range: dict[tuple[float, float], list[str]] = {}
     for c in items:
         by_range.setdefault((c.levels[0], c.levels[-1]), []).append(c.name)
-    if not by_range:
-        return
     every = [name for names in by_range.values() for name in names]
     ranges = [
         f"{listing(names, NAMED_ASIDE)} ({all_digits(low)} to {all_digits(high)})"
