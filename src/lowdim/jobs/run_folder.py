@@ -41,6 +41,7 @@ from lowdim.text.messages import LowdimError, LowdimWarning, error
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import MapModel
     from lowdim.jobs.stream import DrawnRows
+    from lowdim.judge.axes import AxisCard
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.outliers.law import RowLaw
 
@@ -231,6 +232,15 @@ class SavedRun:
         self.check_analysis()
         table = self.facts["table"]
         return Analysis(None, self.settings, of=table["rows"] if "drawn" in table else None, store=RunStore(self))
+
+    @cached_property
+    def axes(self) -> tuple[AxisCard, ...]:
+        """A card for every axis of the model; of an analysis as they were stored, with or without its table."""
+        if self.method is None:
+            return self.analysis.axes
+        from lowdim.jobs.table_model import subject
+
+        return subject(self).axes
 
 
 def load_run(folder: str | PathLike[str]) -> SavedRun:

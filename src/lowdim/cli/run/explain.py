@@ -14,6 +14,12 @@ from lowdim.cli.output import show
 
 if TYPE_CHECKING:
     from lowdim.jobs.run_folder import SavedRun
+    from lowdim.jobs.table_model import TableModel
+    from lowdim.judge.axes import AxisCard
+    from lowdim.judge.rows.group_contrast import GroupCard
+    from lowdim.judge.rows.place_card import PlaceCard
+    from lowdim.judge.rows.row_card import RowCard
+    from lowdim.table.table import Table
 
 MAP_AXES = 2  # that a map shows
 
@@ -58,29 +64,33 @@ def explain_command(
 ) -> None:
     """One row, one axis, one place or a group of rows of a run folder."""
     from lowdim.jobs.run_folder import load_run
+    from lowdim.jobs.table_model import subject
 
     if sum(part is not None for part in (row, axis, place, group, rows)) != 1:
         raise click.UsageError("give one of --row, --axis, --place, --group and --rows")
     if row is None and (hide is not None or edits):
         raise click.UsageError("--hide and --set go with --row")
     opened = load_run(run)
+    if axis is not None:  # for which the table need not be there any more
+        drawn = axis_card(opened, axis)
+        text = drawn.text() if drawn.apart is None else drawn.text(opened.table.row_names)
+        return show(as_json, text, card=drawn)
+    found = subject(opened)
+    card: RowCard | PlaceCard | GroupCard
     if row is not None:
-        card = row_card(opened, row, hide, edits)
-    elif axis is not None:
-        card = axis_card(opened, axis)
+        card = row_card(found, row, hide, edits)
     elif place is not None:
-        card = place_card(opened, place)
+        card = place_card(found, place)
     else:
-        card = group_card(opened, group, rows)
-    show(as_json, card.text() if axis is None or card.apart is None else card.text(opened.table.row_names), card=card)
+        card = found.set_apart(group_rows(found.table, group, rows))
+    return show(as_json, card.text(), card=card)
 
 
-def row_card(run: SavedRun, row: str, hide: str | None, edits: tuple[str, ...]) -> Any:
+def row_card(found: TableModel, row: str, hide: str | None, edits: tuple[str, ...]) -> RowCard:
     """One row in full, with cells hidden or edited."""
-    from lowdim.jobs.table_model import subject
     from lowdim.table.options import split_names
 
-    position, found = positions(run.table, [row], "--row")[0], subject(run)
+    position = positions(found.table, [row], "--row")[0]
     names, labelled = found.columns, {c.name for c in found.map.columns if c.labels} if found.map else set()
     hidden, edited = split_names(hide), dict(edit_of(names, text, labelled) for text in edits)
     unknown = [name for name in hidden if name not in names]
@@ -103,39 +113,31 @@ def edit_of(names: tuple[str, ...], text: str, labelled: Collection[str] = ()) -
     return name, number
 
 
-def axis_card(run: SavedRun, axis: int) -> Any:
+def axis_card(run: SavedRun, axis: int) -> AxisCard:
     """One axis, with the intervals of the run's own seed and level."""
-    from lowdim.jobs.table_model import subject
-
-    q = int(run.model.n_components_) if run.method is None else len(subject(run).axes)
+    q = len(run.axes)
     if not 1 <= axis <= q:
-        raise click.BadParameter(
-            f"axes are counted from 1 to {q}" if q else "this run has no axis", param_hint="--axis"
-        )
-    return (run.analysis if run.method is None else subject(run)).axes[axis - 1]
+        known = f"axes are counted from 1 to {q}" if q else "this run has no axis"
+        raise click.BadParameter(known, param_hint="--axis")
+    return run.axes[axis - 1]
 
 
-def place_card(run: SavedRun, text: str) -> Any:
+def place_card(found: TableModel, text: str) -> PlaceCard:
     """The row that lives at a place; of a map's two numbers, that with 0 on all further axes."""
-    from lowdim.jobs.table_model import subject
-
     try:
         z = [float(part) for part in text.split(",")]
     except ValueError:
         raise click.BadParameter(f"'{text[:60]}' is not numbers with commas between", param_hint="--place") from None
-    found = subject(run)
     more = found.places.z.shape[1] - len(z) if len(z) == MAP_AXES else 0
     return found.at(z + [0.0] * more)
 
 
-def group_card(run: SavedRun, file: str | None, rows: str | None) -> Any:
-    """What sets some rows apart: those named in a file, or those named here."""
-    from lowdim.jobs.table_model import subject
+def group_rows(table: Table, file: str | None, rows: str | None) -> list[int]:
+    """The rows that are named in a file, or here."""
     from lowdim.table.options import split_names
 
     if file is None:
-        return subject(run).set_apart(positions(run.table, list(split_names(rows)), "--rows"))
-    text = Path(file).read_text(encoding="utf-8-sig")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return positions(table, list(split_names(rows)), "--rows")
+    lines = [line.strip() for line in Path(file).read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     words = [word.strip() for word in lines[0].split(",")] if len(lines) == 1 else lines
-    return subject(run).set_apart(positions(run.table, words, "--group"))
+    return positions(table, words, "--group")

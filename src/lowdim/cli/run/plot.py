@@ -21,11 +21,7 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 PREFIX = "plot_"  # of the options of a plot among the arguments of the command
-NAMED_PLOT, LISTING_PLOTS = (
-    "lowdim.plot",
-    "lowdim.plots",
-)  # in the context: the plot that is named; whether all are listed
-
+NAMED_PLOT, LISTING_PLOTS = "lowdim.plot", "lowdim.plots"  # in the context: which is named; whether all are listed
 METAVARS = {
     "column": "COLUMN", "columns": "COLUMN,COLUMN", "axis": "K", "axes": "K,K", "row": "ROW", "rows": "ROW,ROW,...",
     "wholes": "K,K,...", "shape": "HEIGHT,WIDTH",
@@ -131,9 +127,8 @@ def counted_options(row: NamedPlot, options: dict[str, Any]) -> None:
         elif option.kind == "axes" and option.name in options:
             parts = options[option.name].split(",")
             if len(parts) != 2 or not all(part.strip().isdigit() and int(part) for part in parts):
-                raise click.BadParameter(
-                    f"'{options[option.name]}' is not two axes such as 1,3", param_hint=option.spelling
-                )
+                words = f"'{options[option.name]}' is not two axes such as 1,3"
+                raise click.BadParameter(words, param_hint=option.spelling)
             options[option.name] = tuple(int(part) - 1 for part in parts)
         elif option.kind == "axis" and option.name in options:
             options[option.name] -= 1
@@ -162,11 +157,9 @@ def placed_options(row: NamedPlot, options: dict[str, Any], table: Table) -> dic
             words = [word.strip() for word in text.split(",")]
             unknown = [word for word in words if word not in table.names]
             if len(words) != 2 or unknown:
-                raise click.BadParameter(
-                    f"'{(unknown or words)[0][:40]}' is not one of two columns of numbers; they are "
-                    f"{', '.join(table.names[:12])}",
-                    param_hint=option.spelling,
-                )
+                known = f"columns of numbers; they are {', '.join(table.names[:12])}"
+                wrong = f"'{(unknown or words)[0][:40]}' is not one of two {known}"
+                raise click.BadParameter(wrong, param_hint=option.spelling)
             placed[option.name] = tuple(table.names.index(word) for word in words)
     return placed
 

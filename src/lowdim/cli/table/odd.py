@@ -27,13 +27,14 @@ def odd_command(
     target: str, level: float, out: str | None, dims: int | str, seed: int, quiet: bool, as_json: bool, **flags: Any
 ) -> None:
     """The odd rows of a table or a run, and why."""
+    from lowdim.jobs.analysis import Settings, analysis_of
     from lowdim.jobs.run_folder import write
     from lowdim.jobs.run_tables import odd_table
     from lowdim.text.messages import check_level
 
     check_level(level)
-    options = reading(flags)
-    analysis = of_run(target) if is_run(target) else of_table(target, options, dims, seed)
+    options, settings = reading(flags), Settings(dims, seed=seed)
+    analysis = of_run(target) if is_run(target) else analysis_of(open_table(target, options), settings)
     odd = analysis.odd.at(level)
     path = write(out or f"{stem(target)}.odd.csv", odd_table(odd))
     first = odd.rows[0].name if odd.rows else analysis.row_names[0]
@@ -41,13 +42,6 @@ def odd_command(
     condition = "" if Path(run).is_dir() else f" (after lowdim report {target})"
     next_step = f"One row in full:  lowdim explain {run} --row {first}{condition}"
     show(as_json, f"{odd.text()}\nSaved {path}.   {next_step}", **odd.facts(), wrote=str(path))
-
-
-def of_table(file: str, options: dict[str, Any], dims: int | str, seed: int) -> Analysis:
-    """The analysis of a table, of which no part is made yet."""
-    from lowdim.jobs.analysis import Settings, analysis_of
-
-    return analysis_of(open_table(file, options), Settings(dims, seed=seed))
 
 
 def of_run(folder: str) -> Analysis:
