@@ -339,20 +339,16 @@ def lower_header(names: list[str], rows: list[list[str]]) -> tuple[list[list[str
         return [], ""
     row, below = rows[0], rows[1:]
     said = [cell for cell in row if cell]
-    types = sum(cell.lower() in TYPE_WORDS for cell in said)
-    words = len(said) >= 2 and not any(is_number(cell) for cell in said)
-    if (
-        words
-        and types >= 2
-        and 2 * types >= len(row)
-        and all(row[j] not in _seen(below, j) for j in range(len(row)) if row[j])
-    ):
-        return rows[: 2 if {cell.lower() for cell in rows[1]} <= FLAG_WORDS else 1], "types"
-    blank = [j for j, name in enumerate(names) if not name.strip() and j < len(row)]
-    numbered = any(not row[j] and _are_numbers(_seen(below, j), NUMBERS_BELOW) for j in range(len(row)))
-    answers = len(blank) >= 2 and all(row[j] for j in blank) and numbered
-    if words and (answers or {cell.lower() for cell in said} <= RESPONSE_WORDS):
-        return rows[:1], "survey"
+    if len(said) >= 2 and not any(map(is_number, said)):
+        types = sum(cell.lower() in TYPE_WORDS for cell in said)
+        if types >= max(2, len(row) / 2) and all(row[j] not in _seen(below, j) for j in range(len(row)) if row[j]):
+            return rows[: 2 if {cell.lower() for cell in rows[1]} <= FLAG_WORDS else 1], "types"
+        blank = [j for j, name in enumerate(names) if not name.strip() and j < len(row)]
+        items = len(blank) >= 2 and all(row[j] for j in blank)  # of a question, beside a column of numbers
+        if items and any(not row[j] and _are_numbers(_seen(below, j), NUMBERS_BELOW) for j in range(len(row))):
+            return rows[:1], "survey"
+        if {cell.lower() for cell in said} <= RESPONSE_WORDS:
+            return rows[:1], "survey"
     for k in range(MOST_LOWER):
         below = rows[k + 1 :]
         if is_second_header(rows[k], below) and all(_names_numbers(row, below) for row in rows[:k]):

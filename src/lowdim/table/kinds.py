@@ -113,6 +113,9 @@ class Kind(NamedTuple):
     word: str = ""
     reason: str = ""
 
+    def __bool__(self) -> bool:
+        return bool(self.word)
+
 
 def name_words(name: str) -> list[str]:
     """The words of a name, small, numbers aside.
@@ -137,14 +140,10 @@ def kind_of(name: str, x: Array) -> Kind:
         return Kind()
     whole = is_whole(v)
     complete = len(v) == len(x)
-    for found in (
-        _date_part(words, v, whole),
-        _stepping(words, v, complete),
-        _key(words, v, whole),
-        _even(words, v, complete),
-    ):
-        if found.word:
-            return found
+    found = _date_part(words, v, whole) or _stepping(words, v, complete) or _key(words, v, whole)
+    found = found or _even(words, v, complete)
+    if found:
+        return found
     different = len(np.unique(v)) if {*words} & (AREA_WORDS | RANK_WORDS | WEIGHT_WORDS) else 0
     if whole and set(words) & AREA_WORDS and different > 2 and v.min() >= 0:
         return Kind("area", "it is the number of an area")

@@ -140,9 +140,10 @@ def what_it_holds(columns: list[Column], options: ReadingOptions, place: Place, 
             raise error("LD199", place.name, name=place.name, pairs=options.pairs, n=n, d=d)
         return options.pairs
     asked = {c.name for c in numbers if asked_role(c.name, options)}
-    varied = [c for c in numbers if len(np.unique(c.values)) > 1]  # constant columns beside them say how they were made
-    square = len(varied) == n > 0 and not asked & {c.name for c in varied}
-    if square and is_correlations(np.column_stack([c.values for c in varied])):
+    # constant columns beside correlations say how they were made
+    varied = [c for c in numbers if len(np.unique(c.values)) > 1] if d >= n > 0 else []
+    square = len(varied) == n and not asked & {c.name for c in varied}
+    if varied and square and is_correlations(np.column_stack([c.values for c in varied])):
         words = "analyse the table that they were computed from, a row for each observation\nmap the columns by them:  "
         mapped = _mapping(place.name, "similarities")
         fix = Fix(words, mapped, "\nthey are measurements:  ", propose(use=[c.name for c in varied[:MOST_USED]]))
