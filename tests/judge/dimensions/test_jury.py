@@ -248,6 +248,19 @@ def test_the_answer_never_predicts_worse_than_every_judge():
         assert q2[found.q] >= min(q2[k] for k in others)
 
 
+def test_an_answer_in_own_units_is_told_in_own_units():
+    """Six rows in 300 share four rare answers: ranks hardly see them, principal axes do."""
+    rng = np.random.default_rng(5)
+    X = (rng.random((300, 20)) < 0.02).astype(float)
+    X[rng.random(300) < 0.02, :4] = 1.0
+    X = X[:, X.std(axis=0) > 0.0]
+    found = choose_dimension(X)
+    assert (found.judges[0].q, found.q, found.own_units) == (0, 1, True)
+    q2 = [row.q2 for row in found.rows]
+    assert found.skill == q2 and found.carried == min(q2[1] / max(q2), 1.0) > 0.5
+    assert ", in their own units" in found.sentence and ", in their own units." in in_words(found)
+
+
 def jury(q: int, detectable: int, *skill: float) -> Jury:
     rows = tuple(DimensionRow(k, 0.0, None, 0.0, None, None, s) for k, s in enumerate(skill))
     empty = np.zeros(0)

@@ -95,10 +95,10 @@ class Factors(NamedTuple):
         return np.asarray((r / self.psi - z @ V.T) / precision[of] * mask)
 
     def places(self, r: Array, patterns: Mask, of: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Given the seen cells o of each row: the covariance of its factors, and where it lies on them.
+        """The covariance of the factors given the seen cells o of each pattern of gaps, and where each row lies.
 
-        G = (I + W_o' Psi_o^-1 W_o)^-1, one for each pattern of gaps; G W_o' Psi_o^-1 r_o, with r = 0 at gaps, of the
-        rows, whose patterns are `of`.
+        G = (I + W_o' Psi_o^-1 W_o)^-1 for each of `patterns`; G W_o' Psi_o^-1 r_o for each row r, which is 0 at gaps;
+        `of` is the pattern of each row.
         """
         V = self.W / self.psi[:, None]
         inner = (self.W[:, :, None] * V[:, None, :]).reshape(len(V), -1)

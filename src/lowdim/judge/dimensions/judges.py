@@ -128,7 +128,8 @@ class RowFolds:
         for fits in islice(zip(*map(ladder, self.covariances), strict=False), most + 1):
             found = np.zeros(len(self.x))
             for f, out in zip(fits, self.out, strict=True):
-                found[out] = f.cell_errors(self.x[out], None if self.mask is None else self.mask[out]) ** 2 @ weight
+                errors = f.cell_errors(self.x[out], None if self.mask is None else self.mask[out])
+                found[out] = (errors**2) @ weight
             squares.append(found)
             skill = 1.0 - float(found.sum()) / max(float(squares[0].sum()), 1e-300)
             level = 0 if skill > best + SMALLEST_RISE or len(squares) == 1 else level + 1

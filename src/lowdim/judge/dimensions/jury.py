@@ -318,7 +318,7 @@ def _verdict(
     named = (own.needed, shuffled.q, likeliest, None if posterior is None else int(np.argmax(posterior)))
     advised = [k for k in named if k is not None and k < len(own.skill)]
     some = found.has_structure or own.has_structure
-    worse = some and q < len(own.skill) and bool(advised) and own.skill[q] < own.skill[advised].min()
+    worse = some and q < len(own.skill) and bool(advised) and bool(own.skill[q] < own.skill[advised].min())
     q = min(advised) if worse else q
 
     if found.detectable == top < most_possible(t):
