@@ -24,7 +24,7 @@ def busy() -> Figure:
         axes[0, 1].bar(range(6), range(6))
         axes[0, 1].set_xticks(range(6), NAMES, rotation=90, fontsize=8)
         axes[1, 0].plot([0, 1e-3], [-25.0, 1400.0])
-        draw.label_axes(axes[1, 0], "one line\nand another", "measured", "a title")
+        axes[1, 0].set(xlabel="one line\nand another", ylabel="measured", title="a title")
         axes[1, 1].plot([0, 1], [0, 1])
         axes[1, 1].set_aspect("equal")
         fix_layout(figure)

@@ -61,6 +61,7 @@ RC_PARAMS: Any = {
 }
 P = ParamSpec("P")
 PLACES = re.compile(r' (?:d|transform|x|y)="[^"]*"')  # of an SVG
+POINTED = re.compile(r'((?:\bid="|href="#|url\(#))([^")]*)(["\)])')  # an id, and what points to one
 MORE_DECIMALS = re.compile(r"(?<=\.\d{3})\d+")
 
 
@@ -240,26 +241,19 @@ def described(svg: str, name: str, title: str, sentence: str) -> str:
     ids: dict[str, str] = {}
     for identifier in re.findall(r'\bid="([^"]*)"', body):
         ids.setdefault(identifier, f"{name}-{len(ids) + 1}")
-    body = re.sub(r"<[^<>]*>", lambda tag: _renamed(tag[0], ids), body)
+
+    def renamed(tag: re.Match[str]) -> str:
+        """One tag with its id, and the ids it points to, by their new names."""
+        if 'id="' not in tag[0] and "#" not in tag[0]:
+            return tag[0]
+        return POINTED.sub(lambda match: match[1] + ids.get(match[2], match[2]) + match[3], tag[0])
+
+    body = re.sub(r"<[^<>]*>", renamed, body)
     head, content = body.split(">", 1)
-    label = (
-        f' role="img" aria-labelledby="{name}-title {name}-desc" style="stroke-linejoin: round; stroke-linecap: butt"'
-    )
-    words = (
-        f'<title id="{name}-title">{html.escape(title)}</title><desc id="{name}-desc">{html.escape(sentence)}</desc>'
-    )
-    return f"{head}{label}>{words}{content}"
-
-
-def _renamed(tag: str, ids: dict[str, str]) -> str:
-    """One tag with its id, and the ids it points to, by their new names."""
-    if 'id="' not in tag and "#" not in tag:
-        return tag
-
-    def new(match: re.Match[str]) -> str:
-        return match[1] + ids.get(match[2], match[2]) + match[3]
-
-    return re.sub(r'((?:\bid="|href="#|url\(#))([^")]*)(["\)])', new, tag)
+    look = 'style="stroke-linejoin: round; stroke-linecap: butt"'
+    words = f'<title id="{name}-title">{html.escape(title)}</title>'
+    words += f'<desc id="{name}-desc">{html.escape(sentence)}</desc>'
+    return f'{head} role="img" aria-labelledby="{name}-title {name}-desc" {look}>{words}{content}'
 
 
 def quoted(name: object) -> str:
@@ -288,9 +282,8 @@ def blank(width: float = 6.4, height: float = 4.0) -> Figure:
 
     from lowdim.plot.canvas import attached
 
-    return attached(
-        Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(rect=(0.016, 0.01, 0.968, 0.98)))
-    ).figure
+    margins = ConstrainedLayoutEngine(rect=(0.016, 0.01, 0.968, 0.98))
+    return attached(Figure(figsize=(width, height), layout=margins)).figure
 
 
 def headline(figure: Figure, text: str) -> None:
@@ -304,13 +297,6 @@ def figure_of(ax: Axes) -> Figure:
     figure: Any = ax.figure
     whole: Figure = figure.figure
     return whole
-
-
-def label_axes(ax: Axes, x: str = "", y: str = "", title: str = "") -> None:
-    """Names on the axes and a title on the left."""
-    ax.set_xlabel(x)
-    ax.set_ylabel(y)
-    ax.set_title(title)
 
 
 def place_labels(

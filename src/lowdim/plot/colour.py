@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,15 +44,12 @@ class Groups(NamedTuple):
             return f" Colour and shape are {about}: {draw.count(self.total, 'kind')}{some_named}." if self.names else ""
         finite = self.value[np.isfinite(self.value)]
         n_missing = len(self.value) - len(finite)
-        hollow = (
-            f" {draw.count(n_missing, 'row')} without a value {'is' if n_missing == 1 else 'are'} hollow."
-            if n_missing
-            else ""
-        )
-        low, high = (
-            f"{x:.2f}" if self.title.endswith(IN_YEARS) else draw.number(x) for x in (finite.min(), finite.max())
-        )
-        return f" Colour is {about}, from {low} to {high}.{hollow}"
+        ends = finite.min(), finite.max()
+        low, high = (f"{x:.2f}" if self.title.endswith(IN_YEARS) else draw.number(x) for x in ends)
+        text = f" Colour is {about}, from {low} to {high}."
+        if not n_missing:
+            return text
+        return f"{text} {draw.count(n_missing, 'row')} without a value {'is' if n_missing == 1 else 'are'} hollow."
 
     def look(self, k: int) -> tuple[str, str]:
         """Colour and shape of a kind."""
@@ -87,9 +85,8 @@ def groups(color: Any, n: int, title: str = "") -> Groups:
     names = [str(kinds[k]) for k in order]
     if len(kinds) > MOST_KINDS:
         names = [*names[:MOST_KINDS], f"others ({len(kinds) - MOST_KINDS} kinds)"]
-    return Groups(
-        np.minimum(rank[which.ravel()], MOST_KINDS), tuple(names), title, total=int((kinds != NO_LABEL).sum())
-    )
+    total = int((kinds != NO_LABEL).sum())
+    return Groups(np.minimum(rank[which.ravel()], MOST_KINDS), tuple(names), title, total=total)
 
 
 def kind_name(value: Any) -> str:
@@ -104,7 +101,11 @@ def chosen(table: Table, color: Any) -> tuple[Any, str]:
     if isinstance(color, str):
         column = next((c for c in table.columns if c.name == color and _usable(c)), None)
         if column is None:
-            raise _unknown(table, color)
+            names = [c.name for c in table.columns if _usable(c)]
+            near = difflib.get_close_matches(color.lower(), [name.lower() for name in names], 1)
+            meant = next((f"did you mean '{name}'? " for name in names if [name.lower()] == near), "")
+            fix = f"{meant}choose one of: {listing(names, 12)}"
+            raise error("LD103", column=color, option="color", fix=fix)
         if column.values.dtype.kind == "M":
             return _values(column), color + IN_YEARS
         return _values(column), f"log of {color}" if column.log else color
@@ -123,15 +124,6 @@ def column_groups(table: Table, color: Any, rows: NDArray[np.intp] | None = None
 
 def _usable(c: Column) -> bool:
     return (c.values.dtype.kind != "O" and c.role != "label") or not c.gaps.all()
-
-
-def _unknown(table: Table, color: str) -> Exception:
-    import difflib
-
-    names = [c.name for c in table.columns if _usable(c)]
-    near = difflib.get_close_matches(color.lower(), [name.lower() for name in names], 1)
-    meant = next((f"did you mean '{name}'? " for name in names if [name.lower()] == near), "")
-    return error("LD103", column=color, option="color", fix=f"{meant}choose one of: {listing(names, 12)}")
 
 
 def _values(c: Column) -> NDArray[Any]:
@@ -163,17 +155,9 @@ def draw_groups(ax: Axes, xy: Array, kinds: Groups, gap: Mask, rows: NDArray[np.
     for k in range(max(1, len(kinds.names))):
         colour, shape = kinds.look(k)
         for part, hollow in (((kinds.kind == k) & ~gap, False), ((kinds.kind == k) & gap, True)):
-            x, y = xy[rows[part[rows]]].T
-            ax.scatter(
-                x,
-                y,
-                s=size,
-                marker=shape,
-                zorder=3,
-                linewidths=1.0,
-                facecolors=draw.PAPER if hollow else colour,
-                edgecolors=edge(colour),
-            )
+            (x, y), inner = xy[rows[part[rows]]].T, draw.PAPER if hollow else colour
+            dots = ax.scatter(x, y, s=size, marker=shape, facecolors=inner, edgecolors=edge(colour), linewidths=1.0)
+            dots.set_zorder(3)
 
 
 def edge(colour: str) -> str:

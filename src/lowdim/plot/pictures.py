@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,9 +115,8 @@ def _pairs(connections: Connections) -> list[tuple[str, str]] | None:
     if connections is None or not isinstance(connections, str | PathLike):
         return None if connections is None else [(str(a), str(b)) for a, b in connections]
     if not Path(connections).is_file():
-        raise error(
-            "LD001", name=str(connections), why="it should name the points that are joined", fix="check the spelling"
-        )
+        why = "it should name the points that are joined"
+        raise error("LD001", name=str(connections), why=why, fix="check the spelling")
     with Path(connections).open(newline="", encoding="utf-8") as lines:
         return [(line[0].strip(), line[1].strip()) for line in csv.reader(lines) if len(line) == 2]
 
@@ -144,12 +143,13 @@ def draw_picture(
     """One row as a picture; `frame` are the rows that share one scale, `behind` one that is drawn in grey."""
     low, high = float(np.nanmin(frame)), float(np.nanmax(frame))
     if isinstance(form, Skeleton):
-        for row, look in (
-            (behind, {"color": "#c4c4c4", "lw": 2 * line}),
-            (cells, {"color": draw.COLOURS[0], "lw": line}),
-        ):
+        from matplotlib.collections import LineCollection
+
+        for row, colour, width in ((behind, "#c4c4c4", 2 * line), (cells, draw.COLOURS[0], line)):
             if row is not None:
-                _bones(ax, row, form, **look)
+                at = form.at(row)
+                ax.add_collection(LineCollection(list(at[form.lines]), colors=colour, linewidths=width))
+                ax.plot(*at.T, "o", ms=1.2 * width, color=colour)
         reach = form.at(frame).reshape(-1, 2)
         (x0, y0), (x1, y1) = np.nanmin(reach, axis=0), np.nanmax(reach, axis=0)
         pad = 0.06 * max(x1 - x0, y1 - y0)
@@ -171,14 +171,6 @@ def picture_height(form: Form, cells: Array) -> float:
         reach = np.nanmax(form.at(cells).reshape(-1, 2), axis=0) - np.nanmin(form.at(cells).reshape(-1, 2), axis=0)
         return float(np.clip(reach[1] / max(float(reach[0]), 1e-12), 0.4, 2.5))
     return form.height / form.width if isinstance(form, ImageForm) else 0.6
-
-
-def _bones(ax: Axes, cells: Array, form: Skeleton, **look: Any) -> None:
-    from matplotlib.collections import LineCollection
-
-    at = form.at(cells)
-    ax.add_collection(LineCollection(list(at[form.lines]), colors=look["color"], linewidths=look["lw"]))
-    ax.plot(*at.T, "o", ms=1.2 * look["lw"], color=look["color"])
 
 
 def _bare(ax: Axes, title: str) -> None:

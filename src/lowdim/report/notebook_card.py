@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from lowdim.plot.base import printable, short
-from lowdim.report.thumbnails import map_stamp, scree_line
+from lowdim.report.svg import map_stamp, scree_line
 from lowdim.text.notebook import block
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from lowdim.report.section_cells import fills, odd
 from lowdim.report.section_model import axes, holds_up, lost, the_map
 from lowdim.report.section_reproduce import code_of, command_of, reproduce
 from lowdim.report.section_table import dimensions, gaps, table
-from lowdim.report.thumbnails import map_stamp
+from lowdim.report.svg import map_stamp
 from lowdim.report.touch import touch_script
 from lowdim.text.format import count
 

@@ -165,7 +165,7 @@ def distance_law(analysis: Analysis) -> Plot:
     top = float(x.max()) * 1.05
     ax.plot([0, top], [0, top], color=draw.GREY, lw=1, ls="--", label="as the model says")
     ax.scatter(x, np.minimum(y, 2.5 * top), s=12, color=draw.COLOURS[0], linewidths=0, label="rows")
-    draw.label_axes(ax, "rarity due to rank (−log10)", "rarity found (−log10 p of D²)")
+    ax.set(xlabel="rarity due to rank (−log10)", ylabel="rarity found (−log10 p of D²)")
     ax.legend(loc="upper left")
     word = "follow" if gap <= limit else "do not follow"
     title = f"The rows' distances {word} the model's law"

@@ -187,7 +187,7 @@ def spreads(table: Table) -> Plot:
         ax.bar(edges[:-1], 0.85 * heights, np.diff(edges), bottom=low, align="edge", color=draw.COLOURS[0])
     ax.set_yticks(np.arange(shown)[::-1] + 0.4, [draw.short(name) for name in names[:shown]], fontsize=8.5)
     ax.axvline(0, color=draw.INK, lw=0.6)
-    draw.label_axes(ax, "standard deviations from the column's mean")
+    ax.set_xlabel("standard deviations from the column's mean")
     title = f"{draw.count(len(names), 'column')} in bins of at least {LEAST_SHOWN_ROWS} rows"
     draw.headline(figure, title)
     subset_text = "" if shown == len(names) else f" The first {shown} are drawn."
