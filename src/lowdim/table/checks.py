@@ -14,6 +14,7 @@ from lowdim.table.column import MOST_LABELS, Column, CopyOf, log_entries, mostly
 from lowdim.table.open_file import Place
 from lowdim.table.options import ReadingOptions, asked_role
 from lowdim.table.relations import MOST_PARTNERS, Relation, alike_pairs, find_functions, find_products, find_sums
+from lowdim.table.wrong_cells import wrong_cells
 from lowdim.text.escape import shown
 from lowdim.text.fix import Fix, Spelling, choices, propose
 from lowdim.text.format import count, figures, listing
@@ -27,6 +28,7 @@ GAPPY_SHARE = 0.4  # share of gaps from which a column is named
 ONE_VALUE_SHARE = 0.95  # share of one value from which a column says almost nothing
 SAME_CORRELATION = 0.99995  # a correlation that prints as 1.0000
 HUGE_NUMBER = 1e150
+MOST_WRONG_TOLD = 20  # cells that look wrong by themselves
 PAIRS_WORK = 2e10  # multiplications that looking for near copies may cost
 PARTS_SHARE = 0.5  # of a total's rows that have all its parts, from which it says nothing of its own
 FAR_SPREADS = 4.5  # spreads from the middle that make a value far
@@ -272,6 +274,7 @@ def remarks(work: Numbers, everything: list[Column], options: ReadingOptions, pl
     for j in np.flatnonzero(~whole):
         quartiles[:, j] = np.quantile(work.X[~np.isnan(work.X[:, j]), j], (0.25, 0.5, 0.75))
     _disguised(numbers, place, notes)
+    _wrong(numbers, place, notes)
     _gappy(work, place, notes)
     if options.scale != "none":
         _rare(work, quartiles[1], notes)
@@ -281,6 +284,19 @@ def remarks(work: Numbers, everything: list[Column], options: ReadingOptions, pl
     _repeats(work, everything, place, notes)
     notes_of = [_note(c, work.X[:, j], quartiles[:, j], work.rows) for j, c in enumerate(work.columns)]
     return work._replace(columns=[c._replace(note=note) for c, note in zip(work.columns, notes_of, strict=True)])
+
+
+def _wrong(work: Numbers, place: Place, notes: Notes) -> None:
+    """Cells that look wrong by themselves: up to twenty are named, by row and column."""
+    cells = wrong_cells(work.X, work.columns)
+    if cells:
+        told = [
+            f"{work.names[c.column]} {figures(work.X[c.row, c.column], 6)} in {place.unit} "
+            f"{place.lines[work.rows[c.row]]} ({c.why})"
+            for c in cells[:MOST_WRONG_TOLD]
+        ]
+        more = f" and {len(cells) - len(told)} more" if len(cells) > len(told) else ""
+        notes.add("LD135", place.name, n=len(cells), cells=", ".join(told) + more)
 
 
 def _gappy(work: Numbers, place: Place, notes: Notes) -> None:

@@ -260,6 +260,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "changed",
         about="Columns that are nearly empty were left out",
     ),
+    "LD135": Entry(
+        TableWarning,
+        "{n} {n|cell is|cells are} unlike the others of {n|its column|their columns}: {cells}",
+        "a slip of the keyboard and another unit look so; {n|it counts|they count} as measured",
+        "correct what is wrong, or empty its cell: then it is filled",
+        about="Cells unlike the others of their column: above 100 %, below zero, fractions, far off, rows of zeros",
+        names_rows=True,
+    ),
     "LD130.table": Entry(
         TableWarning,
         "{n|Column|Columns} {names} never {n|changes and was|change and were} left out",
