@@ -136,3 +136,21 @@ def test_places_alone_are_measured_with_a_note() -> None:
     assert table.d == 2 and table.messages.codes == ("LD196",)
     frame[["a", "b"]] = rng.normal(size=(60, 2))
     assert read(frame).names == ("a", "b") and "LD196" not in read(frame).messages.codes
+
+
+def test_a_survey_is_analysed_by_all_its_answers_in_words():
+    rng = np.random.default_rng(0)
+    like = rng.normal(0, 1, (200, 1)) + rng.normal(0, 1, (200, 9))
+    words = np.array(["dislike", "neither", "like"], dtype=object)[np.digitize(like, [-0.7, 0.7])]
+    frame = pd.DataFrame(words, columns=[f"about {k}" for k in range(9)])
+    for k in range(5):
+        frame[f"rank {k}"] = rng.integers(1, 7, 200)
+    frame["town"] = rng.choice(["Bonn", "Kiel", "Jena"], 200)
+    table = read(frame)
+    (told,) = (m for m in table.messages if m.code == "LD136")
+    assert told.what.startswith("9 columns hold the same answers in words") and "5 columns of numbers" in told.why
+    assert table.d == 14 and [c.name for c in table.columns if c.role == "label"] == ["town"]
+    assert read(frame, label=["about 8"]).d == 13
+    assert read(frame[[*frame.columns[5:]]]).d == 5  # fewer than the numbers: labels beside them
+    frame["height"] = rng.normal(170, 9, 200).round(1)  # a measurement
+    assert "LD136" not in read(frame).messages.codes

@@ -567,14 +567,22 @@ def _note_panel(columns: list[Column], notes: Notes) -> None:
 
 # words --------------------------------------------------------------------------------------------------
 def _answers(columns: list[Column], options: ReadingOptions, notes: Notes) -> list[Column]:
-    """Labels that all hold the same two answers, where nothing else was measured, shape the axes."""
-    if sum(c.role == "number" for c in columns) >= 2:
-        return columns
+    """Labels that all hold the same answers shape the axes: two answers where nothing else was measured; any few where
+    they are more than the columns of numbers and these are answers too, as in a survey."""
     by_answers: dict[tuple[str, ...], list[Column]] = {}
     for c in columns:
-        if c.role == "label" and len(c.labels) == 2 and not c.date and not asked_role(c.name, options):
+        few = c.role == "label" and 2 <= len(c.labels) <= MANY_LEVELS
+        if few and not c.date and not asked_role(c.name, options):
             by_answers.setdefault(c.labels, []).append(c)
-    most = max(by_answers.items(), key=lambda pair: len(pair[1]), default=((), []))
+    numbers = [c for c in columns if c.role == "number"]
+    if len(numbers) >= 2:
+        survey = [c.name for same in by_answers.values() if len(same) >= LEAST_ITEMS for c in same]
+        if len(survey) <= len(numbers) or not all(c.levels for c in numbers):
+            return columns
+        notes.add("LD136", n=len(survey), names=listing(survey, NAMED_ASIDE), items=len(numbers), label=survey[-1:])
+        return [as_category(c) if c.name in survey else c for c in columns]
+    two = {answers: same for answers, same in by_answers.items() if len(answers) == 2}
+    most = max(two.items(), key=lambda pair: len(pair[1]), default=((), []))
     if len(most[1]) < LEAST_ITEMS:
         return _categories(columns, options, notes)
     (no, yes), names = most[0], [c.name for c in most[1]]

@@ -260,6 +260,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "changed",
         about="Columns that are nearly empty were left out",
     ),
+    "LD136": Entry(
+        TableWarning,
+        "{n} columns hold the same answers in words and shape the axes: {names}",
+        "they are more than the {items} columns of numbers, which are answers too: a survey is analysed by all of them",
+        Fix("one of them is only a label:  ", propose(label=None)),
+        "changed",
+        about="Answers in words shape the axes of a survey",
+    ),
     "LD135": Entry(
         TableWarning,
         "{n} {n|cell is|cells are} unlike the others of {n|its column|their columns}: {cells}",
