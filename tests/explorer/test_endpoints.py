@@ -124,11 +124,11 @@ def test_a_table_that_changes_is_stale(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(subjects.wine().read_bytes())
     found = Endpoints(subjects.subject(path, "ppca"))
-    assert json.loads(found.reply("stale.json").body) == {"stale": False, "what": None}
+    assert json.loads(found.reply("stale.json").body) == {"what": None}
     os.utime(path, (1, 1))
-    assert json.loads(found.reply("stale.json").body) == {"stale": True, "what": "table"}
+    assert json.loads(found.reply("stale.json").body) == {"what": "table"}
     path.unlink()
-    assert found.stale
+    assert found.changed == "table"
 
 
 def test_a_run_that_is_written_anew_is_stale(tmp_path):
@@ -136,9 +136,9 @@ def test_a_run_that_is_written_anew_is_stale(tmp_path):
     shutil.copytree(subjects.odd_run(), tmp_path / "odd.run")
     with contextlib.chdir(subjects.folder()):
         found = Endpoints(subject(tmp_path / "odd.run"))
-    assert not found.stale
+    assert found.changed is None
     os.utime(tmp_path / "odd.run" / "run.json", (1, 1))
-    assert json.loads(found.reply("stale.json").body) == {"stale": True, "what": "run"}
+    assert json.loads(found.reply("stale.json").body) == {"what": "run"}
 
 
 def test_where_no_row_has_been_is_what_the_warning_says(endpoints):

@@ -95,7 +95,7 @@ class Endpoints:
         if name == "names.json":
             return _json(list(self.subject.table.row_names))
         if name == "stale.json":
-            return _json({"stale": self.stale, "what": self.changed})
+            return _json({"what": self.changed})
         if name == "numbers":
             return _binary(np.asarray(self.subject.table.rows, dtype=np.float64) + 1.0, "<i4")
         if kind not in ways and name not in ASKED:
@@ -186,26 +186,21 @@ class Endpoints:
         ]
 
     @property
-    def stale(self) -> bool:
-        """Whether the table's file or the run folder has changed since this began."""
-        return self.changed is not None
-
-    @property
     def changed(self) -> str | None:
         """What has changed since this began: "table", "run" or nothing."""
-        first, now = self._first_state, self._file_states()
-        return next((what for what in now if now[what] != first[what]), None)
+        return next((what for what, path in self._files.items() if _file_state(path) != self._first[what]), None)
 
     @cached_property
-    def _first_state(self) -> dict[str, tuple[int, int] | None]:
-        return self._file_states()
-
-    def _file_states(self) -> dict[str, tuple[int, int] | None]:
+    def _files(self) -> dict[str, Path]:
+        """The files that what is shown was made from."""
         run, table = self.subject.run, self.subject.table.path
-        return {
-            "run": None if run is None else _file_state(Path(run.folder) / FACTS),
-            "table": _file_state(Path(table)) if table else None,
-        }
+        of_run = {} if run is None else {"run": Path(run.folder) / FACTS}
+        return of_run | ({"table": Path(table)} if table else {})
+
+    @cached_property
+    def _first(self) -> dict[str, tuple[int, int]]:
+        """What they were when this began."""
+        return {what: _file_state(path) for what, path in self._files.items()}
 
     # columns --------------------------------------------------------------------------------------------
     @cached_property
@@ -357,18 +352,8 @@ def _jury(analysis: Analysis) -> dict[str, Any]:
         "detectable": jury.detectable,
         "eigenvalues": np.asarray(jury.eigenvalues),
         "band": np.asarray(jury.band),
-        "rows": [
-            {
-                "q": r.q,
-                "variance": r.variance,
-                "skill": r.skill,
-                "q2": r.q2,
-                "bic": r.bic_weight,
-                "above": r.above_noise,
-            }
-            for r in jury.rows
-        ],
-        "judges": [{"name": j.name, "q": j.q, "detail": j.detail} for j in jury.judges],
+        "rows": [row._asdict() for row in jury.rows],
+        "judges": [judge._asdict() for judge in jury.judges],
     }
 
 

@@ -150,7 +150,7 @@ class ExploreHandler(BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def serving(endpoints: Endpoints) -> Iterator[ExploreServer]:
     """A server that answers while the block runs."""
-    _ = endpoints.stale  # remember what the file is now
+    _ = endpoints.changed  # remember what the files are now
     server = ExploreServer(endpoints)
     server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     thread = threading.Thread(target=server.serve_forever, name="lowdim explore", daemon=True)

@@ -96,11 +96,11 @@ class Rated(NamedTuple):
         m = self.model
         mean, sd = m.mean_ + m.item_bias_, m.item_bias_std_
         order = np.argsort(-(mean - sd), kind="stable")[:most]
-        return [(self.called(item_ids(m)[i]), float(mean[i]), float(sd[i])) for i in order]
+        return [(self.called(ids_of(m, "item")[i]), float(mean[i]), float(sd[i])) for i in order]
 
     def tastes(self) -> list[tuple[int, list[str], list[str]]]:
         """Each taste that is needed, and the items at its two ends, doubt counted as in `liked`."""
-        m, ids = self.model, item_ids(self.model)
+        m, ids = self.model, ids_of(self.model, "item")
         found = []
         for k in np.flatnonzero(m.kept_):
             w, sd = m.item_factors_[:, k], m.item_factors_std_[:, k]
@@ -222,19 +222,15 @@ def _held_out(ratings: Ratings, q: int, how: dict[str, Any], seed: int, fitting:
     return HeldOutRatings(model.evaluate(held), biases.evaluate(held).rmse, float(np.sqrt((flat**2).mean())))
 
 
-def item_ids(model: MatrixFactorization) -> NDArray[Any]:
-    """The items' ids, or their places where the fit was to a matrix."""
-    return np.asarray(getattr(model, "item_ids_", np.arange(len(model.item_bias_))))
-
-
-def user_ids(model: MatrixFactorization) -> NDArray[Any]:
-    """The users' ids, likewise."""
-    return np.asarray(getattr(model, "user_ids_", np.arange(len(model.user_bias_))))
+def ids_of(model: MatrixFactorization, side: str) -> NDArray[Any]:
+    """The ids of the "item"s or the "user"s, or their places where the fit was to a matrix."""
+    fitted = vars(model)
+    return np.asarray(fitted.get(f"{side}_ids_", np.arange(len(fitted[f"{side}_bias_"]))))
 
 
 def recommend(model: MatrixFactorization, user: Any, top: int) -> Recommended:
     """The items a user is expected to rate highest; one who has rated nothing is refused."""
-    ids = user_ids(model)
+    ids = ids_of(model, "user")
     if look_up(as_ids([user], "users", "user"), ids)[0] < 0:
         known = ", ".join(str(one) for one in ids[:5])
         raise error("LD210", option="user", value=user, allowed=f"a user of these ratings, such as {known}")
@@ -247,14 +243,14 @@ def save_rated(rated: Rated, folder: str | PathLike[str]) -> Path:
     folder, m = saving(folder), rated.model
     m.save(folder / MODEL)
     parts = (
-        ("user", user_ids(m), m.user_bias_, m.user_bias_std_, m.user_factors_, m.user_factors_std_),
-        ("item", item_ids(m), m.item_bias_, m.item_bias_std_, m.item_factors_, m.item_factors_std_),
+        ("user", m.user_bias_, m.user_bias_std_, m.user_factors_, m.user_factors_std_),
+        ("item", m.item_bias_, m.item_bias_std_, m.item_factors_, m.item_factors_std_),
     )
     kept = np.flatnonzero(m.kept_)
-    for side, ids, bias, sd, factors, factor_sd in parts:
+    for side, bias, sd, factors, factor_sd in parts:
         head = [side, "mean", "mean_sd", *(f"taste{k + 1}" for k in kept), *(f"taste{k + 1}_sd" for k in kept)]
         cells = np.column_stack([m.mean_ + bias, sd, factors[:, kept], factor_sd[:, kept]]).tolist()
-        rows = ([one, *line] for one, line in zip(ids.tolist(), cells, strict=True))
+        rows = ([one, *line] for one, line in zip(ids_of(m, side).tolist(), cells, strict=True))
         write(folder / f"{side}s.csv", csv_table(head, rows))
     return folder
 

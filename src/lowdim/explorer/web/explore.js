@@ -529,8 +529,8 @@ class App {
 
   async checkStale() {
     try {
-      const {stale, what} = await this.source.json("stale.json");
-      this.stale.hidden = !stale;
+      const {what} = await this.source.json("stale.json");
+      this.stale.hidden = what === null;
       this.stale.textContent = STALE[what] ?? "";
     } catch {
       /* the server has gone: the next question says so */

@@ -51,8 +51,8 @@ export function dimensionsScreen(app) {
     numbersRow(
       String(r.q),
       r.skill === null ? "" : general(r.skill, 2),
-      r.bic >= 0.005 ? `${Math.round(100 * r.bic)}%` : "< 1%",
-      r.above === null ? "" : r.above ? "yes" : "no",
+      r.bic_weight >= 0.005 ? `${Math.round(100 * r.bic_weight)}%` : "< 1%",
+      r.above_noise === null ? "" : r.above_noise ? "yes" : "no",
     ),
   );
   const numbers = dataTable(
