@@ -582,7 +582,8 @@ def _answers(columns: list[Column], options: ReadingOptions, notes: Notes) -> li
         notes.add("LD136", n=len(survey), names=listing(survey, NAMED_ASIDE), items=len(numbers), label=survey[-1:])
         return [as_category(c) if c.name in survey else c for c in columns]
     two = {answers: same for answers, same in by_answers.items() if len(answers) == 2}
-    most = max(two.items(), key=lambda pair: len(pair[1]), default=((), []))
+    nobody: tuple[tuple[str, ...], list[Column]] = ((), [])
+    most = max(two.items(), key=lambda pair: len(pair[1]), default=nobody)
     if len(most[1]) < LEAST_ITEMS:
         return _categories(columns, options, notes)
     (no, yes), names = most[0], [c.name for c in most[1]]
