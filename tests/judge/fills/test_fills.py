@@ -13,7 +13,7 @@ from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.engines.engine import FittedEngine
 from lowdim.judge.fills.engines.linear import VariationalPCA
 from lowdim.judge.fills.fill import fill as fill_by_any
-from lowdim.judge.fills.stack import guessed
+from lowdim.judge.fills.stack import guesses_of, joined
 from lowdim.judge.hidden_cells import hidden_cells, hidden_folds
 from lowdim.judge.row_order import row_order
 from lowdim.text.errors import OptionError, TableError
@@ -223,7 +223,8 @@ def test_every_cell_of_a_left_out_row_is_hidden_once_and_never_seen_by_the_fit()
 
     fold, folds = np.empty(len(X), dtype=int), hidden_folds(X, 5, 5, 0)
     fold[row_order(X, ~np.isnan(X), 0)] = np.arange(len(X)) % 5
-    found, tried = guessed(Sums, folds), hidden_cells(folds)
+    found = joined([guesses_of(Sums(left.fitted), left) for left in folds])
+    tried = hidden_cells(folds)
     cells = sorted(zip(tried.row.tolist(), tried.column.tolist(), strict=True))
     assert cells == sorted(map(tuple, np.argwhere(~np.isnan(X)).tolist()))
     assert (tried.fold == fold[tried.row]).all()
@@ -237,8 +238,10 @@ def test_every_cell_of_a_left_out_row_is_hidden_once_and_never_seen_by_the_fit()
 
 def test_factors_are_ranks():
     z = np.random.default_rng(0).permutation(np.arange(1, 1000) / 1000)
-    assert factors(z, np.zeros(999, dtype=int), 1, 0.9)[0] == pytest.approx(0.9, abs=0.002)
-    assert factors(np.zeros(0), np.zeros(0, dtype=int), 2, 0.9).tolist() == pytest.approx([1.6449, 1.6449], abs=1e-4)
+    assert factors(z, np.zeros(999, dtype=int), 1, (0.9,))[0, 0] == pytest.approx(0.9, abs=0.002)
+    assert factors(np.zeros(0), np.zeros(0, dtype=int), 2, (0.9,))[0].tolist() == pytest.approx(
+        [1.6449, 1.6449], abs=1e-4
+    )
 
 
 def test_a_large_table_and_other_models():

@@ -72,7 +72,7 @@ def test_crossed_folds_against_a_plain_loop():
     for i in range(0, 400, 37):
         other = hidden.fold != hidden.fold[i]
         for row, level in enumerate((0.8, 0.9)):
-            c = factors(hidden.z[other], hidden.column[other], 3, level)[hidden.column[i]]
+            c = factors(hidden.z[other], hidden.column[other], 3, (level,))[0][hidden.column[i]]
             assert inside[row, i] == (hidden.z[i] <= c)
 
 

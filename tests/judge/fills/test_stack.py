@@ -17,7 +17,8 @@ from lowdim.judge.fills.stack import (
     LEAST_WEIGHT,
     Stacked,
     gap_weights,
-    guessed,
+    guesses_of,
+    joined,
     least_squares_weights,
     log_loss_weights,
     paired,
@@ -91,7 +92,10 @@ def test_a_stack_is_tried_with_the_weights_of_the_other_folds():
     X = straight(80)
     folds, unit = hidden_folds(X, 4, 4, 0), centre_and_spread(X)[1]
     cells = hidden_cells(folds)
-    one, other = (guessed(fit, folds) for fit in (partial(NearestRows, K=5), partial(VariationalPCA, q=3)))
+    one, other = (
+        joined([guesses_of(engine(fold.fitted), fold) for fold in folds])
+        for engine in (partial(NearestRows, K=5), partial(VariationalPCA, q=3))
+    )
     weight, spread = gap_weights(cells.column, np.isnan(X).sum(axis=0)), unit[cells.column]
     found = stacked_guesses([one, other], cells.fold, weight, spread)
     for k in range(4):

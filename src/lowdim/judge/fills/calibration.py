@@ -69,14 +69,8 @@ class MapCalibration(NamedTuple):
 
 
 # half widths --------------------------------------------------------------------------------------------
-def factors(z: Array, column: NDArray[np.intp], d: int, level: float) -> Array:
-    """Half widths c_j in standard deviations for every column, from hidden cells' |z|."""
-    half_widths: Array = several(z, column, d, (level,))[0]
-    return half_widths
-
-
-def several(z: Array, column: NDArray[np.intp], d: int, levels: Sequence[float]) -> Array:
-    """`factors` at several levels, one row each; sorting and summing are done once."""
+def factors(z: Array, column: NDArray[np.intp], d: int, levels: Sequence[float]) -> Array:
+    """Half widths c_j in standard deviations for every column at each level, levels x d, from hidden cells' |z|."""
     plain = np.array([normal_half_width(level) for level in levels])
     if len(z) == 0:
         return np.tile(plain[:, None], (1, d))
@@ -98,7 +92,7 @@ def cross(hidden: HiddenErrors, d: int, levels: Sequence[float]) -> NDArray[np.b
     inside = np.zeros((len(levels), len(hidden.z)), dtype=bool)
     for k in np.unique(hidden.fold):
         own = hidden.fold == k
-        c = several(hidden.z[~own], hidden.column[~own], d, levels)
+        c = factors(hidden.z[~own], hidden.column[~own], d, levels)
         inside[:, own] = hidden.z[own] <= c[:, hidden.column[own]]
     return inside
 
@@ -125,11 +119,10 @@ def map_calibration(
     z = np.abs(found[rows])
     seen = np.isfinite(z) & (z > 0.0)  # a gap has no surprise: 0
     column = np.broadcast_to(np.arange(d), z.shape)[seen]
-    half = (
-        factors(z[seen], column, d, level)
-        if d <= MANY_COLUMNS
-        else np.full(d, factors(z[seen], column * 0, 1, level)[0])
-    )
+    if d <= MANY_COLUMNS:
+        half = factors(z[seen], column, d, (level,))[0]
+    else:
+        half = np.full(d, factors(z[seen], column * 0, 1, (level,))[0, 0])
     return MapCalibration(level, tuple(half.tolist()), fill_dims)
 
 
@@ -139,7 +132,7 @@ def calibrated(
 ) -> tuple[tuple[ColumnFill, ...], Array]:
     """The columns as rated at this level, and their half widths."""
     d, usual = len(columns), normal_half_width(level)
-    c = factors(hidden.z, hidden.column, d, level)
+    c = factors(hidden.z, hidden.column, d, (level,))[0]
     held = np.bincount(hidden.column[cross(hidden, d, (level,))[0]], minlength=d)
     rated = []
     for j, col in enumerate(columns):

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.fills.calibration import ColumnFill
 from lowdim.judge.fills.words import COPY, LabelFill
 from lowdim.judge.mixed_table import MixedColumn, mixed_column, mixed_table
 from lowdim.maths.linalg import Array
 from lowdim.table.column import Column
-from lowdim.table.relations import CopiedColumn, Relation, copied_columns, told_by_copies
+from lowdim.table.relations import CopiedColumn, Relation, copied_columns
 from lowdim.table.table import Table
 from lowdim.text.format import count, listing
 
@@ -60,15 +58,6 @@ def number_copies(table: Table | None) -> tuple[NumberCopy, ...]:
     return tuple(found)
 
 
-def with_copies(columns: tuple[ColumnFill, ...], copies: Sequence[NumberCopy]) -> tuple[ColumnFill, ...]:
-    """The columns, each with how many of its gaps its copies told."""
-    words: dict[int, list[str]] = {}
-    for copy in copies:
-        if len(copy.told):
-            words.setdefault(copy.of, []).append(f"{len(copy.told)} by its copy {copy.column}")
-    return tuple(c._replace(copy="; ".join(words.get(j, ()))) for j, c in enumerate(columns))
-
-
 # labels -------------------------------------------------------------------------------------------------
 class ToldColumn(NamedTuple):
     """A column of labels that has copies: what is known or thought of each row of the table, then of each left out."""
@@ -91,10 +80,10 @@ class ToldColumn(NamedTuple):
         return np.asarray(codes[labels[rows]])
 
 
-def certain_labels(table: Table, fills: tuple[LabelFill, ...]) -> tuple[LabelFill, ...]:
-    """The fills of a table that copies have completed, with those that copies tell and those of only labels."""
+def certain_labels(table: Table, full: Table, fills: tuple[LabelFill, ...]) -> tuple[LabelFill, ...]:
+    """Fills of a table, with those that copies tell and those of only labels; `full` is it with what copies tell."""
     made = {fill.position: fill for fill in fills}
-    told = {c.name: c for c in mixed_table(told_by_copies(table)).columns}
+    told = {c.name: c for c in mixed_table(full).columns}
     here = {c.name: c for c in mixed_table(table).columns}
     pairs = [pair for pair in copied_columns(table) if pair.kept.name in told and pair.kept.role == "label"]
     for name in dict.fromkeys(pair.kept.name for pair in pairs):

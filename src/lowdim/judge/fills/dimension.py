@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lowdim.judge.fills.engines.linear import TRIAL_TOL, LinearModel
-from lowdim.judge.fills.stack import guessed, paired
+from lowdim.judge.fills.stack import guesses_of, joined, paired
 from lowdim.judge.hidden_cells import ENOUGH_HIDDEN, hidden_cells, hidden_folds
 from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
 from lowdim.sources.views import gather
+from lowdim.text.messages import LowdimError, no_warnings
 
 
 class FillDimension(NamedTuple):
@@ -45,9 +45,13 @@ def fill_dimension(
     squares: list[Array] = []
     for q in _ladder(max(top, 0)):
         model = ProbabilisticPCA(q, standardize=standardize, tol=TRIAL_TOL / n)
-        found = guessed(partial(LinearModel, model=model), hidden)
+        try:
+            with no_warnings():
+                found = joined([guesses_of(LinearModel(fold.fitted, model), fold) for fold in hidden])
+            squares.append((found.error / sd[cells.column]) ** 2)
+        except LowdimError:  # cannot be fitted
+            squares.append(np.full(len(cells.row), np.inf))
         tried.append(q)
-        squares.append(np.full(len(cells.row), np.inf) if found is None else (found.error / sd[cells.column]) ** 2)
         error_of = np.array([s.mean() if len(s) else np.inf for s in squares])
         best = int(np.argmin(error_of))
         if len(tried) - best > 3:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.fills.calibration import ColumnFill, HiddenErrors, beyond, skewed
-from lowdim.judge.fills.copies import certain_labels, number_copies, with_copies
+from lowdim.judge.fills.copies import NumberCopy, certain_labels, number_copies
 from lowdim.judge.fills.engines.engine import FittedEngine
 from lowdim.judge.fills.engines.offered import SMALL_CELLS, admitted, linear_engines, offered_engines
 from lowdim.judge.fills.result import EngineShare, Fills, possible_fills
@@ -129,12 +129,18 @@ def fill(
     (True, 'good')
     """
     check_level(level)
-    check_asked(engines, words)
+    if words not in ("all", "measured"):
+        raise error("LD210", option="words", value=words, allowed="'all' or 'measured'")
+    if engines not in ("all", "straight"):
+        raise error("LD210", option="engines", value=engines, allowed="'all' or 'straight'")
     seconds = parse_duration(budget)
     source, standardize, read_table = numbers_of(table, standardize, labelled_rows=words == "all")
     values, seen = gather(source)
     mask = np.ones(values.shape, dtype=bool) if seen is None else seen
-    check_fillable(mask, source.columns)
+    if len(mask) < 2:
+        raise error("LD160", n=len(mask), least=2)
+    if not mask.any(axis=0).all():
+        raise error("LD120", column=source.columns[int(mask.any(axis=0).argmin())])
     told = None if read_table is None else told_by_copies(read_table)
     X, unit = _in_units(np.where(mask, values, np.nan if told is None else told.X))
     came = table if read_table is not None and not isinstance(table, str | PathLike | Table) else None
@@ -142,11 +148,11 @@ def fill(
 
     # engines, each tried once a fold
     asked = model is not None or n_components is not None
-    stack = engines == "all" and standardize and not asked
+    stack, gaps = engines == "all" and standardize and not asked, bool(np.isnan(view.numbers).any())
     linear = []
-    if view.number_gaps:
+    if gaps:
         linear = linear_engines(view, n_components, model, standardize=standardize, labels=stack, seed=random_state)
-    offered = offered_engines(view, numbers=stack and view.number_gaps, quick=words == "measured")
+    offered = offered_engines(view, numbers=stack and gaps, quick=words == "measured")
     parts, fits = folds_for(~np.isnan(view.rows)) if folds is None else (folds, folds)
     few = min(fits, STACK_FITS) if stack and folds is None else fits
     kept, skipped = admitted(offered, few, seconds, view)
@@ -165,8 +171,8 @@ def fill(
 
     filling = _numbers(view, trial, fitted)
     labels = label_fills(view, trial.words, fitted)
-    if read_table is not None and words == "all":
-        labels = certain_labels(read_table, labels)
+    if read_table is not None and told is not None and words == "all":
+        labels = certain_labels(read_table, told, labels)
     several = len(linear) > 1 or mask.size > SMALL_CELLS or not standardize
     how = "as asked" if asked else "chosen because it predicts hidden cells best" if several else ""
     shares = (*filling.shares, *(EngineShare(name, 0.0, None, why) for name, why in skipped.items()))
@@ -175,23 +181,6 @@ def fill(
         ._replace(how=how or "as many as it finds use for", came=came, engines=shares)
         .at(level)
     )
-
-
-def check_asked(engines: str, words: str) -> None:
-    """Refuse engines and words that there are not."""
-    if words not in ("all", "measured"):
-        raise error("LD210", option="words", value=words, allowed="'all' or 'measured'")
-    if engines not in ("all", "straight"):
-        raise error("LD210", option="engines", value=engines, allowed="'all' or 'straight'")
-
-
-def check_fillable(mask: Mask, names: tuple[str, ...]) -> None:
-    """At least two rows, and no column that is gaps only."""
-    if len(mask) < 2:
-        raise error("LD160", n=len(mask), least=2)
-    empty = np.flatnonzero(~mask.any(axis=0))
-    if len(empty):
-        raise error("LD120", column=names[empty[0]])
 
 
 def _in_units(table: Array) -> tuple[Array, Array]:
@@ -276,7 +265,7 @@ def _result(
         upper=filled,
         sd=spread,
         is_filled=~mask,
-        columns=with_copies(_columns(filled, in_units, names, column, found.error, cells.plain), copies),
+        columns=_columns(filled, in_units, names, column, found.error, cells.plain, copies),
         level=0.0,
         n_components=0 if fitted is None else fitted.n_components,
         held=0,
@@ -296,7 +285,13 @@ def _result(
 
 
 def _columns(
-    filled: Array, table: Array, names: tuple[str, ...], column: NDArray[np.intp], error: Array, plain: Array
+    filled: Array,
+    table: Array,
+    names: tuple[str, ...],
+    column: NDArray[np.intp],
+    error: Array,
+    plain: Array,
+    copies: tuple[NumberCopy, ...],
 ) -> tuple[ColumnFill, ...]:
     """Every column before its intervals are calibrated: gaps, skill, fills beyond the values it has."""
     gap = np.isnan(table)
@@ -304,6 +299,7 @@ def _columns(
     found = []
     for j, name in enumerate(names):
         own, gaps = column == j, int(gap[:, j].sum())
+        telling = [copy for copy in copies if copy.of == j and len(copy.told)]
         found.append(
             ColumnFill(
                 column=name,
@@ -316,6 +312,7 @@ def _columns(
                 advice="",
                 outside=int(out[j]),
                 skewed=bool(log[j]),
+                copy="; ".join(f"{len(copy.told)} by its copy {copy.column}" for copy in telling),
             )
         )
     return tuple(found)

@@ -282,7 +282,8 @@ class Fills(NamedTuple):
     def gain(self) -> str:
         """What the stack has gained, in a sentence."""
         alone = next((one.error for one in self.engines if one.engine == LINEAR), None)
-        return f"Error on hidden cells {self.error:.3f} SD; linear model alone {alone or 0.0:.3f}."
+        words = "" if alone is None else f"; linear model alone {alone:.3f}"
+        return f"Error on hidden cells {self.error:.3f} SD{words}."
 
     def to_log(self, logged: Collection[str] = ()) -> tuple[str, ...]:
         """Columns with fills outside the values seen whose logarithm may serve better."""

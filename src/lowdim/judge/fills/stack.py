@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from lowdim.judge.fills.engines.category import word_opinions
-from lowdim.judge.fills.engines.engine import LINEAR, Engine, EngineFit, FittedEngine, Shares, drawing
+from lowdim.judge.fills.engines.engine import LINEAR, Engine, FittedEngine, Shares, drawing
 from lowdim.judge.hidden_cells import SMALL_TRIAL_CELLS, FoldCells, HiddenFold, hidden_cells
 from lowdim.maths.linalg import Array, centre_and_spread
 from lowdim.text.messages import LowdimError, no_warnings
@@ -76,32 +76,43 @@ class Trial(NamedTuple):
 def tried(
     view: FillView,
     linear: Sequence[Engine],
-    engines: Sequence[Engine],
+    others: Sequence[Engine],
     folds: Sequence[HiddenFold],
     *,
     regressions: bool,
 ) -> Trial:
-    """Let every engine fill the hidden cells, once a fold: the numbers, where some are missing, and the words."""
-    cells, wanted, failed = hidden_cells(folds), list(view.words), list[str]()
-    made: dict[str, list[Guesses]] = {engine.name: [] for engine in engines}
+    """Let every engine fill the hidden cells, once a fold: the numbers, where some are missing, and the words.
+
+    Of the linear models the one with the least squared error stays; in a large table the first fold chooses it.
+    """
+    cells, wanted, unit = hidden_cells(folds), list(view.words), centre_and_spread(view.rows)[1]
+    small = (~np.isnan(view.rows)).sum() < SMALL_TRIAL_CELLS
+    engines = [*linear, *others]
+    left, off = list(range(len(engines))), np.zeros(len(engines))  # those that could be fitted, and their squared error
+    made: list[list[Guesses]] = [[] for _ in engines]
     told: list[dict[str, Shares]] = []  # fold by fold, of all its hidden words
     usual: list[dict[int, Array]] = []
-    for fold in folds:
+    for k, fold in enumerate(folds):
         latent: dict[str, FittedEngine] = {}
-        for engine in [engine for engine in engines if engine.name not in failed]:
+        for e in list(left):
             try:
                 with no_warnings():
-                    fitted = engine.fit(fold.fitted)
+                    fitted = engines[e].fit(fold.fitted)
                     own = guesses_of(fitted, fold)
             except LowdimError:
-                failed.append(engine.name)
+                left.remove(e)
                 continue
             if not np.isfinite(own.error).all() or not np.isfinite(own.sd).all():
-                failed.append(engine.name)
+                left.remove(e)
                 continue
-            made[engine.name].append(own)
+            made[e].append(own)
+            off[e] += ((own.error / unit[fold.column[fold.column < view.d]]) ** 2).sum()
             if fitted.tells_labels:
-                latent[engine.name] = fitted
+                latent[engines[e].name] = fitted
+        rivals = [e for e in left if e < len(linear)]
+        if len(rivals) > 1 and (not small or k == len(folds) - 1):
+            best = rivals[int(np.argmin(off[rivals]))]
+            left = [e for e in left if e == best or e not in rivals]
         if wanted:
             opinions = word_opinions(latent, fold.fitted, view.kinds, view.sizes, wanted, regressions)
             is_word = fold.column >= view.d
@@ -110,6 +121,8 @@ def tried(
             shares = opinions.shares(fold.rows[rows], wanted)
             told.append({name: {j: one[j][own_cells[j]] for j in wanted} for name, one in shares.items()})
             usual.append({j: np.tile(opinions.usual[j], (len(own_cells[j]), 1)) for j in wanted})
+    fine = {engines[e].name: engines[e] for e in left}
+    failed = [name for name in dict.fromkeys(engine.name for engine in engines) if name not in fine]
     # opinions of all folds
     names = [name for name in (told[0] if told else ()) if name not in failed and all(name in one for one in told)]
     words = {
@@ -120,37 +133,10 @@ def tried(
         )
         for j in wanted
     }
-    fine = {engine.name: engine for engine in engines if engine.name not in failed}
-    guesses = {name: joined(made[name]) for name in fine} if linear else {}
-    if linear:
-        best, first = best_linear(linear, folds, view)
-        fine, guesses = {LINEAR: best, **fine}, {LINEAR: first, **guesses}
-    return Trial(fine, cells.of(cells.column < view.d), guesses, words, failed)
-
-
-def best_linear(linear: Sequence[Engine], folds: Sequence[HiddenFold], view: FillView) -> tuple[Engine, Guesses]:
-    """The linear model that predicts hidden numbers best; in a large table the first fold chooses."""
-    unit, whole = centre_and_spread(view.rows)[1], len(linear) == 1 or (~np.isnan(view.rows)).sum() < SMALL_TRIAL_CELLS
-    heat = folds if whole else folds[:1]
-    column = hidden_cells(heat).column
-    spread = unit[column[column < view.d]]
-    found = [guessed(engine.fit, heat) for engine in linear]
-    off = [np.inf if one is None else float(((one.error / spread) ** 2).sum()) for one in found]
-    k = int(np.argmin(off))
-    rest = joined([]) if whole else guessed(linear[k].fit, folds[1:])
-    first = found[k]
-    if rest is None or (whole and first is None):  # nothing to check it by
-        return linear[k], joined([])
-    return linear[k], rest if first is None else joined([first, rest])
-
-
-def guessed(fit: EngineFit, folds: Sequence[HiddenFold]) -> Guesses | None:
-    """What a fit makes of the hidden numbers, fitted without the rows of each fold; None where it cannot be fitted."""
-    try:
-        with no_warnings():
-            return joined([guesses_of(fit(fold.fitted), fold) for fold in folds])
-    except LowdimError:
-        return None
+    cells = cells.of(cells.column < view.d)
+    if linear and not fine:  # nothing to check by: a linear model fills, unchecked
+        return Trial({LINEAR: linear[0]}, cells.of(cells.row < 0), {LINEAR: joined([])}, words, failed)
+    return Trial(fine, cells, {engines[e].name: joined(made[e]) for e in left} if linear else {}, words, failed)
 
 
 def guesses_of(fitted: FittedEngine, fold: HiddenFold) -> Guesses:

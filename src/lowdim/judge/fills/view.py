@@ -37,11 +37,6 @@ class FillView(NamedTuple):
         return self.rows[:, : self.d]
 
     @property
-    def number_gaps(self) -> bool:
-        """Whether a number is missing."""
-        return bool(np.isnan(self.numbers).any())
-
-    @property
     def is_mixed(self) -> bool:
         """Whether a column is no real number, so that a model of mixed columns knows more than one of numbers."""
         return set(self.kinds) != {"real"}

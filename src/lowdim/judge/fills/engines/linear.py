@@ -26,7 +26,7 @@ from sklearn.base import clone
 from lowdim.judge.cells import framed_gaussian
 from lowdim.judge.fills.engines.engine import FittedEngine, draw_seed, drawing
 from lowdim.maths import bayesian_gaussian as vb
-from lowdim.maths.gaussian import Latent, sums
+from lowdim.maths.gaussian import sums
 from lowdim.maths.linalg import Array, Mask, centre_and_spread, distinct, evenly_spread, lower, root_times, unpack
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 
@@ -44,7 +44,7 @@ class VariationalPCA(FittedEngine):
     """Variational Bayesian PCA with at most q dimensions: for tables small enough to be in doubt.
 
     By variational EM from the principal axes of the table with its gaps on the mean. It stops when the cells move by
-    less than `tol` of their column's spread (root mean square) in a pass.
+    less than `CELL_TOL` of their column's spread (root mean square) in a pass.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((50, 1)) + 0.1 * rng.standard_normal((50, 5))
@@ -54,51 +54,43 @@ class VariationalPCA(FittedEngine):
     True
     """
 
-    def __init__(self, X: Array, q: int, *, tol: float = CELL_TOL) -> None:
+    def __init__(self, X: Array, q: int) -> None:
         self.mean, self.sd = centre_and_spread(X)
-        x, mask = self._inward(X)
+        mask = ~np.isnan(X)
+        x = np.where(mask, (X - self.mean) / self.sd, 0.0)
         beliefs = _start(x, mask, q)
         if x.size > WARM_CELLS:  # most passes see half of the rows: parameters hardly move in those that see all
             few = evenly_spread(len(x), len(x) // 2)
-            beliefs = _climbed(x[few], mask[few], beliefs, tol, SETTLING_PASSES)
-        self.beliefs = _climbed(x, mask, beliefs, tol, SETTLING_PASSES if x.size <= WARM_CELLS else 0)
+            beliefs = _climbed(x[few], mask[few], beliefs, SETTLING_PASSES)
+        self.beliefs = _climbed(x, mask, beliefs, SETTLING_PASSES if x.size <= WARM_CELLS else 0)
         self.n_components = int(self.beliefs.W.shape[1])
 
     def fills(self, rows: Array) -> tuple[Array, Array]:
         """The mean of every gap, and its standard deviation as if measured anew."""
-        x, mask = self._inward(rows)
-        b, latent = self.beliefs, vb.rows(x, None if mask.all() else mask, self.beliefs)
-        z, S, q = latent.mean, _packed(latent).T, self.n_components
+        mask, z, packed = self._placed(rows)
+        b, S, q = self.beliefs, packed.T, self.n_components
         i, j = lower(q)
         twice = np.where(i == j, 1.0, 2.0)
         var = (S * twice) @ (b.W[:, i] * b.W[:, j]).T + ((S + z[:, i] * z[:, j]) * twice) @ b.V[:, i, j].T
         var += 2.0 * z @ b.V[:, :q, q].T + b.V[:, q, q] + b.psi
-        mean, sd = self.mean + self.sd * cell_means(b, z), self.sd * np.sqrt(np.maximum(var, b.psi))
+        mean, sd = self.mean + self.sd * (z @ b.W.T + b.mu), self.sd * np.sqrt(np.maximum(var, b.psi))
         return np.where(mask, rows, mean), np.where(mask, 0.0, sd)
 
     def drawn(self, rows: Array, seed: int, number: int) -> Array:
         """One table drawn from the posterior, noise included."""
-        x, mask = self._inward(rows)
-        b, latent = self.beliefs, vb.rows(x, None if mask.all() else mask, self.beliefs)
-        (n, d), q, rng = rows.shape, self.n_components, drawing(seed, number)
+        mask, z, packed = self._placed(rows)
+        b, (n, d), q, rng = self.beliefs, rows.shape, self.n_components, drawing(seed, number)
         step = root_times(b.V, rng.standard_normal((d, q + 1)))
-        z = latent.mean + root_times(unpack(_packed(latent), q), rng.standard_normal((n, q)))
+        z = z + root_times(unpack(packed, q), rng.standard_normal((n, q)))
         draw = z @ (b.W + step[:, :q]).T + b.mu + step[:, q] + rng.standard_normal((n, d)) * np.sqrt(b.psi)
         return np.where(mask, rows, self.mean + self.sd * draw)
 
-    def _inward(self, rows: Array) -> tuple[Array, Mask]:
-        """Rows in units of the columns' spread, gaps as zeros, and where a cell is seen."""
+    def _placed(self, rows: Array) -> tuple[Mask, Array, Array]:
+        """Where cells are seen, and the mean and packed covariance of what is believed of each row's position."""
         mask = ~np.isnan(rows)
-        return np.where(mask, (rows - self.mean) / self.sd, 0.0), mask
-
-
-def cell_means(b: vb.Beliefs, z: Array) -> Array:
-    """The mean of every cell, in units of the columns' spread."""
-    return z @ b.W.T + b.mu
-
-
-def _packed(latent: Latent) -> Array:
-    return np.broadcast_to(latent.cov, (len(latent.cov), len(latent.mean)))
+        x = np.where(mask, (rows - self.mean) / self.sd, 0.0)
+        latent = vb.rows(x, None if mask.all() else mask, self.beliefs)
+        return mask, latent.mean, np.broadcast_to(latent.cov, (len(latent.cov), len(rows)))
 
 
 def _start(x: Array, mask: Mask, q: int) -> vb.Beliefs:
@@ -112,19 +104,21 @@ def _start(x: Array, mask: Mask, q: int) -> vb.Beliefs:
     return vb.Beliefs(W, np.zeros(d), psi, V, (W**2).mean(axis=0), 0.5 * max(cells, 4.0))
 
 
-def _climbed(x: Array, mask: Mask, b: vb.Beliefs, tol: float, settling: int) -> vb.Beliefs:
+def _climbed(x: Array, mask: Mask, b: vb.Beliefs, settling: int) -> vb.Beliefs:
     """Passes until the cells move little, no dimension being dropped in the first ones."""
     some = None if mask.all() else mask
     alike = None if some is None else vb.Alike(*distinct(mask.T))
     latent = vb.rows(x, some, b)
+    cells = latent.mean @ b.W.T + b.mu  # the mean of every cell, in units of the columns' spread
     for k in range(MOST_PASSES):
-        before = cell_means(b, latent.mean)
+        before = cells
         seen_sums = None if alike is None else alike.seen_sums(mask, latent)
         s = sums(some, None, latent, b.W, np.full(x.shape[1], b.psi), seen_sums)
         dead = DEAD_SHARE if k >= settling else 0.0
         b = vb.update(s, b, floor=NOISE_FLOOR, dead=dead, vague=VAGUE_PRECISION, alike=alike)
         latent = vb.rows(x, some, b)
-        if k > settling and float(np.sqrt(((cell_means(b, latent.mean) - before) ** 2).mean())) < tol:
+        cells = latent.mean @ b.W.T + b.mu
+        if k > settling and float(np.sqrt(((cells - before) ** 2).mean())) < CELL_TOL:
             break
     return b
 
