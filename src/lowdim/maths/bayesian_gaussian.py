@@ -137,14 +137,7 @@ class Alike(NamedTuple):
 
 
 def update(
-    s: Sums,
-    b: Beliefs,
-    *,
-    floor: Any,
-    dead: float,
-    sure: bool = False,
-    vague: float = 0.0,
-    alike: Alike | None = None,
+    s: Sums, b: Beliefs, *, floor: Any, dead: float, sure: bool = False, vague: float = 0.0, alike: Alike | None = None
 ) -> Beliefs:
     """The latent space turned to its principal basis, what is dead dropped; then alpha, (W, mu) and tau.
 
@@ -152,6 +145,7 @@ def update(
     Laplace's approximation ([Zabaras2017]). `vague` is mu's prior precision in units of tau: 0 needs a seen cell in
     every column. Columns that are `alike` share the work on A_j.
     """
+    # The latent space in its principal basis: sums and beliefs turn with it, and alpha is what it finds.
     turn, spread, live = _basis(s, b, dead, sure)
     kinds = turn @ _regressors(s, b.W.shape[1], None if alike is None else alike.first) @ turn.T
     of = slice(None) if alike is None or len(kinds) == 1 else alike.of
@@ -162,10 +156,12 @@ def update(
         B, residual = _moved(A, B, residual, np.where(live, 0.0, -w))
         kinds, B, w = kinds[:, live][:, :, live], B[:, live], w[:, live]
         A = kinds[of]
+    # q(w_j, mu_j): each column is regressed on E[(z, 1)], shrunk by alpha; its covariance is the inverse's.
     inverse, prior = _inverse(kinds, A, b, spread, vague, of)
     step = (inverse @ (B - prior * w)[:, :, None])[:, :, 0]
     _, residual = _moved(A, B, residual, step)
     V, w, q = b.noise[:, None] * inverse if np.ndim(b.psi) else b.psi * inverse, w + step, len(spread)
+    # q(tau): the squares that are left, those that the doubt about (W, mu) leaves among them.
     squares = np.maximum(residual, 0.0) + (0.0 if sure else _inner(V, A))
     if np.ndim(b.psi):  # of a column without a seen cell the noise is as it was
         psi = np.where(s.seen > 0.0, np.maximum(squares / np.maximum(s.seen, LEAST_SEEN), floor), b.psi)

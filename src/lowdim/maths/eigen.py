@@ -70,6 +70,7 @@ def block_krylov(
     number = 0
     while number < max_passes:
         number += 1
+        # one more block of the basis, C times it, and the eigenpairs within the basis (Rayleigh and Ritz)
         basis, image = np.hstack([basis, Q]), np.hstack([image, operate(Q)])
         H = basis.T @ image
         values, U = np.linalg.eigh((H + H.T) / 2)
@@ -78,6 +79,7 @@ def block_krylov(
         off = float(np.linalg.norm(CV - V * values, axis=0).max(initial=0.0) / max(values[0], 1e-300))
         if off <= tol or basis.shape[1] == d:
             break
+        # the next block: C times the last one, less what the basis holds of it
         Q = image[:, -width:][:, : d - basis.shape[1]]  # the last block fills the space: then the answer is exact
         for _ in range(3):  # twice is enough (Kahan), once more where a spent subspace left only rounding
             Q = Q - basis @ (basis.T @ Q)
@@ -176,6 +178,7 @@ def _iterated(M: Any, k: int, end: str, null: Array | None, space: int) -> tuple
     def apart(v: Array) -> Array:
         return v if null is None else v - null * (null @ v)
 
+    # the smallest eigenvalues are the largest of the inverse, known vectors of which are taken out
     inverse = spl.LinearOperator((n, n), matvec=lambda v: apart(inverted(apart(v.ravel()))), dtype=np.float64)
     values, V = spl.eigsh(inverse, k, which="LA", v0=apart(v0), tol=0, ncv=space)
     order = np.argsort(-values, kind="stable")

@@ -97,7 +97,11 @@ def as_ratings(
         source = as_source(X, zeros="gaps")
         if source.weight is not None:
             raise error("LD230", problem="users have no weights here", n=source.n)
-        return Ratings(_dense(source))
+        # the seen cells of a table, a block at a time
+        blocks = (source.block(at) for at in range(source.n_blocks))
+        parts = [block.X if isinstance(block, RatingBlock) else stored_cells(block) for block in blocks]
+        cells = sp.vstack(parts, format="csr") if parts else (source.n, source.d)
+        return Ratings(sp.csr_array(cells))
     if X.dtype.kind not in "biuf":
         as_source(X)  # says what is wrong with it
     matrix = X.tocoo() if X.format in ("coo", "dia", "bsr") else sp.csr_array(X)
@@ -299,13 +303,6 @@ def stored_cells(block: Block) -> sp.csr_array:
     rows, cols = np.nonzero(block.seen)
     ptr = np.append(0, np.cumsum(np.bincount(rows, minlength=len(block.x))))
     return sp.csr_array((block.x[rows, cols], cols.astype(np.int32), ptr), shape=block.x.shape)
-
-
-def _dense(source: Source) -> sp.csr_array:
-    """The seen cells of a table, a block at a time."""
-    blocks = (source.block(at) for at in range(source.n_blocks))
-    parts = [block.X if isinstance(block, RatingBlock) else stored_cells(block) for block in blocks]
-    return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array((source.n, source.d))
 
 
 def _clean(matrix: sp.csr_array) -> sp.csr_array:

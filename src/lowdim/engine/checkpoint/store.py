@@ -27,12 +27,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from lowdim.engine.checkpoint.identity import (
-    STOPPING_OPTIONS,
-    function_identity,
-    hash_of,
-    table_hash,
-)
+from lowdim.engine.checkpoint.identity import STOPPING_OPTIONS, function_identity, hash_of, table_hash
 from lowdim.engine.checkpoint.replay import CallRecorder
 from lowdim.engine.fold import Executor, Memory, S, grown, over_tiles, tree
 from lowdim.maths.linalg import Array
@@ -83,7 +78,10 @@ class Checkpoint(Memory):
     def __enter__(self) -> Self:
         try:
             self.folder.mkdir(exist_ok=True)
-            _ours(self.folder)
+            inside = (path.name for path in self.folder.iterdir())
+            foreign = [name for name in inside if name != LOCK and not name.startswith(".lowdim-")]
+            if foreign and MANIFEST not in foreign:
+                raise error("LD321", path=str(self.folder), problem=f"it holds '{min(foreign)}' and no {MANIFEST}")
             self.lock = open(self.folder / LOCK, "ab")  # held until the fit ends
         except OSError as cause:
             raise not_written(self.folder, cause) from cause
@@ -308,13 +306,6 @@ def solid(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value if value.flags.forc else np.ascontiguousarray(value)
     return getattr(value, "_make", tuple)(map(solid, value)) if isinstance(value, tuple) else value
-
-
-def _ours(folder: Path) -> None:
-    """Refuse to work in a folder that holds something else."""
-    foreign = [path.name for path in folder.iterdir() if path.name != LOCK and not path.name.startswith(".lowdim-")]
-    if foreign and MANIFEST not in foreign:
-        raise error("LD321", path=str(folder), problem=f"it holds '{min(foreign)}' and no {MANIFEST}")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from lowdim.models.base.calibration import HeldOutCells, count_errors, variance_
 from lowdim.models.base.estimator import Estimator, Out, in_kind
 from lowdim.models.base.options import seed_of
 from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_units, product, turned
-from lowdim.models.base.scores import aic, bic
 from lowdim.sources.arrays import as_matrix, as_source, complete_matrix
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
@@ -32,10 +31,11 @@ R = TypeVar("R", bound=RowPosterior)  # where its rows lie
 class LatentModel(Estimator, Generic[P, R]):
     """A latent variable model: rows come from positions z, cells from z plus noise.
 
-    To write one, implement `_fit`, which makes a `Fitted` of a source; `_posterior`, `_decode`, `_draw`, `_redraw`,
-    `_prior`, `_axes`; `_cost`; and `n_parameters_` for `bic` and `aic`. You inherit every public verb. A model that is
-    fitted by EM also gives `_stats`, `_objective` and `_update`, and to be extrapolated `_pack` and `_unpack`. Hooks
-    work in the frame (`frame_`) on parameters (`params_`); verbs speak in the table's units.
+    To write one, implement `_fit`, which makes a `Fitted` of a source; `_posterior`, `_decode`, `_draw`, `_prior`;
+    `_cost`; where they are not the default, `_redraw` and `_axes`; and `n_parameters_` for `bic` and `aic`. You inherit
+    every public verb. A model that is fitted by EM also gives `_stats`, `_objective` and `_update`, and to be
+    extrapolated `_pack` and `_unpack`. Hooks work in the frame (`frame_`) on parameters (`params_`); verbs speak in the
+    table's units.
 
     Attributes
     ----------
@@ -76,12 +76,12 @@ class LatentModel(Estimator, Generic[P, R]):
         raise NotImplementedError
 
     def _redraw(self, params: P, rng: np.random.Generator) -> P:
-        """Parameters drawn from what the table leaves open about them."""
-        raise NotImplementedError
+        """Parameters drawn from what the table leaves open about them; by default they count as known."""
+        return params
 
     def _axes(self, params: P) -> Array:
-        """T: the reported coordinates are z T."""
-        raise NotImplementedError
+        """T: the reported coordinates are z T; by default they are z itself."""
+        return np.eye(self._prior(params, 1).mean.shape[1])
 
     # calibration: a model may be too sure of its cells -------------------------------------------------
     def _cells_at(self, params: P, rows: R) -> Cells:
@@ -291,11 +291,18 @@ class LatentModel(Estimator, Generic[P, R]):
 
     def bic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Schwarz's criterion of a table, the smaller the better."""
-        return bic(self, X, sample_weight)
+        value, n = self._log_likelihood(X, sample_weight)
+        return -2.0 * value + self.n_parameters_ * float(np.log(n))
 
     def aic(self, X: Any, *, sample_weight: Any = None) -> float:
         """Akaike's criterion of a table, the smaller the better."""
-        return aic(self, X, sample_weight)
+        return -2.0 * self._log_likelihood(X, sample_weight)[0] + 2.0 * self.n_parameters_
+
+    def _log_likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+        """The log-likelihood of a table, and its rows by weight."""
+        source = as_source(X, weight=sample_weight)
+        scores = self.score_samples(source)
+        return float(scores.sum() if source.weight is None else source.weight @ scores), source.total
 
     @property
     def _n_features_out(self) -> int:

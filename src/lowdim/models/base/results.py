@@ -94,10 +94,10 @@ class Certificate(NamedTuple):
     objective_name: str
     converged: bool
     reason: str
-    residual: float
-    orthogonality: float
-    condition: float
-    digits: float  # what that leaves of double precision
+    residual: float = 0.0
+    orthogonality: float = 0.0
+    condition: float = 1.0
+    digits: float = 15.0  # what that leaves of double precision
     boundary: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

@@ -1,7 +1,7 @@
 """How well a fitted model does on a table, in one number.
 
-Criteria weigh a likelihood against the numbers fitted to reach it. Models without a density have scores for
-`GridSearchCV`: the higher the better, of rows that the fit has not seen.
+Criteria weigh a likelihood against the numbers fitted to reach it, which are counted here. Models without a density
+have scores for `GridSearchCV`: the higher the better, of rows that the fit has not seen.
 """
 
 from __future__ import annotations
@@ -17,24 +17,6 @@ from lowdim.sources.views import Framed, gather
 from lowdim.text.messages import error
 
 NEAR = 10  # rows that count as near, as where maps are judged
-
-
-def bic(model: Any, X: Any, sample_weight: Any) -> float:
-    """Schwarz's criterion of a table under a fitted model, the smaller the better."""
-    value, n = _total(model, X, sample_weight)
-    return -2.0 * value + int(model.n_parameters_) * float(np.log(n))
-
-
-def aic(model: Any, X: Any, sample_weight: Any) -> float:
-    """Akaike's criterion of a table under a fitted model, the smaller the better."""
-    return -2.0 * _total(model, X, sample_weight)[0] + 2.0 * int(model.n_parameters_)
-
-
-def _total(model: Any, X: Any, sample_weight: Any) -> tuple[float, float]:
-    """The log-likelihood of a table, and its rows by weight."""
-    source = as_source(X, weight=sample_weight)
-    scores = model.score_samples(source)
-    return float(scores.sum() if source.weight is None else source.weight @ scores), source.total
 
 
 def count_parameters(d: int, q: int, *, own_units: bool) -> int:

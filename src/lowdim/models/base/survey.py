@@ -8,15 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lowdim.engine.fold import Run, fold
-from lowdim.engine.statistics import (
-    Columns,
-    Moments,
-    Pairs,
-    columns,
-    stored_columns,
-    survey_block,
-    survey_stored_block,
-)
+from lowdim.engine.statistics import Columns, Moments, Pairs, columns, stored_columns, survey_block, survey_stored_block
 from lowdim.maths.linalg import EPS, LARGEST, Array, largest, moderate_scale
 from lowdim.sources.source import Source
 from lowdim.sources.views import FAR_FROM_ZERO, FRAME_ROWS, Frame, Framed, Stored, frame_of, gather

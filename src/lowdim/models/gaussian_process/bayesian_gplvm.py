@@ -194,7 +194,14 @@ class BayesianGPLVM(GaussianProcessMap[BayesianGPLVMParams]):
         """Unwhitened principal scores, the first with unit variance; inducing points among them."""
         (n, q), rng = scores.shape, np.random.default_rng([seed_of(self.random_state), BAYESIAN_GPLVM_START, i])
         if self.kernel == "linear":
-            return _linear_start(scores, table.source.d, rng)
+            # probabilistic PCA's answer: whitened scores, and on each axis its share of the variance
+            d, values = table.source.d, (scores**2).mean(axis=0)
+            noise = max(float(d - values.sum()) / max(d - q, 1), 1.0 / GAPS_SIGNAL)
+            w = np.maximum(values - noise, 0.1 * noise) / d
+            doubt = noise / (d * w + noise)
+            mu = scores * np.sqrt((1.0 - doubt) / np.maximum(values, 1e-300))
+            mu += 1e-3 * rng.standard_normal(mu.shape)
+            return VariationalParams(mu, np.tile(doubt, (n, 1)), np.zeros((0, q)), w, 1.0, 1.0 / noise)
         mu = scores / max(float(np.sqrt((scores[:, 0] ** 2).mean())), 1e-300)
         mu += 1e-3 * rng.standard_normal(mu.shape)
         m = min(int(self.n_inducing), n)
@@ -318,17 +325,6 @@ def _principal_scores(table: CentredTable, q: int, run: Run) -> tuple[Array, int
         principal = model.transform(table.source, run=run) * unit
     scores[:, : principal.shape[1]] = principal
     return scores, model.certificate_.passes + 1
-
-
-def _linear_start(scores: Array, d: int, rng: np.random.Generator) -> VariationalParams:
-    """Probabilistic PCA's answer: whitened scores, and on each axis its share of the variance."""
-    values = (scores**2).mean(axis=0)
-    noise = max(float(d - values.sum()) / max(d - len(values), 1), 1.0 / GAPS_SIGNAL)
-    w = np.maximum(values - noise, 0.1 * noise) / d
-    variance = noise / (d * w + noise)
-    mu = scores * np.sqrt((1.0 - variance) / np.maximum(values, 1e-300))
-    mu += 1e-3 * rng.standard_normal(mu.shape)
-    return VariationalParams(mu, np.tile(variance, (len(mu), 1)), np.zeros((0, len(w))), w, 1.0, 1.0 / noise)
 
 
 def _bounds(start: VariationalParams, kernel: str) -> tuple[Array, Array]:

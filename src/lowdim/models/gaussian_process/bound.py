@@ -137,6 +137,7 @@ class EvidenceBound(JitteredSurface):
         p, (source, gaps, _) = self.like.unpack(x[:-1]), self.table
         pairs = len(p.mu) * p.points * (p.points + 1) // 2
         cache: PairCache | None = {} if pairs <= CACHED_PAIRS else None
+        # The fold gives the sums, these the bound and its gradients in them; the walk carries these back to the rows.
         bound = self.at(x[:-1], int(x[-1]), cache)
         mu, S, shared = np.empty_like(p.mu), np.empty_like(p.S), []
         for start, part in walk(partial(_tile_gradients, self.kernel, p, gaps, bound.down, cache), source, self.run):

@@ -230,11 +230,6 @@ class Kernel(NamedTuple):
         """d k(z, x) / d z_axis."""
         return summed([term.slope(Z, X, K, axis) for term, K in zip(self.terms, parts, strict=True)])
 
-    def diagonal_slopes(self, Z: Array) -> Array:
-        """d k(z, z) / d z, m x q."""
-        terms = self.terms
-        return np.column_stack([summed([t.diagonal_slope(Z, a) for t in terms]) for a in range(Z.shape[1])])
-
     def gradient(self, X: Array, parts: list[Array], G: Array) -> tuple[Array, Array]:
         """dL/dX and dL/dtheta from dL/dK (symmetric)."""
         dX, dtheta = zip(*(term.gradient(X, K, G) for term, K in zip(self.terms, parts, strict=True)), strict=True)
@@ -409,7 +404,8 @@ class Decoder(NamedTuple):
         for (rows, columns, root), half in zip(self.groups, halves, strict=True):
             R[:, slice(None) if rows is None else rows] -= 2.0 * dv[:, columns].sum(axis=1)[:, None] * (half @ root)
         slopes = [np.einsum("mn,mn->m", R, self.kernel.slopes(Z, self.X, parts, a)) for a in range(Z.shape[1])]
-        return value, np.stack(slopes, axis=1) + dv.sum(axis=1)[:, None] * self.kernel.diagonal_slopes(Z)
+        own = [summed([term.diagonal_slope(Z, a) for term in self.kernel.terms]) for a in range(Z.shape[1])]
+        return value, np.stack(slopes, axis=1) + dv.sum(axis=1)[:, None] * np.column_stack(own)
 
 
 def decoder(kernel: Kernel, X: Array, Y: Array, mask: Mask | None, jitter_level: int = 0) -> Decoder:

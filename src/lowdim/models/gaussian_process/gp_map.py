@@ -160,9 +160,6 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
         i, j = lower(len(params.centre))
         return Posterior(np.tile(params.centre, (n, 1)), np.tile(params.spread[i, j], (n, 1)), np.zeros(n))
 
-    def _axes(self, params: P) -> Array:
-        return np.eye(params.X.shape[1])
-
     def inverse_transform(self, Z: Any, *, return_std: bool = False) -> Any:
         """The cells that places decode to.
 

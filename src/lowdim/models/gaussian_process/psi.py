@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from operator import add
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -74,8 +75,7 @@ class PsiSums(NamedTuple):
     kl: float  # from the places' posterior to N(0, I)
 
     def merge(self, other: PsiSums) -> PsiSums:
-        one, two, psi0, seen = (a + b for a, b in zip(self[:4], other[:4], strict=True))
-        return PsiSums(one, two, psi0, seen, self.square + other.square, self.kl + other.kl)
+        return PsiSums(*map(add, self, other))
 
 
 class SumGradients(NamedTuple):
@@ -287,6 +287,7 @@ def psi_sums(kernel: str, p: VariationalParams, Y: Array, shares: Array, cache: 
 
     `cache` gathers the pairs, for a table so small that they need not be computed twice.
     """
+    # psi2 is a number for each pair of inducing points: a few rows at a time, and never all of them
     psi, m = PSI_KERNELS[kernel](p), p.points
     two = np.zeros((shares.shape[1], m * (m + 1) // 2))
     for part in _pieces(len(Y), two.shape[1]):
@@ -303,6 +304,7 @@ def psi_gradients(
 ) -> PsiGradients:
     """Gradients in the parameters from those in the sums, the divergence taken off; mu and S of these rows only."""
     psi = PSI_KERNELS[kernel](p)
+    # by psi1, psi0 and the divergence; then by psi2, a few rows at a time; then what rows share by the sums of these
     first = psi.psi1_gradient(p, psi.psi1(p), Y @ down.one.T)
     zeroth = psi.psi0_gradient(p, shares @ down.psi0)
     dmu, dS = first.mu + zeroth.mu - p.mu, first.S + zeroth.S - 0.5 * (1.0 - 1.0 / p.S)  # - p.mu, ...: the divergence

@@ -16,12 +16,7 @@ from lowdim.models.base.estimator import Absent
 from lowdim.models.base.options import EM_ENDS, POSITIVE, WHOLE, check_components, none_or, one_of, option
 from lowdim.models.base.results import Fitted, Posterior, certify, squared
 from lowdim.models.base.survey import TableSurvey, columns_of, first_axes
-from lowdim.models.linear.linear_gaussian import (
-    LinearGaussian,
-    axes_beyond,
-    noise_floor,
-    noise_on_bound,
-)
+from lowdim.models.linear.linear_gaussian import LinearGaussian, axes_beyond, noise_floor, noise_on_bound
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Frame

@@ -18,12 +18,7 @@ from lowdim.models.base.options import check_components
 from lowdim.models.base.results import Fitted, Posterior, certify, in_range, product, squared
 from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import (
-    LinearGaussian,
-    LinearGaussianParams,
-    noise_on_bound,
-    principal_start,
-)
+from lowdim.models.linear.linear_gaussian import LinearGaussian, LinearGaussianParams, noise_on_bound, principal_start
 from lowdim.models.linear.principal_axes import closed_noise, principal
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block, Source

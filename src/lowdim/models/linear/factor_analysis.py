@@ -16,13 +16,7 @@ from lowdim.maths.rotate import METHODS, simple_axes
 from lowdim.models.base.options import WHOLE, one_of, option
 from lowdim.models.base.results import Fitted, Posterior, certify, squared
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import (
-    LinearGaussian,
-    LinearGaussianParams,
-    excess,
-    on_floor,
-    principal_start,
-)
+from lowdim.models.linear.linear_gaussian import LinearGaussian, LinearGaussianParams, excess, on_floor, principal_start
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame

@@ -27,13 +27,7 @@ from lowdim.models.base.options import (
 )
 from lowdim.models.base.results import Fitted, Posterior, certify, in_range, product, squared
 from lowdim.models.base.survey import TableSurvey, first_axes, is_wide
-from lowdim.models.linear.linear_gaussian import (
-    LinearGaussian,
-    excess,
-    noise_floor,
-    on_floor,
-    principal_start,
-)
+from lowdim.models.linear.linear_gaussian import LinearGaussian, excess, noise_floor, on_floor, principal_start
 from lowdim.models.linear.minka import minka, rank_of
 from lowdim.models.linear.principal_axes import (
     SOLVERS,

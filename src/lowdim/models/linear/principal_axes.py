@@ -61,10 +61,6 @@ class Spectrum(NamedTuple):
     def digits(self) -> float:
         return max(0.0, 15.0 - (2 if self.squared else 1) * float(np.log10(self.condition)))
 
-    @property
-    def orthogonality(self) -> float:
-        return orthogonality(self.vectors)
-
 
 def choose(n: int, d: int, k: int, light: bool = False) -> str:
     """The solver for a table's shape; of a light one the dual would fill in every zero."""
@@ -146,6 +142,7 @@ def _dual(survey: TableSurvey, k: int) -> Spectrum:
     unexplained = max(total - float(values.sum()), 0.0)
     if k > len(G) or (k and (values[-1] <= SQUARED * values[0] or unexplained <= SQUARED * total)):
         return _from_factor(X, mean, n, k, "svd", 1)
+    # v = X'u / |X'u|; the lengths of X'u are the roots of n times the variances
     V, R = np.linalg.qr(X.T @ U)
     turn, sizes, _ = svd(R)  # almost diagonal; equal values may have come in any order
     V = V @ turn
@@ -228,7 +225,7 @@ def certify_spectrum(
         converged=True,
         reason="closed form",
         residual=spectrum.residual,
-        orthogonality=spectrum.orthogonality,
+        orthogonality=orthogonality(spectrum.vectors),
         condition=spectrum.condition,
         digits=min(spectrum.digits, 15.0),
         boundary=boundary,

@@ -17,12 +17,7 @@ from lowdim.models.base.estimator import Absent, Out
 from lowdim.models.base.options import EM_ENDS, POSITIVE, Rule, option
 from lowdim.models.base.results import Cells, Fitted, certify
 from lowdim.models.base.survey import TableSurvey
-from lowdim.models.linear.linear_gaussian import (
-    LinearGaussian,
-    noise_on_bound,
-    on_floor,
-    principal_start,
-)
+from lowdim.models.linear.linear_gaussian import LinearGaussian, noise_on_bound, on_floor, principal_start
 from lowdim.sources.source import Block
 
 LEAST_DOF = 2.1  # with 2 or fewer a row has no covariance, and a fill no standard deviation
@@ -149,6 +144,7 @@ class RobustPPCA(LinearGaussian[RobustPPCAParams, StudentPosterior]):
 
         Noise on its bound cannot absorb it: then the mean is 1, as in plain EM.
         """
+        # (W, mu, s2) as without u, each row counted E[u] times; s2 takes up what the mean of u is off 1
         mean_u, mean_log = stats.sums.n / stats.rows, stats.log_u / stats.rows
         step = super()._update(params, stats.sums._replace(seen=mean_u * stats.cells))
         gap = float(np.log(mean_u)) - mean_log

@@ -27,16 +27,7 @@ from lowdim.models.base.options import (
     option,
     seed_of,
 )
-from lowdim.models.base.results import (
-    Cells,
-    Certificate,
-    Fitted,
-    Posterior,
-    certify,
-    in_table_units,
-    squared,
-    standard,
-)
+from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, certify, in_table_units, squared, standard
 from lowdim.models.mixed.column_kinds import KINDS, sites_of, strange_values
 from lowdim.models.mixed.first_look import (
     LOWEST,

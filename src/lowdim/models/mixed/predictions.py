@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -85,23 +85,15 @@ def _stick_shares(params: MixedParams, rows: Posterior, at: SiteMeans, sites: li
         return np.concatenate([first, 1.0 - first], axis=1)
     W, b = params.W[sites], params.b[[s - len(params.mu) for s in sites]]
     total = np.zeros((len(rows.mean), len(sites) + 1))
-    for z in spread_positions(rows):
+    points, roots = normal_points(rows.mean.shape[1]), half_root(rows.cov)
+    for point in points if rows.packed.any() else points[:1]:  # where there is no doubt, one position is all
+        z = rows.mean + roots @ point
         stick = logistic_share(z @ W.T + b, at.own[:, sites])
         left = np.cumprod(1.0 - stick, axis=1)
         total[:, 0] += stick[:, 0]
         total[:, 1:-1] += stick[:, 1:] * left[:, :-1]
         total[:, -1] += left[:, -1]
     return total
-
-
-def spread_positions(rows: Posterior) -> Iterator[Array]:
-    """Positions of all rows, n x q, over which their posteriors are averaged; one where there is no doubt."""
-    if not rows.packed.any():
-        yield rows.mean
-        return
-    roots = half_root(rows.cov)
-    for point in normal_points(rows.mean.shape[1]):
-        yield rows.mean + roots @ point
 
 
 @cache

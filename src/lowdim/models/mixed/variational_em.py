@@ -461,7 +461,13 @@ def updated(params: MixedParams, stats: MixedSums, one_noise: bool = False) -> M
     free = slice(0, R + M)
     step = np.zeros_like(B)
     step[free] = np.linalg.solve(with_prior(params, A)[free], B[free][:, :, None])[:, :, 0]
-    step = _held_back(params, stats, A, step)
+    # A weight vector that would get long takes Newton's steps with the barrier itself, not its slope here.
+    bars = BARRIER * params.columns.answers
+    long = ((params.W + step[:, :q]) ** 2).sum(axis=1) > LONGEST**2 / 4
+    for k in np.flatnonzero((long & (bars > 0))[free]):  # ordinal columns have their own
+        begin = np.append(params.W[k], params.b[k - R])
+        prior = np.append(params.alpha[k], INTERCEPT_PRECISION)
+        step[k] = ordered_newton(begin, stats.B[k], A[k], prior, np.zeros(0), q, float(bars[k])) - begin
     W = params.W + step[:, :q]
     # ordinal columns: weights and thresholds together, these kept in order
     W[R + M :], t = _ordinal_steps(params, stats, A[R + M :])
@@ -481,18 +487,6 @@ def updated(params: MixedParams, stats: MixedSums, one_noise: bool = False) -> M
     return params._replace(W=W, mu=params.mu + step[:R, q], b=b, t=t, psi=psi, r=r)
 
 
-def _held_back(params: MixedParams, stats: MixedSums, A: Array, step: Array) -> Array:
-    """The steps, where a weight vector would get long those of Newton with the barrier itself, not its slope here."""
-    R, M, _ = params.sizes
-    q, bars = params.W.shape[1], BARRIER * params.columns.answers
-    long = ((params.W + step[:, :q]) ** 2).sum(axis=1) > LONGEST**2 / 4
-    for k in np.flatnonzero((long & (bars > 0))[: R + M]):  # ordinal columns have their own
-        begin = np.append(params.W[k], params.b[k - R])
-        prior = np.append(params.alpha[k], INTERCEPT_PRECISION)
-        step[k] = ordered_newton(begin, stats.B[k], A[k], prior, np.zeros(0), q, float(bars[k])) - begin
-    return step
-
-
 def _ordinal_steps(params: MixedParams, stats: MixedSums, A: Array) -> tuple[Array, Array]:
     """Weights and thresholds of the ordinal columns, column by column."""
     R, M, _ = params.sizes
@@ -502,6 +496,7 @@ def _ordinal_steps(params: MixedParams, stats: MixedSums, A: Array) -> tuple[Arr
         at = slice(first[o], first[o + 1])
         sums, alpha = stats.steps[at], params.alpha[R + M + o]
         n = len(sums)
+        # eta less a threshold is linear in both, so their curvatures and slopes are those of one vector (w, t)
         H = np.zeros((q + n, q + n))
         H[:q, :q] = A[o, :q, :q]
         H[:q, q:] = -sums[:, :q].T
@@ -533,6 +528,7 @@ def ordered_newton(start: Array, slope: Array, H: Array, prior: Array, inner: Ar
 
     x, best = start, value(start)
     for _ in range(20):
+        # gradient and curvature: of the quadratic model, of the barrier, and of the gaps between thresholds
         gap = np.diff(x[q:])
         e = np.expm1(gap)
         first, second = inner / e, inner * (e + 1.0) / e**2
@@ -548,6 +544,7 @@ def ordered_newton(start: Array, slope: Array, H: Array, prior: Array, inner: Ar
         curve[k + 1, k + 1] += second
         curve[k, k + 1] -= second
         curve[k + 1, k] -= second
+        # Newton's step, halved until it climbs
         step = np.linalg.solve(curve, gradient)
         size = 1.0
         while size > 1e-6 and not value(x + size * step) >= best:
@@ -584,6 +581,7 @@ def relevance_step(params: MixedParams, stats: MixedSums) -> MixedParams:
     q = params.W.shape[1]
     if q == 0:
         return params
+    # the axes along which sum E[w w'] is diagonal, largest first
     V = weight_covariances(params, stats)[:, :q, :q].sum(axis=0)
     values, U = np.linalg.eigh(params.W.T @ params.W + V)
     alpha = len(params.W) / values[::-1]
@@ -612,6 +610,7 @@ def canonical_axes(params: MixedParams, stats: MixedSums, ard: bool, rotation: s
     V = weight_covariances(params, stats)
     if q == 0:
         return params._replace(V=V)
+    # principal axes of the weights in units of the noise, or the axes in the order of their relevance
     metric = params.W / params.latent_noise[:, None]
     if ard:
         Q = np.eye(q)[:, np.argsort(-(metric**2).sum(axis=0), kind="stable")]

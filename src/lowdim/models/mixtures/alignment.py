@@ -47,6 +47,7 @@ def coordinate(model: Any, X: Any, n_components: int, n_neighbors: int) -> Commo
         raise error("LD200", n_components=n_components, most=most, why=f"the parts have {U.shape[1]} numbers a row")
     if not 1 <= n_neighbors < n:
         raise error("LD210", option="n_neighbors", value=n_neighbors, allowed=f"a whole number from 1 to {n - 1}")
+    # The local numbers made white, along the directions that they span.
     mean = U.mean(axis=0)
     centred = U - mean
     values, Q = np.linalg.eigh(centred.T @ centred / n)
@@ -54,23 +55,20 @@ def coordinate(model: Any, X: Any, n_components: int, n_neighbors: int) -> Commo
     whiten = Q[:, spanned] / np.sqrt(values[spanned])
     Y = centred @ whiten
     filled = (model.impute(X) - model.frame_.shift) * model.frame_.scale  # whose squares can be stored
-    E = Y - _from_neighbors(filled, Y, n_neighbors)
-    strain, R = np.linalg.eigh(E.T @ E / n)
-    L = whiten @ R[:, :n_components]
-    L = L * sign_rule(centred @ L)
-    return CommonMap(centred @ L, L, mean, strain[:n_components], model)
-
-
-def _from_neighbors(X: Array, Y: Array, k: int) -> Array:
-    """Each row of Y as its neighbours in X put it."""
-    found = nearest(X, k)
-    steps = X[found.row] - X[:, None, :]
+    # Each row's weights of its neighbours, as in locally linear embedding; how far they put it from its place.
+    found = nearest(filled, n_neighbors)
+    steps = filled[found.row] - filled[:, None, :]
     C = steps @ steps.transpose(0, 2, 1)
     size = np.trace(C, axis1=1, axis2=2)
     C = C / np.where(size > TINY, size, 1.0)[:, None, None]
     ridge = np.where(size > TINY, RIDGE, 1.0)  # copies: all alike
     w = neighbor_weights(C, np.ones(C.shape[:2], dtype=bool), ridge)
-    return (w[:, None, :] @ Y[found.row])[:, 0]
+    E = Y - (w[:, None, :] @ Y[found.row])[:, 0]
+    # The directions of least strain, of all that leave the places white.
+    strain, R = np.linalg.eigh(E.T @ E / n)
+    L = whiten @ R[:, :n_components]
+    L = L * sign_rule(centred @ L)
+    return CommonMap(centred @ L, L, mean, strain[:n_components], model)
 
 
 def local_numbers(model: Any, X: Any, run: Run | None) -> Array:

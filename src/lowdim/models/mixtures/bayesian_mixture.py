@@ -55,15 +55,6 @@ class BayesianMixtureParams(NamedTuple):
         return self._replace(counts=counts, log_weights=digamma(counts) - digamma(counts.sum()))
 
 
-def weight_terms(counts: Array) -> float:
-    """What the weights add to the bound, their prior flat and the parts without an order."""
-    K, total = len(counts), float(counts.sum())
-    prior = gammaln(K * DIRICHLET) - K * gammaln(DIRICHLET)
-    entropy = float(gammaln(counts).sum() - gammaln(total))
-    means = (DIRICHLET - counts) @ (digamma(counts) - digamma(total))
-    return float(prior + entropy + means + gammaln(K + 1.0))
-
-
 class BayesianMixtureOfPPCA(MixtureModel):
     """A mixture of Bayesian PCAs: how many parts the table has, and how many axes each, by the evidence.
 
@@ -137,8 +128,14 @@ class BayesianMixtureOfPPCA(MixtureModel):
 
     def _objective(self, params: Any, stats: MixtureSums) -> float:
         """The bound: of the rows, of the parts within the range of their flat priors, and of the weights."""
-        prior = sum(params.log_volume + np.size(p.shape) * LOG_NOISE_RANGE for p in params.components)
-        return super()._objective(params, stats) - float(prior) + weight_terms(params.counts)
+        flat = sum(params.log_volume + np.size(p.shape) * LOG_NOISE_RANGE for p in params.components)
+        # What the weights add: their prior is flat too, and the parts have no order.
+        counts, K, total = params.counts, len(params.counts), float(params.counts.sum())
+        prior = gammaln(K * DIRICHLET) - K * gammaln(DIRICHLET)
+        entropy = float(gammaln(counts).sum() - gammaln(total))
+        means = (DIRICHLET - counts) @ (digamma(counts) - digamma(total))
+        of_weights = float(prior + entropy + means + gammaln(K + 1.0))
+        return super()._objective(params, stats) - float(flat) + of_weights
 
     def _update(self, params: Any, stats: MixtureSums) -> Any:
         n = stats.shares
@@ -156,6 +153,7 @@ class BayesianMixtureOfPPCA(MixtureModel):
         """A start, and then as long as the bound is higher for it a fit with a part or an axis less."""
         with one_blas_thread():
             params, passes = self._start(survey._replace(source=source), run)
+        # the death test: simpler mixtures, the likeliest to gain first; one that the bound prefers is gone on from
         best = em(self, params, source, run, mix=False, limit=limit)
         passes += best.passes
         simplify = partial(_simpler, self._parts())

@@ -344,9 +344,6 @@ class KMeans(ClusterMixin, WeightedEstimator, LatentModel[KMeansParams, Posterio
         K = len(params.mu)
         return Posterior(np.tile(params.shares, (n, 1)), np.zeros((n, K * (K + 1) // 2)), np.zeros(n))
 
-    def _axes(self, params: KMeansParams) -> Array:
-        return np.eye(len(params.mu))
-
     def _decode(self, params: KMeansParams, posterior: Posterior) -> Cells:
         """The centre, and how far a new cell may lie from it: the spread of the rows about their centres."""
         mean = posterior.mean @ params.mu

@@ -136,10 +136,6 @@ class KMedoids(ClusterMixin, WeightedEstimator):
             objective_name="minus the inertia",
             converged=converged,
             reason="no swap is left that gains" if converged else f"the limit of {self.max_iter} swaps was reached",
-            residual=0.0,
-            orthogonality=0.0,
-            condition=1.0,
-            digits=15.0,
             notes=notes,
         )
         frame = Frame(np.zeros(d), np.ones(d), np.ones(d))

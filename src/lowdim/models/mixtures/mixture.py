@@ -131,9 +131,7 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
     )
     calibrate: bool = option(default=True, rule=TRUTH, words=CALIBRATE)
     random_state: Any = option(
-        default=0,
-        rule=SEED,
-        words="The seed of the starts and of the cells held back; None is 0.",
+        default=0, rule=SEED, words="The seed of the starts and of the cells held back; None is 0."
     )
 
     def _parts(self) -> Parts:
@@ -335,9 +333,6 @@ class MixtureModel(WeightedEstimator, LatentModel[Any, MixturePosterior]):
         share, shape = np.exp(params.log_weights), (n, len(params.components[0].mu))
         block = Block(np.zeros(shape), np.zeros(shape, dtype=bool))
         return MixturePosterior(np.tile(share, (n, 1)), np.zeros(n), block)
-
-    def _axes(self, params: MixtureParams) -> Array:
-        return np.eye(len(params.log_weights))
 
     def predict_proba(self, X: Any, *, run: Run | None = None) -> Array:
         """Responsibilities: the probability of each component for each row, n x K."""

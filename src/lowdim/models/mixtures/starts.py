@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import add
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -56,7 +57,7 @@ class WithinSums(NamedTuple):
     S: Array  # d x d, gaps on their centre
 
     def merge(self, other: Self) -> Self:
-        return type(self)(self.n + other.n, self.seen + other.seen, self.S + other.S)
+        return type(self)(*map(add, self, other))
 
     def covariance(self) -> StartCovariance:
         """The pooled covariance; a column is made up for its gaps."""
@@ -132,6 +133,7 @@ class WhiteRows(NamedTuple):
         """
         x, weight = self.block.x, self.block.weight
         w = np.full(len(x), 1.0 / len(x)) if weight is None else weight / weight.sum()
+        # the column of low kurtosis, K-means along it alone, and the centres of what that parts
         sides = np.hstack([x @ self.back / unit, x])
         squares = (sides - w @ sides) ** 2
         kurtosis = (w @ squares**2) / np.maximum(w @ squares, LEAST_WHITE) ** 2

@@ -20,17 +20,7 @@ from lowdim.maths.seeds import AUTOENCODER_BOUND, AUTOENCODER_HELD_OUT, AUTOENCO
 from lowdim.models.base.calibration import row_hash
 from lowdim.models.base.estimator import Absent, WeightedEstimator
 from lowdim.models.base.latent import LatentModel
-from lowdim.models.base.options import (
-    COUNT,
-    POSITIVE,
-    SEED,
-    TRUTH,
-    Rule,
-    check_components,
-    none_or,
-    option,
-    seed_of,
-)
+from lowdim.models.base.options import COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, none_or, option, seed_of
 from lowdim.models.base.results import Cells, Fitted, Posterior, certify, squared, standard
 from lowdim.models.base.scores import minus_squared_error
 from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, is_wide, survey_table
@@ -217,7 +207,13 @@ class Autoencoder(WeightedEstimator, LatentModel[AutoencoderParams, Posterior]):
         if self._linear and not survey.gaps:
             return _linear_fit(principal(survey, self.n_components, run), survey)
         x, mask = gather(source)
-        task = _training_rows(survey, x, mask)
+        # Standardised rows; a column's error counts by its spread, so that the loss is in the table's units.
+        sd = np.sqrt(survey.columns.variance)
+        S = (survey.frame.inward(Block(x, mask)).x - survey.columns.mean) / _divisor(sd)
+        seen = None if mask is None else mask.astype(np.float64)
+        S = S if seen is None else S * seen
+        w = np.ones(len(S)) if source.weight is None else np.asarray(source.weight, dtype=np.float64)
+        task = TrainingRows(S, sd / (np.sqrt((sd**2).mean()) or 1.0), w, seen)
         counts = task.w > 0.0
         held = _held_out_rows(x[counts])
         fit = self._train(survey, task.rows(counts), held, run)
@@ -414,17 +410,6 @@ def _with_bounds(params: AutoencoderParams, x: Array, mask: Mask | None, posteri
 
 def _divisor(sd: Array) -> Array:
     return np.where(sd > 0, sd, 1.0)
-
-
-def _training_rows(survey: TableSurvey, x: Array, mask: Mask | None) -> TrainingRows:
-    """Standardised rows; a column's error counts by its spread, so that the loss is in the table's units."""
-    sd = np.sqrt(survey.columns.variance)
-    S = (survey.frame.inward(Block(x, mask)).x - survey.columns.mean) / _divisor(sd)
-    seen = None if mask is None else mask.astype(np.float64)
-    S = S if seen is None else S * seen
-    c = sd / (np.sqrt((sd**2).mean()) or 1.0)
-    w = survey.source.weight
-    return TrainingRows(S, c, np.ones(len(S)) if w is None else np.asarray(w, dtype=np.float64), seen)
 
 
 def _held_out_rows(x: Array) -> Mask:

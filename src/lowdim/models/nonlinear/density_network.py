@@ -157,7 +157,13 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         L, K, even = int(self.n_components), int(self.n_samples), self.sampling == "grid"
         rng = np.random.default_rng([seed_of(self.random_state), DENSITY_NETWORK_START])
         nodes = latent_grid(self._side, L) if even else rng.standard_normal((K, L))
-        layers, bells = self._first_functions(L, 1.0 if even else BASIS_REACH, rng)
+        layers: Layers = ()
+        if self.basis is not None:  # bells over the sample
+            bells = rbf_grid(int(self.basis), L, float(self.basis_width), 1.0 if even else BASIS_REACH)
+        else:
+            gain = HIDDEN_GAIN if self.activation == "tanh" else 2.0 * HIDDEN_GAIN  # as steep
+            layers = random_biases(random_layers((L, *layer_sizes(self.hidden)), rng, gain), rng)
+            bells = RBFBasis(np.zeros((0, L)), 1.0)
         Phi = HiddenLayers(layers, self.activation).at(nodes) if layers else bells.at(nodes)
         start = start_along_axes(
             survey, nodes, Phi, self.weight_prior, ridge=START_RIDGE * len(nodes), noise=NETWORK_START_NOISE
@@ -166,14 +172,6 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
         return DensityNetworkParams(
             nodes, layers, bells.centres, bells.width, *start, activation=self.activation, cube=cube
         )
-
-    def _first_functions(self, L: int, reach: float, rng: np.random.Generator) -> tuple[Layers, RBFBasis]:
-        """Drawn hidden layers, or bells over the sample."""
-        if self.basis is not None:
-            return (), rbf_grid(int(self.basis), L, float(self.basis_width), reach)
-        gain = HIDDEN_GAIN if self.activation == "tanh" else 2.0 * HIDDEN_GAIN  # as steep
-        layers = random_layers((L, *layer_sizes(self.hidden)), rng, gain)
-        return random_biases(layers, rng), RBFBasis(np.zeros((0, L)), 1.0)
 
     def _cube(self, K: int, dims: int, *stream: int) -> Array:
         """Points of a cube behind the draws of each row."""
@@ -229,7 +227,9 @@ class DensityNetwork(NodeModel[DensityNetworkParams]):
             return params._replace(layers=unpack_layers(v + step, origin.layers), W=params.W + hidden.follow(step))
 
         def slope(params: DensityNetworkParams, stats: NodeSums) -> Array:
-            by_hidden = hidden_slopes(params, stats) + hidden.follow_back(weight_slopes(params, stats))
+            # what the output weights' slope adds to that of the hidden ones, since they follow
+            by_W = (weight_slopes(params, stats) @ hidden.axes).T
+            by_hidden = hidden_slopes(params, stats) - np.tensordot(hidden.along, by_W, axes=((0, 1), (0, 1)))
             return np.append(hidden.root.T @ by_hidden, output_slope(params, stats))
 
         return place, slope

@@ -124,6 +124,7 @@ def m_step_loss(layers: Layers, W: Array, Y: Array, like: DensityNetworkParams, 
 def profile_loss(layers: Layers, like: DensityNetworkParams, stats: NodeSums) -> tuple[float, Array]:
     """The loss at the best output weights, where its slope by them is zero; its gradient by the hidden layers."""
     f = best_output_layer(layers, like, stats)
+    # by the nodes, by the units of the last layer, and so back
     dY = (stats.G * f.Y - stats.RX) / like.psi
     dH = (dY @ f.W[:-1].T) * activation_slope(f.units, like.activation)
     gradient, _ = backward(layers, f.activations, dH, like.activation)
@@ -150,15 +151,12 @@ class HiddenSteps(NamedTuple):
         """The step of the output weights, (H + 1) x d."""
         return -(self.along @ step).T @ self.axes.T
 
-    def follow_back(self, by_W: Array) -> Array:
-        """What the output weights' slope adds to that of the hidden ones."""
-        return -np.tensordot(self.along, (by_W @ self.axes).T, axes=((0, 1), (0, 1)))
-
 
 def hidden_steps(params: DensityNetworkParams, stats: NodeSums) -> HiddenSteps:
     """Gauss and Newton's curvature of the hidden weights, the best output weights following (Schur's complement)."""
     layers, activations = params.layers, forward(params.layers, params.grid, params.activation)
     units = activate(activations[-1].copy(), params.activation)
+    # The slopes of the nodes by every hidden weight, layer by layer from the last.
     axes, R = np.linalg.qr(params.W[:-1].T)  # nodes move within as many axes as there are units
     slopes = activation_slope(units, params.activation)[:, None] * R  # K x r x H
     parts = []  # slopes of the nodes by each layer's weights and biases, K x r x P
@@ -168,6 +166,7 @@ def hidden_steps(params: DensityNetworkParams, stats: NodeSums) -> HiddenSteps:
         if k:
             slopes = (slopes @ layers[k][0].T) * activation_slope(activations[k], params.activation)[:, None]
     J = np.concatenate(parts[::-1], axis=2)
+    # J'GJ / s2, less what the output weights take over when they follow; then the prior and some damping.
     root = weight_root(params, stats)
     GJ = (stats.G.mean(axis=1) / params.psi)[:, None, None] * J
     B = np.hstack([units, np.ones((len(units), 1))]) @ root

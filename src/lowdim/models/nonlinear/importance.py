@@ -104,6 +104,7 @@ def modes(surface: LatentSurface, x: Array, seen: Array, Z: Array) -> tuple[Arra
 
     (best, R), (J, A), damp = log_joint(Z), curvature(Z), np.full(len(Z), 1e-3)
     for _ in range(MODE_STEPS):
+        # Gauss and Newton's step, damped more where the last one did not climb (Levenberg and Marquardt)
         slope = np.einsum("nld,nd->nl", J, R) / surface.psi - Z
         there = Z + np.linalg.solve(A * (1.0 + damp[:, None, None] * eye), slope[:, :, None])[:, :, 0]
         value, residual = log_joint(there)
@@ -122,15 +123,18 @@ def propose(surface: LatentSurface, x: Array, seen: Array, first: Array, u: Arra
     by the mass it seems to hold.
     """
     (n, M, L), rows = first.shape, np.arange(len(first))[:, None]
+    # A Gaussian at each mode, wider than the curvature says, and the prior.
     m, A, peak = modes(surface, np.repeat(x, M, axis=0), np.repeat(seen, M, axis=0), first.reshape(-1, L))
     root = np.linalg.cholesky(A).reshape(n, M, L, L)
     root = np.concatenate([np.tile(np.eye(L), (n, 1, 1, 1)), root / np.sqrt(PROPOSAL_VARIANCE)], axis=1)
     size = np.log(np.diagonal(root, axis1=2, axis2=3)).sum(axis=2)
     m = np.concatenate([np.zeros((n, 1, L)), m.reshape(n, M, L)], axis=1)
+    # How many of the draws each gets: by the mass it seems to hold, and some at least.
     mass = peak.reshape(n, M) - size[:, 1:]
     mass = np.exp(mass - mass.max(axis=1, keepdims=True))
     share = MASS_SHARE * mass / mass.sum(axis=1, keepdims=True) + (1.0 - MASS_SHARE) / M
     share = np.concatenate([np.full((n, 1), PRIOR_SHARE), (1.0 - PRIOR_SHARE) * share], axis=1)
+    # The draws, and their density under the mixture of them all.
     which = (u[:, -1] > np.cumsum(share, axis=1)[:, :-1, None]).sum(axis=1)
     step = np.linalg.solve(root.transpose(0, 1, 3, 2)[rows, which], ndtri(u[:, :-1])[None, :, :, None])[..., 0]
     z = m[rows, which] + step

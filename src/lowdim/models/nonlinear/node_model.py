@@ -25,15 +25,7 @@ from lowdim.models.base.calibration import MOST_ROUNDS, held_out_fits
 from lowdim.models.base.estimator import WeightedEstimator
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import CALIBRATE, COUNT, POSITIVE, SEED, TRUTH, Rule, check_components, option, seed_of
-from lowdim.models.base.results import (
-    Cells,
-    Fitted,
-    Posterior,
-    certify,
-    draw_labels,
-    inflation_note,
-    squared,
-)
+from lowdim.models.base.results import Cells, Fitted, Posterior, certify, draw_labels, inflation_note, squared
 from lowdim.models.base.survey import TableSurvey, survey_table
 from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Frame
@@ -397,9 +389,6 @@ class NodeModel(WeightedEstimator, LatentModel[Params, Any], Generic[Params]):
         """A node, and noise."""
         label = draw_labels(posterior.share, rng)
         return params.nodes[label] + np.sqrt(params.psi) * normals(rng, params.W.shape[1])
-
-    def _redraw(self, params: Params, rng: np.random.Generator) -> Params:
-        return params
 
     def _prior(self, params: Params, n: int) -> Any:
         share = np.full((n, len(params.grid)), 1.0 / len(params.grid))

@@ -157,15 +157,11 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
     )
     standardize: bool = option(default=False, rule=TRUTH, words="Work in units of each column's spread.")
     tol: float = option(
-        default=1e-2,
-        rule=POSITIVE,
-        words="The climb ends when 20 steps gained less than this in all, in nats a row.",
+        default=1e-2, rule=POSITIVE, words="The climb ends when 20 steps gained less than this in all, in nats a row."
     )
     max_iter: int = option(default=2000, rule=COUNT, words="Steps of L-BFGS at most.")
     random_state: Any = option(
-        default=0,
-        rule=SEED,
-        words="Draws the first weights and the cells held back; None is 0.",
+        default=0, rule=SEED, words="Draws the first weights and the cells held back; None is 0."
     )
 
     # fitting ------------------------------------------------------------------------------------------
@@ -248,7 +244,10 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         counts = weight > 0.0
         rows = _counting_rows(source, survey.columns.mean, size)
         if rows.mask is None and rows.x.shape[1] > weight.sum() and not self.amortized:
-            rows = _in_own_axes(rows)
+            # Noise and prior are the same along every axis: those that no row spans are left alone by the network.
+            U, S, axes = np.linalg.svd(rows.x, full_matrices=False)
+            spanned = EPS * max(rows.x.shape) * S[0] <= S
+            rows = CellRows((U * S)[:, spanned], None, axes[spanned])
         theta = np.hstack([m, np.log(s)])
         problem, v = self._from_sample(rows, weight[counts], theta[counts], run, watch)
         if raised:
@@ -372,14 +371,8 @@ class NonlinearFactorAnalysis(WeightedEstimator, LatentModel[NonlinearFAParams, 
         Y = params.net.output(posterior.mean + posterior.std * normal[:, :q])
         return (Y + np.sqrt(params.psi) * normal[:, q:]) * params.size + params.mean
 
-    def _redraw(self, params: NonlinearFAParams, rng: np.random.Generator) -> NonlinearFAParams:
-        return params
-
     def _prior(self, params: NonlinearFAParams, n: int) -> Posterior:
         return standard(n, params.net.inputs)
-
-    def _axes(self, params: NonlinearFAParams) -> Array:
-        return np.eye(params.net.inputs)
 
     def _cost(self, n: int, d: int, gaps: bool) -> Cost:
         q, sizes, points = int(self.n_components), layer_sizes(self.hidden), 3 ** int(self.n_components)
@@ -404,16 +397,6 @@ def _counting_rows(source: Source, mean: Array, size: float) -> CellRows:
     x = (x - mean) / size
     rows = CellRows(x if mask is None else np.where(mask, x, 0.0), mask)
     return rows.part(slice(None) if source.weight is None else source.weight > 0.0)
-
-
-def _in_own_axes(rows: CellRows) -> CellRows:
-    """A complete table in the axes that its rows span: a row that stands there twice adds none.
-
-    Noise and prior are the same along every axis, so the network leaves the others alone.
-    """
-    U, S, axes = np.linalg.svd(rows.x, full_matrices=False)
-    spanned = EPS * max(rows.x.shape) * S[0] <= S
-    return CellRows((U * S)[:, spanned], None, axes[spanned])
 
 
 def _turned(layers: Layers, turn: Array) -> Layers:

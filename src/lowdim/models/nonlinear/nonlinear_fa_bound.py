@@ -120,11 +120,13 @@ def bound_gradients(net: Network, psi: float, rows: CellRows, theta: Array, w: A
     u, share = hermite_points(q)
     m, logs = theta[:, :q], theta[:, q:]
     s = np.exp(logs)
+    # The network at the points of each row's posterior, m + s u, and the expected squared error there.
     activations = hidden_activations(net.layers, (m + u[:, None] * s).reshape(-1, q), net.activation)
     W = net.layers[-1][0]
     A = activations[-1].reshape(len(u), n, -1)  # points first: what a row's points share is then one long walk
     of_squares = _squares_by_products if rows.mask is None and len(W) < W.shape[1] else _squares_by_residuals
     square, dA, by_output = of_squares(net.layers[-1], A, rows, share, w / psi)
+    # Back through the network to the points, and from these to m and log s, less the divergence's share.
     by_hidden, dZ = hidden_backward(net.layers, activations, dA.reshape(len(u) * n, -1), net.activation)
     dZ = dZ.reshape(len(u), n, q)
     by_m = dZ.sum(axis=0) - w[:, None] * m
@@ -285,6 +287,7 @@ def _search(net: Network, psi: float, rows: CellRows) -> tuple[Array, Array]:
     value, slope = f.value, f.theta
     t, live = ones.copy(), ~empty
     for _ in range(SEARCH_STEPS):
+        # each row's own quasi-Newton step, half as long where the last one did not climb
         step = np.einsum("nij,nj->ni", B, slope)
         live &= (np.einsum("ni,ni->n", step, slope) > SEARCH_SLOPE**2) & (t > 1e-6)
         active = np.flatnonzero(live)

@@ -306,9 +306,6 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
     def _prior(self, params: CCAParams, n: int) -> Posterior:
         return standard(n, params.W.shape[1])
 
-    def _axes(self, params: CCAParams) -> Array:
-        return np.eye(params.W.shape[1])
-
     # fills, from all other cells of the row, those of the same view included -------------------------
     def _cells_given(self, params: CCAParams, block: Block) -> Cells:
         """Each cell given the seen ones, the parameters' doubt included."""

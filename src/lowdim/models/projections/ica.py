@@ -20,8 +20,8 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.options import COUNT, POSITIVE, SEED, check_components, none_or, one_of, option, seed_of
 from lowdim.models.base.results import Cells, Certificate, Fitted, Posterior, in_range
 from lowdim.models.base.scores import minus_squared_error
-from lowdim.models.base.survey import LARGE_ORDER, TableSurvey, survey_table
-from lowdim.models.linear.principal_axes import Spectrum, principal
+from lowdim.models.base.survey import LARGE_ORDER, survey_table
+from lowdim.models.linear.principal_axes import principal
 from lowdim.sources.source import Block, Source
 from lowdim.text.messages import error
 
@@ -91,9 +91,7 @@ class ICA(LatentModel[ICAParams, Posterior]):
         words="FastICA's measure of the distance from a Gaussian.",
     )
     algorithm: str = option(
-        default="parallel",
-        rule=one_of("parallel", "deflation"),
-        words="All sources at once, or one after the other.",
+        default="parallel", rule=one_of("parallel", "deflation"), words="All sources at once, or one after the other."
     )
     tol: float = option(
         default=1e-4, rule=POSITIVE, words="FastICA ends when no entry of its turn changes by more than this."
@@ -123,7 +121,14 @@ class ICA(LatentModel[ICAParams, Posterior]):
             raise error("LD163", f"{survey.columns.holes} cells (NaN)", job="ICA", why=why, fix=WHOLE_ROWS)
         # Whiten: along the principal axes, in units of their spreads, rows have covariance I, and only a turn is left
         # to find (Hyvarinen and Oja 2000, section 5.2).
-        axes, spread, spectrum = self._whitening(survey, run)
+        most = min(source.n, source.d)
+        why = f"the table has {source.n} rows and {source.d} columns (n_features = {source.d})"
+        check_components(self.n_components, most, why)
+        spectrum = principal(survey, most if self.n_components is None else self.n_components, run)
+        varies = spectrum.values > LEAST_SPREAD_SHARE**2 * max(float(spectrum.values[0]), np.finfo(float).tiny)
+        if not varies.any() or (self.n_components is not None and not varies.all()):
+            raise error("LD284", n_sources=self.n_components or most, rank=int(varies.sum()))
+        axes, spread = spectrum.vectors[:, varies], np.sqrt(spectrum.values[varies])
         whitening = axes / spread
         Z = np.empty((source.n, whitening.shape[1]))
         for start, rows in walk(partial(whitened, spectrum.mean, whitening), survey.source, run):
@@ -162,17 +167,6 @@ class ICA(LatentModel[ICAParams, Posterior]):
             "negentropy_": distance[order],
         }
         return Fitted(params, frame, certificate, attributes, (value,))
-
-    def _whitening(self, survey: TableSurvey, run: Run) -> tuple[Array, Array, Spectrum]:
-        """The principal axes along which the rows vary, their spreads, and all of the spectrum."""
-        n, d = survey.source.n, survey.source.d
-        most = min(n, d)
-        check_components(self.n_components, most, f"the table has {n} rows and {d} columns (n_features = {d})")
-        spectrum = principal(survey, most if self.n_components is None else self.n_components, run)
-        varies = spectrum.values > LEAST_SPREAD_SHARE**2 * max(float(spectrum.values[0]), np.finfo(float).tiny)
-        if not varies.any() or (self.n_components is not None and not varies.all()):
-            raise error("LD284", n_sources=self.n_components or most, rank=int(varies.sum()))
-        return spectrum.vectors[:, varies], np.sqrt(spectrum.values[varies]), spectrum
 
     def _turned(self, Z: Array) -> tuple[Array, int, str]:
         """scikit-learn's FastICA on whitened rows, from a start of our own seed."""

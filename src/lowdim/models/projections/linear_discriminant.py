@@ -167,7 +167,11 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
     def _fit(self, source: Source, run: Run) -> Fitted:
         assert isinstance(source, Classed) and source.first is not None
         K, d = len(source.classes), source.first.d
-        priors = self._checked_priors(K)
+        priors = None if self.priors is None else np.asarray(self.priors, dtype=np.float64)
+        if priors is not None and (
+            priors.shape != (K,) or not (priors >= 0).all() or not np.isclose(priors.sum(), 1.0)
+        ):
+            raise error("LD210", option="priors", value=self.priors, allowed=f"{K} shares >= 0 that add up to 1")
         why = f"{K} classes and {d} columns (n_features = {d}) leave no more directions between them"
         check_components(self.n_components, min(K - 1, d), why)
         survey = survey_table(source.first, run, standardize=True, wide=False)
@@ -207,14 +211,6 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
         attributes = {"classes_": source.classes, **reported(params, frame)}
         fitted = Fitted(params, frame, certificate, attributes, fit.history)
         return fitted.restated(survey.columns.seen, survey.passes)
-
-    def _checked_priors(self, count: int) -> Array | None:
-        if self.priors is None:
-            return None
-        priors = np.asarray(self.priors, dtype=np.float64)
-        if priors.shape != (count,) or not (priors >= 0).all() or not np.isclose(priors.sum(), 1.0):
-            raise error("LD210", option="priors", value=self.priors, allowed=f"{count} shares >= 0 that add up to 1")
-        return priors
 
     def _stats(self, params: LinearDiscriminantParams, block: Block) -> ClassSums:
         """The E-step: each row about the mean of its class, its gaps given its seen cells."""

@@ -71,11 +71,13 @@ def canonical_analysis(F1: Array, F2: Array, n: float) -> Canonical:
 
     Reference: A. Bjorck and G. H. Golub (1973), "Numerical methods for computing angles between linear subspaces".
     """
+    # Each view whitened; between the two, correlations are singular values.
     one, two = view_of(F1, n), view_of(F2, n)
     if one.rank and two.rank:
         U, rho, Vt = svd(one.Q[:, : one.rank].T @ two.Q[:, : two.rank])
     else:
         U, rho, Vt = np.zeros((one.rank, 0)), np.zeros(0), np.zeros((0, two.rank))
+    # Back in the columns: weights of unit variance, loadings, and each view's own covariance.
     (first, x_loading), (second, y_loading) = one.turned(U), two.turned(Vt.T)
     loading = np.concatenate([x_loading, y_loading])
     flip = sign_rule(loading)
@@ -137,10 +139,12 @@ def regress_views(sums: Scatter, W: Array, mu: Array, noise: Array, d1: int) -> 
     With z ~ N(nu, P) let free and absorbed again, the step is W = Cov[x, z] P^(-1/2), mu + E[x], and what W
     leaves of each view's covariance, no direction below the bound (clipping is the exact bounded maximum).
     """
+    # E-step of z: its regression on the cells; P = E[zz'], which is absorbed.
     C = sums.covariance()  # of the rows with their gaps expected
     B = np.linalg.solve(W @ W.T + noise, W)  # E[z | x] = B'(x - mu)
     P = np.eye(W.shape[1]) - W.T @ B + B.T @ C @ B
     values, U = floored_eigh(P, EPS)
+    # M-step: W = Cov[x, z] P^(-1/2), and each view keeps what that leaves of its own covariance.
     new = C @ B @ (U / np.sqrt(values)) @ U.T
     left = within_blocks(C - new @ new.T, d1)
     return align(new, W) if W.shape[1] else new, mu + sums.s / sums.n, bounded(left, d1)

@@ -107,10 +107,6 @@ class VarianceSelector(WeightedEstimator):
             objective_name=self._objective_name,
             converged=True,
             reason="closed form",
-            residual=0.0,
-            orthogonality=0.0,
-            condition=1.0,
-            digits=15.0,
         )
         attributes = {
             "variances_": squared(variance, unit),
@@ -126,11 +122,7 @@ class VarianceSelector(WeightedEstimator):
     def transform(self, X: Any, *, out: Out = None, run: Run | None = None) -> Array:
         """The kept columns, as they are."""
         check_is_fitted(self)
-        return self._each(self._selected, X, out, run, self._axis_names)
-
-    def _selected(self, b: Block) -> Array:
-        keep = self.params_.support
-        return b.x[:, keep] if b.mask is None else np.where(b.mask[:, keep], b.x[:, keep], np.nan)
+        return self._each(lambda block: block.with_nan[:, self.params_.support], X, out, run, self._axis_names)
 
     def inverse_transform(self, Z: Any) -> Array:
         """The table's columns: those kept as they are, the others at their mean."""

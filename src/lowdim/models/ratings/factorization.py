@@ -163,9 +163,7 @@ class MatrixFactorization(LatentModel[RatingFactors, PlacedUsers]):
         words="The columns of user, item and rating, where a table has more than three.",
     )
     duplicates: str = option(
-        default="error",
-        rule=one_of(*DUPLICATE_RULES),
-        words="What several ratings of one pair mean.",
+        default="error", rule=one_of(*DUPLICATE_RULES), words="What several ratings of one pair mean."
     )
     min_rating: float | None = option(default=None, rule=BOUND, words=WITHIN)
     max_rating: float | None = option(default=None, rule=BOUND, words=WITHIN)

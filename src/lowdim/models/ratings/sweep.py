@@ -214,14 +214,6 @@ def second_moments(mean: Array, cov: Array) -> Array:
     return mean[:, i] * mean[:, j] + cov
 
 
-def expected_errors(sums: RowSums, beliefs: VectorBeliefs) -> Array:
-    """Expected squared error of each row's cells, summed."""
-    i, j = lower(beliefs.mean.shape[1])
-    twice = np.where(i == j, 1.0, 2.0)
-    quadratic = (sums.A * second_moments(beliefs.mean, beliefs.cov)) @ twice
-    return np.maximum(sums.c - 2 * (beliefs.mean * sums.r).sum(axis=1) + quadratic, 0.0)
-
-
 def log_prior(beliefs: VectorBeliefs, prior: VectorPrior, point: bool) -> Array:
     """E[log p(g)] - E[log q(g)] of each vector; of a point, log p(g)."""
     q = len(prior.mean)
@@ -274,7 +266,10 @@ def user_half(sums: RowSums, state: SweepState, tau: Array, kind: FitKind) -> Us
     """Beliefs about users given items, then about their precisions."""
     beliefs = posterior_beliefs(sums.A * tau[:, None], sums.r * tau[:, None], state.user_prior)
     beliefs = beliefs.points() if kind.point else beliefs
-    error = expected_errors(sums, beliefs)
+    # the expected squared error of each user's ratings, summed
+    i, j = lower(beliefs.mean.shape[1])
+    quadratic = (sums.A * second_moments(beliefs.mean, beliefs.cov)) @ np.where(i == j, 1.0, 2.0)
+    error = np.maximum(sums.c - 2 * (beliefs.mean * sums.r).sum(axis=1) + quadratic, 0.0)
     if kind.shared:
         log_tau, gain = np.log(tau), np.zeros(len(tau))
     else:

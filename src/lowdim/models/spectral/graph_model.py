@@ -12,16 +12,7 @@ from lowdim.engine.fold import Run
 from lowdim.maths.eigen import DENSE_ROWS, Eigen
 from lowdim.maths.graph import bridges, components, matrix_of
 from lowdim.maths.linalg import Array, Index, Mask
-from lowdim.maths.pairs import (
-    Neighbours,
-    RowPairs,
-    joined,
-    joined_known,
-    mirrored,
-    nearest,
-    nearest_known,
-    together,
-)
+from lowdim.maths.pairs import Neighbours, RowPairs, joined, joined_known, mirrored, nearest, nearest_known, together
 from lowdim.models.base.options import COUNT, check_components, one_of, option
 from lowdim.models.spectral.completion import (
     Completion,

@@ -228,7 +228,15 @@ class KernelPCA(SpectralModel):
             assert fit is not None
             return fit._replace(passes=3)
         gamma = self._width(sample, frame)
-        K, half = self._kernel_matrix(X, gamma)
+        # k(x_i, x_j) of all pairs, of a Gaussian perhaps only the half that products with vectors need
+        half = self._kernel_name == "rbf" and by_products(len(X), self.n_components)
+        if self._kernel_name == "rbf":
+            K = gaussian_matrix(X, gamma, half=half)
+        else:
+            K = similarities(self._kernel(gamma), X, X)
+            if self._kernel_name == "callable":
+                check_pairs(K, "similarities", similar=True)
+            K = (K + K.T) / 2.0
         a = None if rows.var is None else self._row_weights(rows, gamma)
         if a is not None:
             K *= a
@@ -270,16 +278,6 @@ class KernelPCA(SpectralModel):
         return a[:, None] * (self._extend(self.params_, rows.mean) + shift) - shift
 
     # all pairs of rows ---------------------------------------------------------------------------------
-    def _kernel_matrix(self, X: Array, gamma: float) -> tuple[Array, bool]:
-        """k(x_i, x_j) of all pairs; perhaps only the half of it that products with vectors need."""
-        if self._kernel_name == "rbf":
-            half = by_products(len(X), self.n_components)
-            return gaussian_matrix(X, gamma, half=half), half
-        K = similarities(self._kernel(gamma), X, X)
-        if self._kernel_name == "callable":
-            check_pairs(K, "similarities", similar=True)
-        return (K + K.T) / 2.0, False
-
     def _embed_kernel(self, K: Array, half: bool, X: Array, gamma: float, a: Array | None = None) -> SpectralFit:
         """The map of the kernel matrix of rows X, of a_i k(x_i, x_j) a_j where rows have weights."""
         n, q = len(K), self.n_components
@@ -467,7 +465,11 @@ class KernelPCA(SpectralModel):
                 Z = self._place_block(block)
                 x = complete_rows(self.completion_, x, block.mask).mean
             else:
-                Z = self._extend(self.params_, x) if noise_of is None else self._denoised(x, noise_of(x))
+                Z = self._extend(self.params_, x)
+                if noise_of is not None:  # squared distances are too long by columns * noise
+                    p, noise = self.params_, x.shape[1] * noise_of(x)
+                    shorter = np.maximum(squared_distances(x, p.rows) - noise[:, None], 0.0)
+                    Z = (gaussian(shorter, p.gamma) - p.columns) @ p.weights
             return self.frame_.outward(self._preimages(span, method, n_neighbors, Z, x))
 
         return self._each(preimages_of, X, out, run, lambda source: source.columns)
@@ -501,13 +503,6 @@ class KernelPCA(SpectralModel):
             level = float(noise) * float(self.frame_.scale[0]) ** 2
             return lambda x: np.full(len(x), level)
         raise error("LD210", option="noise", value=noise, allowed="None, 'estimate' or a variance >= 0")
-
-    def _denoised(self, x: Array, noise: Array) -> Array:
-        """Places of rows whose squared distances are too long by columns * noise."""
-        p = self.params_
-        D = squared_distances(x, p.rows) - (x.shape[1] * noise)[:, None]
-        Z: Array = (gaussian(np.maximum(D, 0.0), p.gamma) - p.columns) @ p.weights
-        return Z
 
     def _preimages(self, span: ImageSpan, method: str, n_neighbors: int, Z: Array, start: Array) -> Array:
         linear = self._kernel_name == "linear"

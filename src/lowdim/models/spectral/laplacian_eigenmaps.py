@@ -11,15 +11,7 @@ from lowdim.engine.fit import Cost
 from lowdim.maths.eigen import Eigen
 from lowdim.maths.graph import degrees, laplacian, matrix_of, rows_of, smallest
 from lowdim.maths.linalg import Array, Index, Mask
-from lowdim.maths.pairs import (
-    BLOCK_PAIRS,
-    TIED_DISTANCES,
-    RowPairs,
-    joined,
-    joined_known,
-    together,
-    within,
-)
+from lowdim.maths.pairs import BLOCK_PAIRS, TIED_DISTANCES, RowPairs, joined, joined_known, together, within
 from lowdim.models.base.options import Rule, none_or, one_of, option
 from lowdim.models.spectral.graph_model import GraphModel, NeighbourGraph, smallest_vectors
 from lowdim.models.spectral.pair_table import check_lengths, check_pairs, check_square

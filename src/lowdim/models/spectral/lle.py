@@ -93,9 +93,7 @@ class LocallyLinearEmbedding(GraphModel):
         words="Ridge of the regressions, times the trace of the neighbours' Gram matrix.",
     )
     metric: str = option(
-        default="euclidean",
-        rule=one_of("euclidean", "precomputed"),
-        words="Rows of a table, or a matrix of distances.",
+        default="euclidean", rule=one_of("euclidean", "precomputed"), words="Rows of a table, or a matrix of distances."
     )
 
     def _cost_of_map(self, n: int, d: int) -> Cost:

@@ -11,13 +11,7 @@ from lowdim.engine.fit import Cost
 from lowdim.engine.fold import Run
 from lowdim.maths.eigen import Problem, solve
 from lowdim.maths.linalg import EPS, Array, Index, Mask, evenly_spread, moderate_factor, sign_rule
-from lowdim.maths.pairs import (
-    LARGE_NEGATIVE_SHARE,
-    NegativeMass,
-    centred_gram,
-    negative_mass,
-    to_similarities,
-)
+from lowdim.maths.pairs import LARGE_NEGATIVE_SHARE, NegativeMass, centred_gram, negative_mass, to_similarities
 from lowdim.models.base.options import check_components, one_of, option
 from lowdim.models.base.results import product, squared
 from lowdim.models.spectral.completion import Completion, TableRows, linear_completion

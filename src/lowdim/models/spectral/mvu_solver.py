@@ -137,6 +137,7 @@ class EdgeProgram:
         self, at: IterationPoint, aim: NewtonSystem, mu: float, first: IterationPoint | None
     ) -> IterationPoint:
         """HKM direction towards K S = mu I, with Mehrotra's second-order terms of a first direction."""
+        # K S = mu I and t l = mu to first order, B'KB + t = d: solved for the multipliers, from which S, K, t follow
         inverse = aim.inverse
         bend_K = 0.0 if first is None else _even(first.K @ (first.S @ inverse))
         bend = 0.0 if first is None else first.slack * first.dual / at.dual

@@ -150,6 +150,7 @@ def _objective(Z: Array, S: Array, known: Mask) -> float:
 
 def _reweighted(Z: Array, S: Array, known: Mask, smooth: float) -> Array:
     """A few steps of majorisation with the weights of this map: Z <- V^+ B(Z) Z, Guttman's transform."""
+    # least absolute values of log d by least squares: divided by |log(d / delta)|, and by d^2 as logarithms ask
     delta = exact_distances(Z)
     safe = np.where(known, S, 1.0)
     off = np.abs(np.log(np.maximum(delta, 1e-12) / safe))
@@ -158,6 +159,7 @@ def _reweighted(Z: Array, S: Array, known: Mask, smooth: float) -> Array:
     V = np.diag(W.sum(axis=1)) - W
     inverse = np.linalg.inv(V + W.mean()) - 1.0 / (n * n * W.mean())  # 11'/n spans V's null space
     for _ in range(STEPS_PER_WEIGHTING):
+        # B(Z) Z, then V^+: no step lets the stress rise
         R = np.where(known, W * S / np.maximum(delta, 1e-12), 0.0)
         Z = inverse @ (R.sum(axis=1)[:, None] * Z - R @ Z)
         delta = exact_distances(Z)

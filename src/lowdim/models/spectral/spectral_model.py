@@ -131,8 +131,6 @@ class SpectralModel(Estimator):
             converged=True,
             reason="solved",
             residual=fit.residual,
-            orthogonality=0.0,
-            condition=1.0,
             digits=float(np.clip(-np.log10(max(fit.residual, 1e-16)), 0.0, 15.0)),
             notes=fit.notes,
         )

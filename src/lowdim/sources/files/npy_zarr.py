@@ -212,7 +212,10 @@ def load_mtx(path: Path) -> Any:
         rows, columns, entries = (int(part) for part in mminfo(path)[:3])
         if max(entries, 0) * ENTRY_BYTES // 2 > path.stat().st_size or min(rows, columns, entries) < 0:
             raise EOFError(f"it claims {entries:,} entries and is too short for them")
-        if not MATRIX_LINE.fullmatch(_last_line(path)):  # SciPy reads on beyond a number that breaks off there
+        with path.open("rb") as file:
+            file.seek(max(path.stat().st_size - TAIL_BYTES, 0))
+            last_line = file.read().rpartition(b"\n")[2]  # what stands after the last line break, mostly nothing
+        if not MATRIX_LINE.fullmatch(last_line):  # SciPy reads on beyond a number that breaks off there
             raise EOFError("it breaks off within a line")
         if _has_control_bytes(path):  # SciPy's reader would end the process
             raise damaged(path, "Matrix Market", "it has zero or control bytes, and is text")
@@ -227,13 +230,6 @@ def _refuse_rows(path: Path, rows: int) -> None:
     size, need = path.stat().st_size, ROW_BYTES * rows
     if need > SMALL_FILE and (need > BOMB_RATIO * size or need > free_memory()):
         raise too_large(path.name, size, need, free_memory(), shape=f" and claims {rows:,} rows")
-
-
-def _last_line(path: Path) -> bytes:
-    """What stands after the last line break; nothing where the file ends with one."""
-    with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - TAIL_BYTES, 0))
-        return file.read().rpartition(b"\n")[2]
 
 
 def _has_control_bytes(path: Path) -> bool:
