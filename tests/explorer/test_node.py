@@ -69,7 +69,7 @@ def formats() -> dict[str, Any]:
         "shell": [[[name], shlex.quote(name)] for name in names if name.isascii() and name],
         "count": [[[n, "row"], count(n, "row")] for n in (0, 1, 2, 999, 1000, 1234567)],
         "expectation": [
-            [{"expected": e, "sd": sd, "limit": limit, "value": v}, expectation(e, sd, limit, v)]
+            [{"expected": e, "sd": sd, "limit": limit, "value": v}, expectation(v, e, sd, limit)]
             for e, sd, limit, v in cells
         ],
     }

@@ -16,6 +16,7 @@ import numpy as np
 from lowdim.jobs.table_model import TableModel
 from lowdim.judge.maps.map_columns import MapColumn
 from lowdim.judge.maps.table_map import TableMap
+from lowdim.judge.outliers.law import uncounted
 from lowdim.judge.rows.place_card import NEVER, PlaceCard, of_seen
 from lowdim.judge.rows.row_card import one_block, touched_row
 from lowdim.maths.linalg import Array
@@ -107,7 +108,8 @@ class Cards:
                 cell |= {"likeliest": column.word(float(beliefs.likeliest[0, k]))}
                 cells.append(cell | {"most": float(beliefs.likeliest_share[0, k])})
             else:  # the band ends where the model says, not where a column ends
-                cells.append(cell | {"says": [mean - half, mean, mean + half]})
+                says = mean + half * np.array([-1.0, 0.0, 1.0])
+                cells.append(cell | {"says": (says if s.law is None else uncounted(says, s.law.places(k))).tolist()})
         likelier, density = None, float(at.log_density[0])
         if s.law is None and s.places.density is not None:
             likelier = float((s.places.density < density).mean())

@@ -474,7 +474,7 @@ class Analysis:
         size = f"{n} x {d}" if self.of is None else f"{self.of:,} x {d}, of which {n:,} rows drawn"
         return (
             f"{self.map.cells.title} · {size}, {count(self.gaps.gaps, 'gap')}\n{count(q, 'dimension')} ({words})\n"
-            f"{max(100 - noise, 0.0):.0f}% shared / {noise:.0f}% noise\n"
+            f"{max(100 - noise, 0.0):.0f}% shared / {noise:.0f}% noise{self.map.cells.shared_note}\n"
             f"{self.model.certificate_.reason} in {count(self.model.n_iter_, 'pass', 'passes')}"
         )
 

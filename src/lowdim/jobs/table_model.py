@@ -157,7 +157,12 @@ class TableModel:
             raise error("LD325", title=self.entry.title)
         names, at = self.table.row_names, self.table.position(row)
         card = explain_row(self.map, self.X, at, law=self.law, row_names=names, hidden=hidden, edited=edited)
-        return card if self.analysis is None else card._replace(fills=self._fills(at))
+        if self.analysis is None or hidden or edited:  # fills are those of the row as it is
+            return card
+        f, names = self.analysis.fills, self.table.names
+        gaps = np.flatnonzero(f.number_gaps[at]).tolist()  # labels are told by the cells
+        parts = (f.filled, f.lower, f.upper)
+        return card._replace(fills=tuple(RowFill(names[j], *(float(part[at, j]) for part in parts)) for j in gaps))
 
     @property
     def axes(self) -> tuple[AxisCard, ...]:
@@ -171,13 +176,6 @@ class TableModel:
         labels = {name: own for name, own in t.labels.items() if name not in self.map.names}
         answers = {column.name: column.labels for column in self.map.columns}
         return axes(found, self.places.z, labels=labels, answers=answers, level=self.settings.level)
-
-    def _fills(self, row: int) -> tuple[RowFill, ...]:
-        """The gaps of a row as the analysis fills them."""
-        assert self.analysis is not None
-        f, names = self.analysis.fills, self.table.names
-        at = np.flatnonzero(f.number_gaps[row]).tolist()  # labels are told by the cells
-        return tuple(RowFill(names[j], *(float(part[row, j]) for part in (f.filled, f.lower, f.upper))) for j in at)
 
     @cached_property
     def rows(self) -> MappedRows:

@@ -139,14 +139,14 @@ def held_sentence(analysis: Any) -> str:
     row, cell = farthest_held(analysis.model, analysis.table, held, shown)
     beside = "beside the odd rows " if np.any(odd.odd) else ""
     where = f"{beside}the farthest cell is in row {analysis.row_names[row]}"
-    return f"{held.sentence.removesuffix('.')}; {where}: {disagrees(*cell)}."
+    return f"{held.sentence.removesuffix('.')}; {where}: {cell}."
 
 
 def because(row: Any) -> str:
     """Why a row is odd, in half a sentence."""
     if far_out(row.p_hidden, row.p_Q):
         return "it lies far out on the map; no single cell explains it"
-    return disagrees(row.column, row.value, row.expected, row.sd, row.limit, row.words)
+    return disagrees(row.column, row, row.words)
 
 
 def map_sentence(analysis: Any) -> str:

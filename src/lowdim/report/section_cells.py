@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lowdim.judge.rows.odd_rows import expectation
+from lowdim.judge.rows.odd_rows import around, expectation
 from lowdim.report.no_rows import few, sentences
 from lowdim.report.page_parts import Bar, Grid, RowStory, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
 from lowdim.report.touch import touch_data
 from lowdim.text.escape import listed
-from lowdim.text.format import figures, listing, observed
+from lowdim.text.format import listing, observed
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
@@ -158,7 +158,7 @@ def bar(c: Any) -> Bar:
     width = 50.0 * abs(size) / BAR_REACH
     value, says = c.told or (
         observed(c.value, c.sd),
-        f"{expectation(c.expected, c.sd, c.limit, c.value)} ± {figures(c.sd, 2)}",
+        f"{expectation(c.value, c.expected, c.sd, c.limit)} {around(c).replace('+-', '±')}",
     )
     return Bar(
         c.column,

@@ -52,7 +52,7 @@ def touch_data(analysis: Analysis) -> str:
     first = analysis.odd.rows[0].row if analysis.odd.rows else int(rows[0])
     facts = {
         "model": linear_gaussian(model),
-        "law": {**facts_of_law(law), "gaussian": GAUSSIAN_DOF, "impossible": IMPOSSIBLE_P},
+        "law": {**facts_of_law(law), "gaussian": GAUSSIAN_DOF, "impossible": IMPOSSIBLE_P, "judges": law.judges},
         "rules": RULES,
         "columns": [{key: v for key, v in c.items() if key != "shown"} | {"answers": []} for c in columns_of(t)],
         "axes": analysis.dims,

@@ -10,6 +10,7 @@ import pytest
 
 from lowdim.jobs.run_folder import load_run
 from lowdim.jobs.table_model import subject
+from lowdim.text.format import figures
 
 
 def test_explain_takes_names_and_numbers(lowdim, made):
@@ -116,7 +117,12 @@ def test_explain_names_the_fills_of_a_row(lowdim, made):
     told = json.loads(lowdim("explain", made / "small.run", "--row", str(i + 1), "--json").out)["card"]["fills"]
     assert told[0]["column"] == f"x{j + 1}" and told[0]["fill"] == fills.filled[i, j]
     assert [told[0]["lower"], told[0]["upper"]] == [fills.lower[i, j], fills.upper[i, j]]
-    assert "Its gaps as the run fills them: x" in lowdim("explain", made / "small.run", "--row", str(i + 1)).out
+    text = lowdim("explain", made / "small.run", "--row", str(i + 1)).out  # a gap has one value
+    line = next(line.split() for line in text.splitlines() if line.split()[:2] == [f"x{j + 1}", "gap"])
+    ends = figures(fills.lower[i, j], 2), figures(fills.upper[i, j], 2)
+    assert " ".join(line[2:]).endswith(f"({ends[0]} to {ends[1]})") and float(line[2]) == pytest.approx(
+        fills.filled[i, j], rel=1e-2
+    )
 
 
 def test_a_row_that_was_left_out_is_said_to_be_so_by_explain_and_fill(lowdim, tmp_path):

@@ -9,15 +9,17 @@ import pytest
 from scipy import stats
 
 from lowdim import PPCA
-from lowdim.jobs.analysis import odd_rows
+from lowdim.jobs.analysis import Settings, analysis_of, odd_rows
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.outliers.law import row_p_values
+from lowdim.judge.outliers.law import RowLaw, row_p_values
 from lowdim.judge.read_table import read
-from lowdim.judge.rows.odd_rows import disagrees
+from lowdim.judge.rows import row_card
+from lowdim.judge.rows.odd_rows import OwnCell, disagrees
+from lowdim.judge.rows.row_card import one_block
 from lowdim.judge.verdicts import because
 from lowdim.text.errors import OptionError
 from lowdim.text.format import figures_by_sd, p_value
-from tests.judge.rows.judging import explain_row, judge_rows
+from tests.judge.rows.judging import explain_row, judge_rows, mapped
 
 NASTY = ["<script>x</script>", "a&b", "c\x1b[31m", *[f"c{j}" for j in range(5)]]
 
@@ -172,5 +174,38 @@ def test_a_row_in_which_many_cells_disagree_names_no_few():
 
 
 def test_at_the_end_of_a_column_the_rest_says_still_less():
-    assert disagrees("depth", 0.0, 0.0, 34.0, -1) == "depth is 0; the rest of the row says still less, sd 34"
-    assert disagrees("depth", 9.0, 0.0, 34.0, -1) == "depth is 9; the rest of the row says 0, sd 34"
+    assert disagrees("depth", OwnCell(0.0, 0.0, 34.0, -1)) == "depth is 0; the rest of the row says still less, sd 34"
+    assert disagrees("depth", OwnCell(9.0, 0.0, 34.0, -1)) == "depth is 9; the rest of the row says 0, sd 34"
+
+
+def test_levels_and_long_tails_have_a_range_in_their_own_values_and_no_standard_deviation():
+    """A column with a tail of its own counts as less far out than it is: what is said of its cells is what it holds."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((300, 1))
+    X = z * np.ones(6) + 0.3 * rng.standard_normal((300, 6))
+    X[:, 0] = np.where(rng.random(300) < 0.15, np.exp(3.0 + 1.5 * rng.standard_normal(300)), 0.0)
+    table = read(pd.DataFrame(X, columns=list("abcdef")))
+    found = analysis_of(table, Settings(dims=1))
+    law, row = found.odd.judged.law, int(np.argmax(np.nan_to_num(X[:, 0])))
+    assert law.places(0).size and not any(law.places(j).size for j in range(1, 6))
+    cell, plain = found.explain(row).cells[:2]
+    assert cell.range is not None and plain.range is None
+    counted, values = law.places(0)[::-1]
+    told = found.map.cells.beliefs(one_block(table.X[[row]]), law)
+    says = told.mean[0, 0] + 1.645 * told.sd[0, 0]
+    inside = counted[0] <= says <= counted[-1]
+    assert not inside or cell.range[1] == pytest.approx(np.interp(says, counted, values), rel=1e-3)
+    assert cell.words()[1].endswith(")") and "+-" not in cell.words()[1] and "+-" in plain.words()[1]
+
+
+def test_a_row_is_not_judged_where_no_law_fits_the_bulk():
+    """The same is said of one row as of the list: none is called odd, and none ordinary."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((200, 1)) * np.ones(4) + rng.standard_t(0.6, (200, 4))
+    map, x = mapped(PPCA(1).fit(X), X)
+    law = RowLaw(1.0, 1.0)
+    card = row_card.explain_row(map, x, 3, law=law)
+    assert not law.judges and card.hide == () and card.p_after is None
+    assert card.sentence.startswith("Row 4 is not judged: no law fits the bulk of the rows. Its farthest cell: c")
+    worst = max(card.cells, key=lambda c: abs(c.surprise))
+    assert f"Its farthest cell: {worst.column} is " in card.sentence

@@ -90,13 +90,15 @@ export const tTwoSided = (n, x) => betaLower(n / 2, 0.5, n / (n + x * x), (x * x
 
 /** The law of a squared distance on k cells, D2 / (k scale) ~ F(k, dof), and of each column's cells given the others. */
 export class RowLaw {
-  /** @param {{scale: number, dof: number, gaussian: number, impossible: number, cells?: {scale: number[], dof: number[],
-   *   counts: [number, number[], number[]][]}}} law impossible: p of a cell below which another's says no more */
-  constructor({scale, dof, gaussian, impossible, cells}) {
+  /** @param {{scale: number, dof: number, gaussian: number, impossible: number, judges: boolean, cells?: {scale: number[], dof: number[],
+   *   counts: [number, number[], number[]][]}}} law impossible: p of a cell below which another's says no more; judges: whether
+   *   it fits the bulk of the rows at all */
+  constructor({scale, dof, gaussian, impossible, judges, cells}) {
     this.scale = scale;
     this.dof = dof;
     this.gaussian = gaussian;
     this.impossible = impossible;
+    this.judges = judges;
     this.cells = cells ?? null;
   }
 
@@ -115,6 +117,17 @@ export class RowLaw {
     return x;
   }
 
+  /** The value of column j that counts as being at y. @param {number} j @param {number} y */
+  uncounted(j, y) {
+    const found = this.cells?.counts.find(([k]) => k === j);
+    return found ? interpolated(y, found[2], found[1]) : y;
+  }
+
+  /** Whether values of column j count as being elsewhere: levels, and long tails. @param {number} j */
+  moves(j) {
+    return Boolean(this.cells?.counts.some(([k]) => k === j));
+  }
+
   /** The p of a row: of its distance or of its least likely cell, each counted as often as was looked.
    * @param {Far} judged @returns {number} */
   rowP({surprise, seen, D2}) {
@@ -126,7 +139,7 @@ export class RowLaw {
   /** How much each cell is to blame, the least likely before all others, then by size. @param {Far} judged */
   doubtful({surprise, seen, D2}) {
     const size = surprise.map(s => (Number.isNaN(s) ? -1 : Math.abs(s)));
-    if (!this.cells) return size;
+    if (!this.cells || !this.judges) return size;
     const p = surprise.map((s, j) => (size[j] < 0 ? 2 : this.cellP(s, j, D2, seen))),
       least = Math.max(Math.min(...p), this.impossible);
     return size.map((s, j) => (p[j] <= least ? s + 1 + Math.max(...size) : s));

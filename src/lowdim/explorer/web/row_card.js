@@ -31,11 +31,12 @@ export function rowCard(model, law, rules, columns, name, row, hidden, edited) {
     judged = model.surprise(law.counted(x)),
     {seen, rank: dof, D2, T2, Q} = judged,
     p = law.rowP(judged),
-    found = ordinary(model, law, rules, x),
+    found = law.judges ? ordinary(model, law, rules, x) : {hide: [], p: 1},
     hide = found.hide.map(j => columns[j].name),
-    place = model.place(x);
+    place = model.place(x),
+    called = asTouched(name, columns, hidden, edited);
   const cells = columns.map((column, j) => ({
-    ...cellOf(rules, column, x[j], judged.expected[j], judged.sd[j], judged.surprise[j]),
+    ...cellOf(rules, law, j, column, x[j], judged),
     gap: Number.isNaN(row[j]),
   }));
   return {
@@ -51,31 +52,34 @@ export function rowCard(model, law, rules, columns, name, row, hidden, edited) {
     pT2: law.p(T2, dof),
     Q: seen > dof ? Q : null,
     pQ: seen > dof ? law.p(Q, seen - dof) : null,
-    sentence: sentenceOf(rules, asTouched(name, columns, hidden, edited), cells, hide, p, found.p),
+    sentence: law.judges ? sentenceOf(rules, called, cells, hide, p, found.p) : unjudged(called, cells),
     z: Array.from(place.z),
     cov: Array.from(place.cov),
   };
 }
 
-/** @param {Rules} rules @param {Column} column @param {number} x @param {number} expected @param {number} sd
- * @param {number} surprise */
-function cellOf({half, logFigures}, column, x, expected, sd, surprise) {
+/** @param {Rules} rules @param {RowLaw} law @param {number} j @param {Column} column @param {number} x
+ * @param {import("./posterior.js").Judged} judged */
+function cellOf({half, logFigures}, law, j, column, x, judged) {
   const least = column.least ?? -Infinity,
     most = column.most ?? Infinity,
     within = (/** @type {number} */ v) => Math.min(Math.max(v, least), most),
     own = (/** @type {number} */ y) => within(outwardOf(column, y)),
     gap = Number.isNaN(x),
+    sd = judged.sd[j],
+    [low, expected, high] = [-half, 0, half].map(k => law.uncounted(j, judged.expected[j] + k * sd)),
     far = outwardOf(column, expected),
     middle = column.offset === null ? expected : inwardOf(column, within(far));
   return {
     column: column.name,
     value: gap ? null : column.offset === null ? x : Number(outwardOf(column, x).toPrecision(logFigures)),
     expected: within(far),
-    surprise: gap ? null : surprise,
+    surprise: gap ? null : judged.surprise[j],
     sd: column.offset === null ? sd : (own(middle + sd) - own(middle - sd)) / 2,
     limit: Number(far > most) - Number(far < least),
     at: gap ? null : x,
-    says: /** @type {[number, number, number]} */ ([expected - half * sd, expected, expected + half * sd]),
+    says: /** @type {[number, number, number]} */ ([low, expected, high]),
+    range: law.moves(j) || column.offset !== null ? /** @type {[number, number]} */ ([own(low), own(high)]) : null,
   };
 }
 
@@ -110,15 +114,30 @@ function asTouched(name, columns, hidden, edited) {
   return `${name}${without}${without && changes.length ? " and" : ""}${changes.length ? ` with ${changes.join(", ")}` : ""}`;
 }
 
+/** @param {Cell} cell */
+function disagrees(cell) {
+  const doubt = cell.range
+    ? `90% between ${figures(cell.range[0], 2)} and ${figures(cell.range[1], 2)}`
+    : `sd ${figures(cell.sd, 2)}`;
+  return `${cell.column} is ${observed(cell.value ?? 0, cell.sd)}; the rest of the row says ${expectation(cell)}, ${doubt}`;
+}
+
+/** Of a row of a table to whose bulk no law fits. @param {string} name @param {Cell[]} cells */
+function unjudged(name, cells) {
+  const size = (/** @type {Cell} */ c) => Math.abs(c.surprise ?? 0),
+    seen = cells.filter(c => c.surprise !== null),
+    sentence = `Row ${name} is not judged: no law fits the bulk of the rows.`;
+  if (!seen.length) return sentence;
+  return `${sentence} Its farthest cell: ${disagrees(seen.reduce((a, b) => (size(b) > size(a) ? b : a)))}.`;
+}
+
 /** @param {Rules} rules @param {string} name @param {Cell[]} cells @param {string[]} hide @param {number} p
  * @param {number} after */
 function sentenceOf(rules, name, cells, hide, p, after) {
   if (!hide.length) return `Row ${name} is ordinary (p ${pValue(p)}).`;
   const worst = /** @type {Cell} */ (cells.find(c => c.column === hide[0]));
-  const says =
-    `${worst.column} is ${observed(worst.value ?? 0, worst.sd)}; the rest of the row says ` +
-    `${expectation(worst)}, sd ${figures(worst.sd, 2)}`;
-  const odd = `Row ${name} is unlike what the model expects (p ${pValue(p)}): `,
+  const says = disagrees(worst),
+    odd = `Row ${name} is unlike what the model expects (p ${pValue(p)}): `,
     seen = cells.filter(c => c.value !== null).length;
   if (hide.length > rules.fewCells || (hide.length === seen && seen > 1)) {
     const many = hide.length === seen ? `all ${seen}` : `${hide.length} of ${seen}`;

@@ -4,7 +4,7 @@ import {brief, counted, el, expectation, figures, named, observed, percent, pVal
 /** @typedef {{name: string, offset: number | null, low: number, high: number, least: number | null,
  *   most: number | null, answers: string[]}} Column answers: what its cells can be called; none of numbers */
 /** @typedef {{column: string, value: number | null, expected: number, sd: number,
- *   surprise: number | null, at: number | null, says: [number, number, number], limit: number, gap: boolean, word?: string,
+ *   surprise: number | null, at: number | null, says: [number, number, number], range: [number, number] | null, limit: number, gap: boolean, word?: string,
  *   chance?: number | null, likeliest?: string, most?: number}} Cell at, says: a number and its band as the model takes it; gap: in the table */
 /** @typedef {{name: string, cells: Cell[], seen: number, D2: number | null, p: number | null, pD2: number | null,
  *   T2: number | null, pT2: number | null, dof: number, Q: number | null, pQ: number | null, hide: string[],
@@ -19,12 +19,12 @@ export function outwardOf(column, y) {
   return Math.abs(own) < 1e-9 * column.offset ? 0 : own;
 }
 
-/** What the rest of a row says of a number, and how far off it may be: of a logarithm 90%, as no ± is true of it.
- * @param {Column} column @param {Cell} cell */
-function saysWords(column, cell) {
-  const end = (/** @type {number} */ y) =>
-    figures(Math.min(Math.max(outwardOf(column, y), column.least ?? -Infinity), column.most ?? Infinity), 2);
-  const around = column.offset === null ? `± ${figures(cell.sd, 2)}` : `(${end(cell.says[0])} to ${end(cell.says[2])})`;
+/** What the rest of a row says of a number, and how far off it may be: 90% of a logarithm, a level or a long tail, as no
+ * ± is true of it. @param {Cell} cell */
+function saysWords(cell) {
+  const around = cell.range
+    ? `(${figures(cell.range[0], 2)} to ${figures(cell.range[1], 2)})`
+    : `± ${figures(cell.sd, 2)}`;
   return `${expectation(cell)} ${around}`;
 }
 
@@ -197,7 +197,7 @@ export function rowPanel(columns, changed) {
       l.chance.textContent = typeof cell.chance === "number" ? percent(cell.chance) : "";
       l.says.textContent =
         cell.likeliest === undefined
-          ? saysWords(columns[j], cell)
+          ? saysWords(cell)
           : `${brief(cell.likeliest, 12)} (${percent(cell.most ?? 0)})`;
       const far = cell.surprise !== null && Math.abs(cell.surprise) > 3;
       l.size.textContent = cell.surprise === null ? "" : `${signed(cell.surprise)} sd${far ? " !" : ""}`;

@@ -114,6 +114,7 @@ class LatentCells:
         ""  # what else a surprise is, and what else a row is rebuilt by, than those of numbers
     )
     rebuilt_note: ClassVar[str] = ""
+    shared_note: ClassVar[str] = ""  # of what the axes have a share, where that is not the columns' variance
     loading_note: ClassVar[str]  # what its loadings are, where that is not how columns move along the axes
 
     def fitted(self, table: Table) -> str:

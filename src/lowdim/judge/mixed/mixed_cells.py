@@ -81,6 +81,7 @@ class MixedCells(LatentCells):
         "cannot be touched here, but in `lowdim explore RUN`; `lowdim explain RUN --row NAME --hide COLUMN` says the "
         "same."
     )
+    shared_note = " of the columns' latent responses"
     rebuilt_note = " Of an answer the probability of a yes is rebuilt and shown, of levels their mean."
 
     def __post_init__(self) -> None:

@@ -77,6 +77,10 @@ class RowLaw(NamedTuple):
         """Rows with each level where it counts as being."""
         return X if self.cells is None else as_counted(X, self.cells.counts)
 
+    def places(self, j: int) -> Array:
+        """Where values of column j count as being; nothing where these are as they are."""
+        return self.cells.counts[j] if self.cells is not None and self.cells.counts else AS_IT_IS
+
     @property
     def judges(self) -> bool:
         """Whether a law fits the bulk at all."""
@@ -280,6 +284,11 @@ def level_counts(X: Array, mask: Mask) -> tuple[Array, ...]:
         knots = np.unique(np.linspace(0, len(values) - 1, min(len(values), LEVEL_KNOTS)).round().astype(np.intp))
         counts[j] = np.stack([values, mean + np.clip(values - mean, -limit, limit)])[:, knots]
     return tuple(counts)
+
+
+def uncounted(x: Array, places: Array) -> Array:
+    """The values of a column that count as being there."""
+    return as_counted(x[:, None], (places[::-1],))[:, 0] if places.size else x
 
 
 def as_counted(X: Array, counts: tuple[Array, ...]) -> Array:

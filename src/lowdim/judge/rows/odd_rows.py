@@ -21,7 +21,7 @@ Journal of the Royal Statistical Society B 57 (1995).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,11 @@ from lowdim.judge.outliers.law import (
     false_discovery,
     p_of_rows,
     row_p_values,
+    uncounted,
 )
 from lowdim.judge.outliers.outlyingness import robust_units, similar_groups
 from lowdim.maths.linalg import Array, Mask
+from lowdim.models.base.calibration import NORMAL_90
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
 from lowdim.text.format import clip, count, figures, figures_by_sd, observed, p_value
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 
     from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.outliers.partition import Partition
+    from lowdim.judge.rows.row_card import RowCell
     from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.column import ColumnScales
 
@@ -58,6 +61,7 @@ LISTED_ROWS = 20  # odd rows that a notebook lists
 IMPOSSIBLE_P = 1e-9  # of a cell: how much smaller another's is says nothing
 LOOKED_AGAIN = 0.25  # rows with a smaller p are looked at with their least likely cell hidden
 UNJUDGED_ROWS = 5  # listed where no law fits the bulk
+Ends: TypeAlias = tuple[float, float]
 LEAST_IN_GROUP, MOST_IN_GROUPS = 3, 2000  # odd rows that make a group; odd rows that are looked at for groups
 
 
@@ -91,6 +95,17 @@ class OddRow(NamedTuple):
     p: float = 1.0  # by which it was picked: of its distance or of its least likely cell
     limit: int = 0  # 1 where the rest of the row says more than the column can be, -1 where less
     words: tuple[str, ...] = ()  # of a cell that holds an answer: what it is called, and what the rest of the row says
+    range: Ends | None = None  # 90% of such cells, where no standard deviation is true of them
+
+
+class OwnCell(NamedTuple):
+    """A cell beside what the rest of its row says, in the table's own units."""
+
+    value: float
+    expected: float
+    sd: float
+    limit: int = 0  # 1 where the rest of the row says more than the column can be, -1 where less
+    range: Ends | None = None  # 90% of such cells, of logarithms, levels and long tails: no ± is true of them
 
 
 class RowDistances(NamedTuple):
@@ -316,7 +331,7 @@ def blame(told: CellBeliefs, law: RowLaw) -> Array:
     """How much each cell is to blame, by which they are hidden: the least likely by its column's law before all others,
     then by size; of those that are all but impossible the farthest, for these are so by one of them."""
     size = np.where(told.seen, np.abs(told.surprise), -1.0)
-    if law.cells is None:
+    if law.cells is None or not law.judges:
         return size
     p = np.where(told.seen, told.p, 2.0)
     unlikely = p <= np.maximum(p.min(axis=1, keepdims=True), IMPOSSIBLE_P)
@@ -325,9 +340,9 @@ def blame(told: CellBeliefs, law: RowLaw) -> Array:
 
 def farthest_held(
     model: LinearGaussian, table: Any, partition: Partition, cells: Sequence[tuple[int, int]]
-) -> tuple[int, tuple[str, float, float, float, int]]:
+) -> tuple[int, str]:
     """Of some cells that are held out of a fit, the one farthest from what the kept cells of its row say: its row, and
-    what `disagrees` takes."""
+    that in words."""
     g, i, j = framed_gaussian(model), *np.array(cells, dtype=np.intp).T
     x, own = table.X[i], np.arange(len(i))
     mask: Mask = ~np.isnan(x)
@@ -336,8 +351,8 @@ def farthest_held(
     shift, sd = (part[own, j] for part in given_others(g, inward, mask, kept)[:2])
     k = int(np.argmax(np.abs(shift) / sd))
     unit, value, column = float(g.frame.scale[j[k]]), float(x[k, j[k]]), int(j[k])
-    told = in_own_units(table.scales, column, value, value - float(shift[k]) / unit, float(sd[k]) / unit)
-    return int(i[k]), (table.names[column], *told)
+    told = own_cell(table.scales, GAUSSIAN_LAW, column, value, value - float(shift[k]) / unit, float(sd[k]) / unit)
+    return int(i[k]), disagrees(table.names[column], told)
 
 
 def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> OddRows:
@@ -364,16 +379,16 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     j, seen = int(rows.culprit[k]), int(rows.seen[k])
     surprise, p_hidden = float(rows.surprise[k]), float(rows.p_hidden[k])
     cell = float(rows.value[k]), float(rows.expected[k]), float(rows.sd[k])
-    value, expected, sd, limit = in_own_units(judged.scales, j, *cell)
+    own = own_cell(judged.scales, judged.law, j, *cell)
     column = judged.columns[j]
-    told = column.told(value, float(rows.likeliest[k]), float(rows.likeliest_share[k]))
+    told = column.told(own.value, float(rows.likeliest[k]), float(rows.likeliest_share[k]))
     defined = bool(Q.dof[k] > 0)
     p_Q = float(Q.p[k]) if defined else None
     if far_out(p_hidden, p_Q, rate):
         reason = f"far out on the map (T2 p {p_value(float(T2.p[k]))}), where its cells agree with each other "
         reason += f"(Q p {p_value(float(Q.p[k]))}): no single cell explains it"
     else:
-        says = f"{observed(value, sd)}, expected {expectation(expected, sd, limit, value)} +- {figures(sd, 2)}"
+        says = f"{observed(own.value, own.sd)}, expected {expectation(*own[:4])} {around(own)}"
         says = f"{told[0]}, expected {told[1]}" if told else says
         reason = f"{column.name} {says} ({surprise:+.1f} sd); " + _hidden(p_hidden, rate)
     if not defined:
@@ -389,28 +404,45 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
         float(rows.Q[k]) if defined else None,
         p_Q,
         column.name,
-        value,
-        expected,
-        sd,
+        own.value,
+        own.expected,
+        own.sd,
         surprise,
         p_hidden,
         reason,
-        limit=limit,
+        limit=own.limit,
         words=told,
+        range=own.range,
     )
 
 
-def in_own_units(
-    scales: ColumnScales | None, j: int, value: float, expected: float, sd: float
-) -> tuple[float, float, float, int]:
-    """A cell as the table has it, also where its column was analysed as a logarithm (`ColumnScales.told`)."""
-    return (value, expected, sd, 0) if scales is None else scales.told(j, value, expected, sd)
+def own_cell(scales: ColumnScales | None, law: RowLaw, j: int, value: float, expected: float, sd: float) -> OwnCell:
+    """A cell of column j as the table has it, also where the column was analysed as a logarithm (`ColumnScales.told`),
+    or its levels or long tail counted as nearer than they are."""
+    places = law.places(j)
+    expected, *band = uncounted(expected + NORMAL_90 * sd * np.array([0.0, -1.0, 1.0]), places).tolist()
+    if scales is None:
+        return OwnCell(value, expected, sd, 0, (band[0], band[1]) if places.size else None)
+    told = scales.told(j, value, expected, sd)
+    if not places.size and not scales.log[j]:
+        return OwnCell(*told)
+    one = scales.of([j])
+    low, high = one.within(one.outward(np.array(band)[:, None])).ravel().tolist()
+    return OwnCell(*told, (low, high))
 
 
-def expectation(expected: float, sd: float, limit: int = 0, value: float | None = None) -> str:
+def around(cell: OwnCell | RowCell | OddRow) -> str:
+    """How far off what the rest of a row says may be: '+- 3.5', or '(1.3 to 5.1)'."""
+    if cell.range is None:
+        return f"+- {figures(cell.sd, 2)}"
+    return f"({figures(cell.range[0], 2)} to {figures(cell.range[1], 2)})"
+
+
+def expectation(value: float | None, expected: float, sd: float, limit: int = 0) -> str:
     """What the rest of a row says; beyond what the column can be, that end of it, where the value may be already.
 
-    >>> expectation(78.3, 6.5), expectation(2160.0, 800.0, 1), expectation(0.0, 2.0, -1), expectation(0.0, 2.0, -1, 0.0)
+    >>> told = ((121.7, 78.3, 6.5), (9.0, 2160.0, 800.0, 1), (9.0, 0.0, 2.0, -1), (0.0, 0.0, 2.0, -1))
+    >>> tuple(expectation(*cell) for cell in told)
     ('78.3', '2160 or more', '0', 'still less')
     """
     if value is not None and limit and (value - expected) * limit >= 0.0:
@@ -419,14 +451,16 @@ def expectation(expected: float, sd: float, limit: int = 0, value: float | None 
     return figures_by_sd(expected, sd) + beyond.get(limit, "")
 
 
-def disagrees(
-    column: str, value: float, expected: float, sd: float, limit: int = 0, words: tuple[str, ...] = ()
-) -> str:
+def disagrees(column: str, cell: OwnCell | RowCell | OddRow, words: tuple[str, ...] = ()) -> str:
     """'bf_cm_ratio is 121.7; the rest of the row says 78.3, sd 6.5'"""
     if words:
         return f"{column} is {words[0]}; the rest of the row says {words[1]}"
-    says = f"{expectation(expected, sd, limit, value)}, sd {figures(sd, 2)}"
-    return f"{column} is {observed(value, sd)}; the rest of the row says {says}"
+    assert cell.value is not None
+    doubt = f"sd {figures(cell.sd, 2)}"
+    if cell.range is not None:
+        doubt = f"90% between {figures(cell.range[0], 2)} and {figures(cell.range[1], 2)}"
+    says = f"{expectation(cell.value, cell.expected, cell.sd, cell.limit)}, {doubt}"
+    return f"{column} is {observed(cell.value, cell.sd)}; the rest of the row says {says}"
 
 
 def far_out(p_hidden: float, p_Q: float | None, rate: float = 0.05) -> bool:

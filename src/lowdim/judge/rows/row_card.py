@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lowdim.judge.cells import CellBeliefs
-from lowdim.judge.outliers.law import RowLaw, p_of_rows
-from lowdim.judge.rows.odd_rows import P_NOTE, blame, disagrees, expectation, in_own_units, row_name
+from lowdim.judge.outliers.law import GAUSSIAN_LAW, RowLaw, p_of_rows
+from lowdim.judge.rows.odd_rows import P_NOTE, Ends, around, blame, disagrees, expectation, own_cell, row_name
 from lowdim.maths.linalg import Array
-from lowdim.models.base.calibration import NORMAL_90
 from lowdim.sources.source import Block
 from lowdim.text.format import count, figures, listing, observed, p_value
 from lowdim.text.messages import check_level, error
@@ -40,20 +39,13 @@ class RowCell(NamedTuple):
     surprise: float | None
     limit: int = 0  # 1 where the rest of the row says more than the column can be, -1 where less
     told: tuple[str, ...] = ()  # of a cell that holds an answer: what it is called, and what the rest says
-    range: tuple[float, float] | None = None  # 90% of such cells, of a column analysed as a logarithm: no ± is true
-
-    @property
-    def around(self) -> str:
-        """How far off what the rest says may be."""
-        if self.range is None:
-            return f"+- {figures(self.sd, 2)}"
-        return f"({' to '.join(figures(end, 2) for end in self.range)})"
+    range: Ends | None = None  # 90% of such cells, where no ± is true of them, or the interval of a gap's fill
 
     def words(self) -> tuple[str, str, str]:
         """Value, what the rest says, and the surprise, as a person reads them."""
         value, says = self.told or (
             "gap" if self.value is None else observed(self.value, self.sd),
-            f"{expectation(self.expected, self.sd, self.limit, self.value)} {self.around}",
+            f"{expectation(self.value, self.expected, self.sd, self.limit)} {around(self)}",
         )
         return value, says, "" if self.surprise is None else f"{self.surprise:+.1f} sd"
 
@@ -90,6 +82,17 @@ class RowCard(NamedTuple):
     p_D2: float | None
     fills: tuple[RowFill, ...] = ()  # of its gaps, where there is an analysis that has them
 
+    @property
+    def shown(self) -> tuple[RowCell, ...]:
+        """The cells, a gap as the table's fills have it, with the interval that was checked on hidden cells."""
+        fills = {f.column: f for f in self.fills}
+        return tuple(
+            c._replace(expected=f.fill, limit=0, range=(f.lower, f.upper))
+            if c.value is None and not c.told and (f := fills.get(c.column))
+            else c
+            for c in self.cells
+        )
+
     def __repr__(self) -> str:
         """At most four lines: the sentence, the distances, and where the rest is."""
         seen = f"{len(self.cells)} cells, {self.seen} seen: .text(), .cells, .hide"
@@ -97,7 +100,7 @@ class RowCard(NamedTuple):
 
     def _repr_html_(self) -> str:
         """Every cell beside what the rest of its row says, the most surprising first."""
-        order = sorted(self.cells, key=lambda c: -abs(c.surprise or 0.0))
+        order = sorted(self.shown, key=lambda c: -abs(c.surprise or 0.0))
         listed = ((("▶ " if c.column in self.hide else "") + c.column, *c.words()) for c in order[:LISTED_CELLS])
         left = len(order) - LISTED_CELLS
         more = f" {left:,} less surprising or missing cells: .text()" if left > 0 else ""
@@ -127,13 +130,8 @@ class RowCard(NamedTuple):
     def text(self) -> str:
         """The table of `lowdim explain --row`."""
         lines = [self.sentence, *filter(None, (self._laws, P_NOTE if self.p != self.p_D2 else "")), ""]
-        rows = [("column", "value", "the rest says", "surprise"), *((c.column, *c.words()) for c in self.cells)]
+        rows = [("column", "value", "the rest says", "surprise"), *((c.column, *c.words()) for c in self.shown)]
         lines += text_table(rows, right=(1, 2, 3))
-        if self.fills:
-            fills = (
-                f"{f.column} {figures(f.fill, 4)} ({figures(f.lower, 4)} to {figures(f.upper, 4)})" for f in self.fills
-            )
-            lines += ["", f"Its gaps as the run fills them: {', '.join(fills)}."]
         return "\n".join(lines)
 
 
@@ -170,7 +168,10 @@ def explain_row(
     x = touched_row(map, X[row : row + 1], hidden, edited or {})
     told = map.cells.beliefs(one_block(x), law)
     seen, dof = int(told.seen.sum()), int(told.rank[0])
-    cells, name = row_cells(map, x, told), as_touched(row_name(row, row_names), hidden, edited or {})
+    cells, name = (
+        row_cells(map, x, told, law or GAUSSIAN_LAW),
+        as_touched(row_name(row, row_names), hidden, edited or {}),
+    )
     if law is None:
         density = float(map.cells.posterior(x).log_density[0])
         words = f"Row {name}: log density {figures(density, 4)}."
@@ -178,7 +179,7 @@ def explain_row(
         return RowCard(row, row_name(row, row_names), cells, *none, 0, None, None, seen, (), None, words, None)
     p_T2, p_Q = (float(law.p_value(far, np.array(k))[0]) for far, k in ((told.T2, dof), (told.Q, seen - dof)))
     p = float(p_of_rows(told, law)[0])
-    hide, after = _ordinary(map, x, 1.0 - odd_level, law)
+    hide, after = _ordinary(map, x, 1.0 - odd_level, law) if law.judges else ((), None)
     return RowCard(
         row,
         row_name(row, row_names),
@@ -193,7 +194,7 @@ def explain_row(
         seen=seen,
         hide=hide,
         p_after=after,
-        sentence=row_sentence(name, cells, hide, p, after),
+        sentence=row_sentence(name, cells, hide, p, after) if after is not None else unjudged_sentence(name, cells),
         p_D2=float(told.p_D2[0]),
     )
 
@@ -247,22 +248,26 @@ def as_touched(name: str, hidden: Sequence[str], edited: Mapping[str, Any]) -> s
     return f"{name}{without}{' and' if without and changes else ''}{f' with {changes}' if changes else ''}"
 
 
-def row_cells(map: TableMap, x: Array, told: CellBeliefs) -> tuple[RowCell, ...]:
+def row_cells(map: TableMap, x: Array, told: CellBeliefs, law: RowLaw) -> tuple[RowCell, ...]:
     """Every cell of the one row that these beliefs are of."""
     cells = []
-    logs = np.zeros(len(map.names), dtype=bool) if map.scales is None else map.scales.log
-    ends = np.concatenate([told.mean - NORMAL_90 * told.sd, told.mean + NORMAL_90 * told.sd])
-    ends = ends if map.scales is None else map.scales.within(map.scales.outward(ends))
     for k, column in enumerate(map.columns):
         seen, value = bool(told.seen[0, k]), float(np.nan_to_num(x[0, k]))
         likeliest = float(told.likeliest[0, k])
         words = column.told(value if seen else likeliest, likeliest, float(told.likeliest_share[0, k]))
         words = words if seen or not words else ("gap", words[1])
-        value, says, doubt, limit = in_own_units(map.scales, k, value, float(told.mean[0, k]), float(told.sd[0, k]))
-        far = float(told.surprise[0, k])
-        around = (float(ends[0, k]), float(ends[1, k])) if logs[k] else None
+        own = own_cell(map.scales, law, k, value, float(told.mean[0, k]), float(told.sd[0, k]))
         cells.append(
-            RowCell(column.name, value if seen else None, says, doubt, far if seen else None, limit, words, around)
+            RowCell(
+                column.name,
+                value=own.value if seen else None,
+                expected=own.expected,
+                sd=own.sd,
+                surprise=float(told.surprise[0, k]) if seen else None,
+                limit=own.limit,
+                told=words,
+                range=own.range,
+            )
         )
     return tuple(cells)
 
@@ -285,12 +290,21 @@ def _ordinary(map: TableMap, x: Array, rate: float, law: RowLaw) -> tuple[tuple[
         x[0, worst] = np.nan
 
 
+def unjudged_sentence(name: str, cells: tuple[RowCell, ...]) -> str:
+    """Of a row of a table to whose bulk no law fits."""
+    seen = [c for c in cells if c.surprise is not None]
+    sentence = f"Row {name} is not judged: no law fits the bulk of the rows."
+    if not seen:
+        return sentence
+    worst = max(seen, key=lambda c: abs(c.surprise or 0.0))
+    return f"{sentence} Its farthest cell: {disagrees(worst.column, worst, worst.told)}."
+
+
 def row_sentence(name: str, cells: tuple[RowCell, ...], hide: tuple[str, ...], p: float, after: float) -> str:
     if not hide:
         return f"Row {name} is ordinary (p {p_value(p)})."
     worst = next(c for c in cells if c.column == hide[0])
-    assert worst.value is not None
-    says = disagrees(worst.column, worst.value, worst.expected, worst.sd, worst.limit, worst.told)
+    says = disagrees(worst.column, worst, worst.told)
     odd = f"Row {name} is unlike what the model expects (p {p_value(p)}): "
     seen = sum(c.value is not None for c in cells)
     if len(hide) > FEW_CELLS or len(hide) == seen > 1:
