@@ -199,7 +199,7 @@ class Analysis:
     def _jury_of(self, rows: Mask | None) -> Jury:
         """How many dimensions these rows have; all where none are named."""
         from lowdim.judge.dimensions.jury import choose_dimension
-        from lowdim.judge.label_scores import quantified
+        from lowdim.judge.read_table import quantified
         from lowdim.sources.arrays import ArraySource
         from lowdim.sources.views import gather
 

@@ -6,8 +6,8 @@ import pytest
 
 from lowdim import read
 from lowdim.judge.dimensions.jury import choose_dimension
-from lowdim.judge.label_scores import quantified
 from lowdim.judge.maps.fit_map import is_mixed
+from lowdim.judge.read_table import quantified
 
 
 def answers(q, seed, n=400):

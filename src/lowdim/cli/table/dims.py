@@ -49,7 +49,7 @@ def jury_for(table: Table, settings: Settings, answer: str) -> Jury:
     """The judges asked how many dimensions tell this column."""
     from lowdim.judge.budget import counts
     from lowdim.judge.dimensions.jury import choose_dimension
-    from lowdim.judge.label_scores import quantified
+    from lowdim.judge.read_table import quantified
 
     often = counts(settings.budget, table.n, table.d)
     X, y = without_answer(table, quantified(table), answer)
