@@ -163,7 +163,7 @@ def test_doubts_stand_beside_the_number(plain, q, words, line):
     from types import SimpleNamespace
 
     model = SimpleNamespace(n_iter_=3, certificate_=SimpleNamespace(reason="converged"))
-    of_cells = SimpleNamespace(cells=SimpleNamespace(title="Probabilistic PCA", noise_share=0.2))
+    of_cells = SimpleNamespace(cells=SimpleNamespace(title="Probabilistic PCA", noise_share=0.2, shared_note=""))
     found = Analysis(plain.table, plain.settings._replace(dims="auto"))
     vars(found).update(dims=q, model=model, map=of_cells, jury=plain.jury._replace(sentence=words))
     assert repr(found).split("\n")[1] == line and repr(found).endswith("converged in 3 passes")

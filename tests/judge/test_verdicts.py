@@ -61,7 +61,7 @@ def test_no_odd_rows_says_how_many_chance_makes():
 
 def test_spreads_are_named():
     row = SimpleNamespace(
-        column="BodyWgt", value=6654.0, expected=2983.2, sd=571.3, p_hidden=0.4, p_Q=1e-9, limit=0, words=()
+        column="BodyWgt", value=6654.0, expected=2983.2, sd=571.3, p_hidden=0.4, p_Q=1e-9, limit=0, words=(), range=None
     )
     assert because(row) == "BodyWgt is 6654; the rest of the row says 2980, sd 570"
 

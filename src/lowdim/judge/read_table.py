@@ -1,4 +1,4 @@
-"""What a caller from Python passes as a table (a path, a data frame, an array or a Table that was read), and the numbers
+"""What a caller from Python passes as a table (a path, a frame, an array or a Table that was read), and the numbers
 that judges take of it.
 
 The zeros and ones of one label tell each other, so that counted one by one they seem to share dimensions. Where a judge

@@ -49,7 +49,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     """Names too long for a sentence, such as whole questions, with what stands for each: as much as tells them apart.
 
     >>> short_names(["Which of these films have you seen? Alien, the first of the year", "age"])
-    {'Which of these films have you seen? Alien, the first of the year': 'Which of these films have yo…t of the year'}
+    {'Which of these films have you seen? Alien, the first of the year': 'Which of these films have…irst of the year'}
     """
     every = list(names)
     long = [name for name in every if len(name) > LONG_NAME]

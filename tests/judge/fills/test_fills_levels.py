@@ -15,8 +15,9 @@ from lowdim.jobs.apply import place
 from lowdim.judge.fills.calibration import HiddenErrors, beyond, cross, factors, map_calibration, skewed
 from lowdim.judge.fills.fill import fill as fill_by_any
 from lowdim.judge.fills.result import LEVELS
-from lowdim.judge.hidden_cells import deal, dealt
+from lowdim.judge.hidden_cells import HIDDEN_PARTS, deal, dealt
 from lowdim.judge.maps.table_map import table_map
+from lowdim.maths.seeds import HELD_OUT_FOLDS
 from lowdim.text.errors import OptionError
 from tests.conftest import need
 
@@ -78,13 +79,12 @@ def test_crossed_folds_against_a_plain_loop():
 
 def test_one_way_to_deal_cells_serves_both_judges():
     mask = np.random.default_rng(0).random((50, 7)) > 0.3
-    for parts, seed in ((5, 0), (20, 3)):
-        assert np.array_equal(
-            np.where(mask, dealt(mask, parts, np.random.default_rng([seed, 11])), -1), deal(mask, seed, parts)
-        )
-    part = dealt(mask, 5, np.random.default_rng(0))
-    for row, seen in zip(part, mask, strict=True):  # a row's cells go to different parts as far as they can
-        assert np.bincount(row[seen], minlength=5).max() <= -(-seen.sum() // 5)
+    for seed in (0, 3):
+        assert np.array_equal(dealt(mask, np.random.default_rng([seed, HELD_OUT_FOLDS])), deal(mask, seed))
+    part = dealt(mask, np.random.default_rng(0))
+    assert np.array_equal(part >= 0, mask) and part.max() < HIDDEN_PARTS
+    for row, seen in zip(part, mask, strict=True):  # a row's cells all go to different parts, as there are ten
+        assert len(set(row[seen])) == seen.sum()
 
 
 def test_negative_ozone_is_counted_and_a_logarithm_proposed():
