@@ -14,6 +14,7 @@ complete, among all columns by non-negative least squares.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -374,10 +375,10 @@ def _power(base: float) -> Scale:
 
 FORMS = (  # from the plainest on
     Form("", "{}"),
-    Form("the logarithm of ", "{}", outer=np.log, undo=_power(np.e), slope=_power(np.e)),
+    Form("the logarithm of ", "{}", outer=np.log, undo=_power(math.e), slope=_power(math.e)),
     Form("the logarithm to base 10 of ", "{}", outer=np.log10, undo=_power(10.0), slope=_power(10.0)),
     Form("the logarithm to base 2 of ", "{}", outer=np.log2, undo=_power(2.0), slope=_power(2.0)),
-    Form("", "exp({})", inner=_power(np.e), inner_undo=np.log),
+    Form("", "exp({})", inner=_power(math.e), inner_undo=np.log),
     Form("", "10^{}", inner=_power(10.0), inner_undo=np.log10),
     Form("", "2^{}", inner=_power(2.0), inner_undo=np.log2),
     Form("", "{} squared", inner=np.square, inner_undo=np.sqrt),
