@@ -154,16 +154,16 @@ def test_draws_of_the_stack_spread_as_its_intervals_do(two_groups):
 
 
 @pytest.mark.slow
-def test_a_straight_table_loses_nothing_by_the_stack():
+def test_a_straight_table_has_no_stack_that_errs_more_than_its_linear_model():
     made = fill(straight())
     linear = next(one for one in made.engines if one.engine == LINEAR)
-    assert linear.share == max(one.share for one in made.engines) and made.error < 1.02 * linear.error
+    assert linear.share == max(one.share for one in made.engines) and made.error <= linear.error
 
 
 def test_the_budget_is_kept_and_said():
     made = fill(straight(), budget=0.5)
     skipped = [one for one in made.engines if one.why.startswith("not tried: ")]
-    assert any(one.engine.startswith("chained trees") for one in skipped) and made.engine == STACK
+    assert any(one.engine.startswith("chained trees") for one in skipped)
     assert (
         all(one.error is None and one.share == 0 for one in skipped) and "of the budget of 0.5 s is left" in made.text()
     )

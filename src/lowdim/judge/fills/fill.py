@@ -70,7 +70,8 @@ def fill(
 
     A stack of engines fills numbers: a linear model, nearest rows, mixtures of groups, chained trees and, where the
     table has labels or levels, a latent model with a likelihood for each column. Each fills cells hidden on purpose;
-    their fills are averaged with the non-negative weights that have the least squared error there. Labels are filled by
+    their fills are averaged with the non-negative weights that have the least squared error there, unless the linear
+    model alone does as well, cell for cell, with weights that the other folds choose. Labels are filled by
     a stack with the least log loss: latent models, regressions on the other columns, frequencies, each together with
     the rows that agree.
 
@@ -184,11 +185,12 @@ def fill(
 
 
 def _in_units(table: Array) -> tuple[Array, Array]:
-    """Columns of huge or tiny numbers brought near one by powers of two, and these; 1 for any other."""
+    """Columns of huge or tiny numbers brought near one by powers of two, and these; 1 for any other. Rows lie one after
+    another in memory however the table came, so that sums end in the same bits."""
     size = np.nanmax(np.abs(table), axis=0)
     moderate = (size == 0.0) | ((size > 1e-100) & (size < 1e100))
     unit = np.where(moderate, 1.0, 2.0 ** -np.clip(np.frexp(size)[1].astype(float), -1000, 1000))
-    return table * unit, unit
+    return np.ascontiguousarray(table * unit), unit
 
 
 class Filling(NamedTuple):
@@ -216,6 +218,8 @@ def _numbers(view: FillView, trial: Trial, fitted: Callable[[str], FittedEngine]
     if len(names) > 1 and len(weight):
         weights = least_squares_weights(np.stack([g.error for g in made]) / unit, weight)
         guesses = stacked_guesses(made, trial.cells.fold, weight, unit)
+        if off(guesses) >= off(made[0]):  # in a small table weights may follow chance: the linear model comes first
+            weights, guesses = np.eye(len(names))[0], made[0]
     else:
         weights, guesses = np.eye(len(names))[0], made[0]
     used = [fitted(name) for name, w in zip(names, weights, strict=True) if w]

@@ -32,7 +32,8 @@ def number_lines(f: Fills, map_dims: int | None, logged: Collection[str]) -> lis
     lines += beyond[:NAMED_COLUMNS]
     if beyond[NAMED_COLUMNS:]:
         lines.append(f"  and {len(beyond) - NAMED_COLUMNS} more columns with fills outside their values")
-    lines += [*engine_lines(f.engines), f.gain] if f.engine == STACK else [f.own_model(map_dims)]
+    lines += engine_lines(f.engines) if len(f.engines) > 1 else []
+    lines.append(f.gain if f.engine == STACK else f.own_model(map_dims))
     # the first fill, of a yes/no column with its probability
     i, j = np.argwhere(f.number_gaps)[0]
     text = f"e.g. row {i + 1} {f.columns[j].column} = {figures(float(f.filled[i, j]))}"

@@ -62,7 +62,7 @@ def fill_view(table: Table, X: Array, words: str, orders: Mapping[int, Sequence[
     d = len(places)
     left = [c.left if words == "all" else np.zeros(0) for c in labels]
     view = FillView(
-        np.column_stack([X[:, places], *(c.coded.values for c in labels)]),
+        np.ascontiguousarray(np.column_stack([X[:, places], *(c.coded.values for c in labels)])),
         np.column_stack([np.full((len(left[0]) if left else 0, d), np.nan), *left]),
         (*(likelihood(numbers[j]) for j in places), *(c.kind for c in labels)),
         (*(0 for _ in places), *(len(c.coded.labels) for c in labels)),
