@@ -129,6 +129,7 @@ def check(name: str, r: Recipe, q: int, standardize: bool) -> None:
 @given(r=RECIPES, q=st.integers(0, 4), standardize=st.booleans())
 @example(r=Recipe(30, 40, "f8", 0.0, 0.0, 1.0, 0.0, "C", "none", 0), q=2, standardize=False)
 @example(r=Recipe(20, 5, "f8", 1.0, 0.0, 1.0, 0.9, "C", "empty row", 0), q=2, standardize=False)
+@example(r=Recipe(27, 4, "f8", 0.0, 0.0, 1e-30, 0.05, "C", "max", 2306), q=3, standardize=False)
 def test_every_outcome_is_documented(name, r, q, standardize):
     check(name, r, q, standardize)
 

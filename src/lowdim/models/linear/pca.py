@@ -42,7 +42,7 @@ from lowdim.sources.source import Block, Source
 from lowdim.sources.views import HUGE_SCALE, Frame
 from lowdim.text.messages import error, warn
 
-VANISHING = 1e-8  # the noise, as a share of the mean variance, that stands for sigma -> 0 with gaps
+VANISHING = 1e-7  # the noise, as a share of the mean variance, that stands for sigma -> 0 with gaps
 RUNAWAY = 3.0  # axes that hold more than this many times the seen variance follow the noise
 ROUNDED = 1e-14  # variances below this share of the largest are rounding
 EXACT = 1e-9  # the same for placing one row, as a share of the smallest variance kept
