@@ -118,13 +118,14 @@ def sums(
         tall = np.concatenate([np.broadcast_to(latent.cov, (len(i), rows)), z[i] * z[j], z, np.ones((1, rows))])
         per = ((tall * times) @ mask.astype(np.float64)).T
     per = np.broadcast_to(per, (d if heavy else 1, len(whole)))
-    C = per[:, : len(i)]  # sum over seen of Cov[z], and of Cov[z] w_j; light: a row at a time
-    if mask is None or heavy:
+    C = per[:, : len(i)]  # sum over seen of Cov[z]
+    if mask is None or heavy:  # ... and of Cov[z] w_j
         Cw = times_packed(C.T, np.ascontiguousarray(W.T)).T
-    else:
+    else:  # C is of all columns together: a row at a time, over the columns that it shows
         Cw = np.zeros_like(W)
-        for row, own, n_times in zip(mask, unpack(np.broadcast_to(latent.cov, (len(i), rows)), q), times, strict=True):
-            Cw[row] += W[row] @ (own * n_times)
+        covs = unpack(np.broadcast_to(latent.cov, (len(i), rows)), q)
+        for row, own, count in zip(mask, covs, times, strict=True):
+            Cw[row] += W[row] @ (own * count)
     # What (w_j, mu_j) is regressed on: E[e_j (z, 1)] and E[(z, 1)(z, 1)'], and what it leaves: E[e_j^2].
     B = np.column_stack([weighted.T @ latent.mean - Cw, weighted.sum(axis=0)])
     A = per[:, len(i) :].copy()

@@ -100,8 +100,8 @@ def as_ratings(
         # the seen cells of a table, a block at a time
         blocks = (source.block(at) for at in range(source.n_blocks))
         parts = [block.X if isinstance(block, RatingBlock) else stored_cells(block) for block in blocks]
-        cells = sp.vstack(parts, format="csr") if parts else (source.n, source.d)
-        return Ratings(sp.csr_array(cells))
+        empty = sp.csr_array((source.n, source.d))
+        return Ratings(sp.csr_array(sp.vstack(parts, format="csr")) if parts else empty)
     if X.dtype.kind not in "biuf":
         as_source(X)  # says what is wrong with it
     matrix = X.tocoo() if X.format in ("coo", "dia", "bsr") else sp.csr_array(X)

@@ -76,7 +76,7 @@ class LatentModel(Estimator, Generic[P, R]):
         raise NotImplementedError
 
     def _redraw(self, params: P, rng: np.random.Generator) -> P:
-        """Parameters drawn from what the table leaves open about them; by default they count as known."""
+        """Parameters drawn from what the table leaves open; by default they count as known, or are integrated out."""
         return params
 
     def _axes(self, params: P) -> Array:

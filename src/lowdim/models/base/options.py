@@ -126,10 +126,10 @@ def declare_options(cls: type) -> None:
         name: found for base in cls.__mro__[:0:-1] for name, found in vars(base).get("_own_options", {}).items()
     }
     options = {**own, **{name: found for name, found in inherited.items() if name not in own}}
-    cls._own_options = own  # type: ignore[attr-defined]
-    cls._options = options  # type: ignore[attr-defined]
+    cls._own_options = own  # type: ignore[attr-defined]  # of a class that mypy does not know here
+    cls._options = options  # type: ignore[attr-defined]  # as above
     if own:
-        cls.__init__ = _constructor(options, cls.__qualname__)  # type: ignore[misc]
+        cls.__init__ = _constructor(options, cls.__qualname__)  # type: ignore[misc]  # made here, nowhere written
     if options and cls.__doc__ and not cls.__name__.startswith("_"):
         cls.__doc__ = _documented(cls, options)
 
@@ -152,7 +152,7 @@ def _constructor(options: Mapping[str, Option], owner: str) -> Callable[..., Non
 
     construct.__name__ = "__init__"
     construct.__qualname__ = f"{owner}.__init__"
-    construct.__signature__ = signature  # type: ignore[attr-defined]
+    construct.__signature__ = signature  # type: ignore[attr-defined]  # what `inspect` asks a function for
     return construct
 
 

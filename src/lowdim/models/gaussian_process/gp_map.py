@@ -153,9 +153,6 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
         cells = self._decode(params, self._at(params, Z))
         return cells.mean + np.sqrt(cells.var + cells.noise) * normal[:, q:]
 
-    def _redraw(self, params: P, rng: np.random.Generator) -> P:
-        return params  # the functions are integrated out already
-
     def _prior(self, params: P, n: int) -> Posterior:
         i, j = lower(len(params.centre))
         return Posterior(np.tile(params.centre, (n, 1)), np.tile(params.spread[i, j], (n, 1)), np.zeros(n))

@@ -132,11 +132,11 @@ class BayesianPCA(LinearGaussian[BayesianPCAParams, Posterior]):
         return self.method == "laplace"
 
     @property
-    def _objective_name(self) -> str:  # type: ignore[override]
+    def _objective_name(self) -> str:  # type: ignore[override]  # of an option, no class variable
         return "log-likelihood" if self.is_sure else "evidence bound"
 
     @property
-    def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]
+    def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]  # of an option, no class variable
         if self.is_sure:
             return {"objective_never_falls": "re-estimating alpha by Laplace's approximation may lower the likelihood"}
         return {

@@ -69,8 +69,6 @@ class GaussianRows(RowPosterior, Protocol):
     """Where rows lie, with covariances."""
 
     @property
-    def packed(self) -> Array: ...
-    @property
     def cov(self) -> Array: ...
 
 

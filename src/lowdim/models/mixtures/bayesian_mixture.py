@@ -130,7 +130,8 @@ class BayesianMixtureOfPPCA(MixtureModel):
         """The bound: of the rows, of the parts within the range of their flat priors, and of the weights."""
         flat = sum(params.log_volume + np.size(p.shape) * LOG_NOISE_RANGE for p in params.components)
         # What the weights add: their prior is flat too, and the parts have no order.
-        counts, K, total = params.counts, len(params.counts), float(params.counts.sum())
+        counts = params.counts
+        K, total = len(counts), float(counts.sum())
         prior = gammaln(K * DIRICHLET) - K * gammaln(DIRICHLET)
         entropy = float(gammaln(counts).sum() - gammaln(total))
         means = (DIRICHLET - counts) @ (digamma(counts) - digamma(total))

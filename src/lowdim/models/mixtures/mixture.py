@@ -488,11 +488,11 @@ class Mixture(MixtureModel):
     n_clusters: int = option(default=2, rule=COUNT, words="The number K of parts.", kw_only=False)
 
     @property
-    def _objective_name(self) -> str:  # type: ignore[override]
+    def _objective_name(self) -> str:  # type: ignore[override]  # of an option, no class variable
         return "log-likelihood" if isinstance(self.component, str) else self.component._objective_name
 
     @property
-    def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]
+    def _laws_broken(self) -> dict[str, str]:  # type: ignore[override]  # of an option, no class variable
         return {} if isinstance(self.component, str) else self.component._laws_broken
 
     def _check_options(self) -> None:

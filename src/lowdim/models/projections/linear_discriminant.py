@@ -301,7 +301,7 @@ class LinearDiscriminant(ClassifierMixin, WeightedEstimator, LatentModel[LinearD
         check_is_fitted(self)
         return self.classes_[np.argmax(self._log_joint(X), axis=1)]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # type: ignore[override]
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # type: ignore[override]  # y counts
         """The share of rows whose class is predicted rightly."""
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 

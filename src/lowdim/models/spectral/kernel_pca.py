@@ -467,9 +467,9 @@ class KernelPCA(SpectralModel):
             else:
                 Z = self._extend(self.params_, x)
                 if noise_of is not None:  # squared distances are too long by columns * noise
-                    p, noise = self.params_, x.shape[1] * noise_of(x)
-                    shorter = np.maximum(squared_distances(x, p.rows) - noise[:, None], 0.0)
-                    Z = (gaussian(shorter, p.gamma) - p.columns) @ p.weights
+                    p, longer = self.params_, x.shape[1] * noise_of(x)
+                    clean = np.maximum(squared_distances(x, p.rows) - longer[:, None], 0.0)
+                    Z = (gaussian(clean, p.gamma) - p.columns) @ p.weights
             return self.frame_.outward(self._preimages(span, method, n_neighbors, Z, x))
 
         return self._each(preimages_of, X, out, run, lambda source: source.columns)
