@@ -143,8 +143,8 @@ def certify(
 ) -> Certificate:
     """The certificate of a climb; its residual is what the objective may still gain, unless another is given.
 
-    Of an EM fit to so many `rows`, the true digits follow from that gain and from the condition; this and the
-    orthogonality are told by the model's `axes`, where these should be orthogonal columns.
+    Of an EM fit to so many `rows`, the true digits follow from that gain and from the condition. `axes`, which should
+    be orthogonal columns, tell the condition and how orthogonal they are.
     """
     if axes is not None:
         sizes = np.linalg.norm(axes, axis=0)

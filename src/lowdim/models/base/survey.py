@@ -28,7 +28,7 @@ class TableSurvey(NamedTuple):
     moments: Moments | None  # where the table is complete and not wide
     pairs: Pairs | None  # where it has gaps and is not wide
     passes: int = 1
-    gaps: bool = False
+    gaps: bool = False  # whether cells are missing
     gathered: int = 0  # 1 where the table is wide and has to be gathered for a start: a pass more
 
     @property

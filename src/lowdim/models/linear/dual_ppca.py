@@ -215,7 +215,7 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
         return params._replace(X=align(X, params.X), mu=stats.means, psi=psi)
 
     def _pack(self, params: DualPPCAParams) -> Array:
-        u = np.sqrt(params.low.mean() / self._low_share)
+        u = np.sqrt(params.low.mean() / self._low_share)  # as in `LinearGaussian`
         return np.concatenate([params.X.ravel() / u, params.mu / u, np.log(params.psi[:1])])
 
     def _unpack(self, vector: Array, like: DualPPCAParams) -> DualPPCAParams:

@@ -91,8 +91,8 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
     _pairs_matter: ClassVar[bool] = True  # whether it rests on correlations of columns
     _ddof: ClassVar[int] = 1  # a standardised column has unit variance with divisor n - _ddof
     _fewer_with_gaps: ClassVar[bool] = False  # whether gaps leave fewer axes, where no number of them is asked for
-    avoids_covariance = staticmethod(is_wide)  # of n, d: whether a fit to a complete table holds no d x d matrix
     _low_share: ClassVar[float] = FLOOR  # the bound of a noise variance as a share of its column's variance
+    avoids_covariance = staticmethod(is_wide)  # of n, d: whether a fit to a complete table holds no d x d matrix
 
     n_components: Any = option(default=2, rule=WHOLE, words="Latent dimensions q.", kind="int", kw_only=False)
     standardize: bool = option(default=False, rule=TRUTH, words="Work in units of each column's spread.")
@@ -264,13 +264,13 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
         if source.n:  # an empty batch says nothing, least of all where the origin should be
             frame, m = self._added(source, decay)
             if m.n >= 2.0:
-                unit, scaled = frame, m
+                fit_frame, scaled = frame, m
                 if self.standardize:
                     survey = standardized(TableSurvey(frame, source, columns_of(m), m, None), source, self._ddof)
                     assert survey.moments is not None
-                    unit, scaled = survey.frame, survey.moments
-                fitted = self.fit_moments(scaled, unit, source.columns)
-                self._keep(fitted.of_moments(m.n * float(np.log(unit.scale).sum()), 1), source)
+                    fit_frame, scaled = survey.frame, survey.moments
+                fitted = self.fit_moments(scaled, fit_frame, source.columns)
+                self._keep(fitted.of_moments(m.n * float(np.log(fit_frame.scale).sum()), 1), source)
             self._online = (frame, m)
             self.n_features_in_ = source.d
             if source.named:

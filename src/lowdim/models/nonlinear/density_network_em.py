@@ -104,7 +104,7 @@ def best_output_layer(layers: Layers, like: DensityNetworkParams, stats: NodeSum
     activations = forward(layers, like.grid, like.activation)
     units = activate(activations[-1].copy(), like.activation)
     Phi = np.hstack([units, np.ones((len(units), 1))])
-    A = np.array([Phi.T @ (Phi * g[:, None]) for g in stats.G.T])
+    A = np.array([Phi.T @ (Phi * g[:, None]) for g in stats.G.T])  # of every column, as in `regression_step`
     size = float(np.trace(A, axis1=1, axis2=2).mean()) / Phi.shape[1]
     ridge = np.full(Phi.shape[1], max(like.psi * like.prior, LEAST_RIDGE * size))
     ridge[-1] = 0.0
