@@ -8,8 +8,7 @@ import pytest
 from lowdim import GaussianMixture
 from lowdim.judge.fills.engines.engine import Engine, OfNumbers, zeros_and_ones
 from lowdim.judge.fills.engines.forest import ChainedTrees, Forest, ForestShape
-from lowdim.judge.fills.engines.latent import LatentEngine
-from lowdim.judge.fills.engines.linear import VariationalPCA
+from lowdim.judge.fills.engines.linear import VariationalPCA, WholeGaussian
 from lowdim.judge.fills.engines.nearest import NearestRows
 from lowdim.judge.fills.engines.offered import LARGE_CELLS, mixed_engines, number_engines
 
@@ -36,7 +35,7 @@ def test_every_engine_keeps_what_is_seen_and_is_finite():
     X, gap = groups()
     less = np.where(gap, np.nan, X)
     names = set()
-    for engine in offered(less):
+    for engine in [Engine("whole Gaussian", WholeGaussian), *offered(less)]:
         made = engine.fit(less)
         mean, sd = made.fills(less)
         draw = made.drawn(less, 3, 0)
@@ -45,7 +44,7 @@ def test_every_engine_keeps_what_is_seen_and_is_finite():
         assert (sd[~gap] == 0.0).all() and (sd[gap] > 0.0).all() and np.isfinite(sd).all(), engine.name
         assert np.array_equal(draw, made.drawn(less, 3, 0)) and not np.array_equal(draw, made.drawn(less, 3, 1))
         names.add(kind(engine))
-    assert names == {"nearest rows", "mixture of Gaussians", "mixture of groups", "chained trees"}
+    assert names == {"whole Gaussian", "nearest rows", "mixture of Gaussians", "mixture of groups", "chained trees"}
 
 
 @pytest.mark.slow
@@ -64,11 +63,23 @@ def test_engines_that_know_groups_beat_the_line_through_both():
     X, gap = groups(300)
     less = np.where(gap, np.nan, X)
     square = {}
-    for engine in [Engine("line", partial(LatentEngine, model=GaussianMixture(1), n_components=1)), *offered(less)]:
+    for engine in [Engine("line", WholeGaussian), *offered(less)]:
         mean, _ = engine.fit(less).fills(less)
         square[kind(engine)] = min(square.get(kind(engine), np.inf), float(((mean - X)[gap] ** 2).mean()))
     assert square["mixture of Gaussians"] < 0.3 * square["line"]
     assert square["chained trees"] < 0.6 * square["line"] and square["nearest rows"] < 0.6 * square["line"]
+
+
+def test_the_whole_gaussian_fills_as_a_mixture_of_one_does_when_converged():
+    X, gap = groups(90)
+    less = np.where(gap, np.nan, 1e3 + 7.0 * X)
+    mean, sd = WholeGaussian(less).fills(less)
+    filled, spread = GaussianMixture(1, tol=1e-9, calibrate=False).fit(less).impute(less, return_std=True)
+    unit = np.nanstd(less, axis=0)
+    assert np.abs((mean - filled) / unit).max() < 0.02 and np.abs((sd - spread) / unit).max() < 0.01
+    hidden = np.column_stack([less, np.full(90, np.nan)])  # a column that is hidden entirely
+    mean, sd = WholeGaussian(hidden).fills(hidden)
+    assert (mean[:, -1] == 0.0).all() and np.allclose(sd[:, -1], 1.0, atol=0.1)
 
 
 def test_fills_go_beyond_the_values_seen_by_the_width_of_their_outer_tenth_at_the_most():

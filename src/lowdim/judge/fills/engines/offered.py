@@ -12,7 +12,7 @@ from lowdim.judge.fills.dimension import fill_dimension
 from lowdim.judge.fills.engines.engine import LINEAR, MIXED_MODEL, MOST_ONES, Engine, EngineFit, OfNumbers
 from lowdim.judge.fills.engines.forest import ChainedTrees, ForestShape
 from lowdim.judge.fills.engines.latent import LatentEngine, MixedModel, mixed_seconds, mixed_shapes, mixed_sites
-from lowdim.judge.fills.engines.linear import TRIAL_TOL, LinearModel, VariationalPCA
+from lowdim.judge.fills.engines.linear import TRIAL_TOL, LinearModel, VariationalPCA, WholeGaussian
 from lowdim.judge.fills.engines.nearest import NearestRows
 from lowdim.judge.fills.words import LABEL_ROWS
 from lowdim.judge.row_order import row_order
@@ -29,8 +29,6 @@ SMALL_CELLS = 100_000  # cells up to which parameters are uncertain enough to co
 WIDE_COLUMNS, WIDE_CELLS = 60, 1_000_000  # with more columns up to so many: to try every dimension costs more
 FILL_SAMPLE = 2_000  # rows from which a large table's number of dimensions is chosen
 MOST_DIMENSIONS = 30  # dimensions offered to a small table; those it has no use for are dropped
-# passes of the whole Gaussian: stopped at 60 it lost to shrinkage on tables where, converged, it wins
-WHOLE_GAUSSIAN_PASSES = 300
 WHOLE_GAUSSIAN_CELLS = 100_000  # cells up to which it is tried: beyond, its inverses cost more than it wins
 ROWS_A_COLUMN = 4  # rows a column from which all directions together, shrunk by nothing, are worth a try
 # engines beside them
@@ -88,9 +86,7 @@ def small_models(n: int, d: int, q: int | None = None) -> list[EngineFit]:
         return [partial(VariationalPCA, q=q)]
     tries: list[EngineFit] = [partial(VariationalPCA, q=max(min(MOST_DIMENSIONS, d - 1, n - 2), 0))]
     if n >= ROWS_A_COLUMN * d and 2 <= d <= MOST_DIMENSIONS and n * d <= WHOLE_GAUSSIAN_CELLS:
-        tol, passes = TRIAL_TOL / n, WHOLE_GAUSSIAN_PASSES
-        whole = GaussianMixture(1, tol=tol, max_iter=passes, calibrate=False)  # as PPCA(d - 1), much faster
-        tries.append(partial(LatentEngine, model=whole, n_components=d - 1))
+        tries.append(WholeGaussian)
     return tries
 
 
