@@ -113,10 +113,6 @@ def gap_view(told: Any, card: Any, left: dict[str, Any]) -> None:
         )
 
 
-def compare_view(told: Any, card: Any, left: dict[str, Any]) -> None:
-    assert told["off"] == pytest.approx(left["off"], **CLOSE)
-
-
 def check_copies(chrome: Chrome, server: ExploreServer, view: str, check: Any) -> None:
     page = Explorer(chrome, server.address, view)
     command, python = page.tab.js("[...document.querySelectorAll('.again code')].map(code => code.textContent)")
@@ -140,7 +136,6 @@ def slow(*values: Any) -> Any:
         slow("screen=dimensions", dimensions_view),
         slow("screen=dimensions&cut=2", dimensions_view),
         slow("screen=gaps", gap_view),
-        slow("screen=compare&maps=fa,pca", compare_view),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

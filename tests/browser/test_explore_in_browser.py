@@ -171,14 +171,14 @@ def test_a_gaussian_process_says_what_lives_where_and_takes_rows(chrome, table, 
 # by keys ------------------------------------------------------------------------------------------------------------
 def test_every_screen_and_action_has_a_key(chrome, odd):
     page = Explorer(chrome, odd.address)
-    for number, name in enumerate(("row", "map", "place", "dimensions", "gaps", "compare"), 1):
+    for number, name in enumerate(("row", "map", "place", "dimensions", "gaps"), 1):
         page.settled_key(str(number))
         assert page.tab.js("document.querySelector('.lowdim-explore').dataset.screen") == name
         assert page.live and page.tab.js("document.activeElement.textContent").lower().endswith(name)
     page.key("?")
     assert page.tab.js("document.querySelector('dialog').open")
     page.key("Escape", 27)
-    page.settled_key("/")  # Compare has no such field: that of Row
+    page.settled_key("/")  # Gaps has no such field: that of Row
     page.tab.type("17")
     page.settled_key("Enter", 13, "\r")
     assert page.tab.js("document.getElementById('explore').explorer.state.row") == 16
@@ -247,7 +247,6 @@ def test_every_screen_can_be_read_and_reached(chrome, odd, width, dark):
         "screen=place",
         "screen=dimensions",
         "screen=gaps",
-        "screen=compare",
     ):
         page.act(f"location.hash = '{view}'")
         assert page.tab.js(AA) == [], view
@@ -364,7 +363,6 @@ def test_hostile_names_stay_text(chrome):
             "screen=place&place=1,1,1",
             "screen=dimensions",
             "screen=gaps",
-            "screen=compare",
         ):
             page.act(f"location.hash = '{view}'")
             assert page.tab.js("typeof pwned") == "undefined"

@@ -9,7 +9,6 @@
     gap/K,I.json  gap/K.json    what fills column K of row I, or of the first row with a gap there
     ellipses/A,B,I,...          three numbers of the ellipse of each of these rows, along two axes
     empty/A,B,X,Y,W,H,Z.json    where no row has been, in a view of two axes through a place
-    map/NAME                    another map of the same rows, turned towards this one
 
 Numbers are little-endian: doubles while a table is small; beyond that single precision, in units of each column's
 spread, so that no digits are lost to a far origin.
@@ -34,25 +33,20 @@ from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.table_model import TableModel
 from lowdim.judge.rows.row_card import ODD_LEVEL
 from lowdim.maths.linalg import Array
-from lowdim.maths.rotate import procrustes
 from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, keeping_decoder
-from lowdim.registry import METHODS
 from lowdim.table.pictures import form_of
 from lowdim.text.format import count
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
-    from lowdim.text.messages import LowdimError
 
 EXACT_CELLS = 2**20  # cells up to which numbers travel as doubles
 ROWS_AT_ONCE = 200_000  # rows up to which names and labels are sent with the rest
 MOST_LABELS = 1000  # different values of a label that are sent
 MOST_ODD = 500  # odd rows that are sent
 ASKED = ("card", "group")  # what is asked with a text, which may be too long for an address
-MAPS = ("pca", "fa", "gtm", "isomap", "kpca")  # other maps of the same rows that may be asked for
 SHADED = 36  # cells a side of a view that are asked whether a row has been there
 MOST_ELLIPSES = 300  # rows whose ellipses are drawn
-MOST_COMPARED = 2_000  # rows up to which another map is made on the spot
 
 
 class Reply(NamedTuple):
@@ -88,7 +82,6 @@ class Endpoints:
             "gap": self._gap,
             "ellipses": self._ellipses,
             "empty": self._empty,
-            "map": self._map,
         }
         if name == "facts.json":
             return _json(self.facts)
@@ -149,7 +142,6 @@ class Endpoints:
             "times": t.time is not None,
             "run": None if s.run is None else str(s.run.folder),
             "table": t.path,
-            "maps": self._maps,
             "mostEllipses": MOST_ELLIPSES,
             **self._of_analysis(s.analysis),
         }
@@ -287,25 +279,6 @@ class Endpoints:
         place[:, b] = np.tile(given[3] + steps * given[5], SHADED)
         return {"side": SHADED, "cells": np.flatnonzero(self.subject.rows.gaps(place) > self.subject.rows.empty)}
 
-    # other maps ---------------------------------------------------------------------------------------------
-    @property
-    def _maps(self) -> list[str]:
-        """The other maps that can be made of this table."""
-        if not self._comparable:
-            return []
-        gaps = bool(np.isnan(self.subject.table.X).any())
-        return [k for k in MAPS if k != self.subject.entry.name and not (gaps and METHODS[k].lack("gaps"))]
-
-    @property
-    def _comparable(self) -> bool:
-        return self.q >= 1 and self.n <= MOST_COMPARED
-
-    def _map(self, name: str) -> dict[str, Any] | None:
-        """Another model's map of the same rows, turned, shifted and scaled to lie over this one's first two axes."""
-        if name not in MAPS or not self._comparable:
-            return None
-        return other_map(self.subject, name)
-
 
 def _file_state(path: Path) -> tuple[int, int]:
     """When a file was last written and how long it is."""
@@ -314,34 +287,6 @@ def _file_state(path: Path) -> tuple[int, int]:
     except OSError:
         return (-1, -1)
     return (facts.st_mtime_ns, facts.st_size)
-
-
-def other_map(subject: TableModel, name: str) -> dict[str, Any]:
-    """A map by another method with two axes, aligned by Procrustes; or why there is none."""
-    import warnings
-
-    from lowdim.jobs.one_model import fit_method
-    from lowdim.text.messages import LowdimError
-
-    mine = _two(subject.places.z)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a comparison is judged by its picture; `lowdim fit` says all
-            fitted = fit_method(subject.table, name, dims=min(2, subject.table.d))
-    except LowdimError as problem:
-        return {"name": name, "problem": _in_words(problem)}
-    turned = procrustes(_two(fitted.places.z), mine)
-    return {"name": name, "title": fitted.method.title, "z": turned.aligned, "off": float(turned.error)}
-
-
-def _in_words(problem: LowdimError) -> str:
-    """What an error says, without its code."""
-    return problem.message if isinstance(problem.message, str) else problem.message.what
-
-
-def _two(z: Array) -> Array:
-    """The first two axes; a single one lies on a line."""
-    return np.ascontiguousarray(z[:, :2]) if z.shape[1] > 1 else np.column_stack([z, np.zeros(len(z))])
 
 
 def _jury(analysis: Analysis) -> dict[str, Any]:

@@ -29,7 +29,6 @@ MODULE = (
     "screen_place.js",
     "screen_dimensions.js",
     "screen_gaps.js",
-    "screen_compare.js",
     "keys.js",
     "explore.js",
 )

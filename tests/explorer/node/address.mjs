@@ -9,7 +9,7 @@ const {fromAddress, viewOf} = await web("address.js"),
   {latestOnly} = await web("source.js");
 
 const first = {screen: "row", row: 0, ax: "axis/0", ay: "axis/1", colour: "none", size: "none", cut: null, wide: null,
-  hidden: new Set(), edited: new Map(), place: null, gap: null, maps: [], group: null, ellipses: false, path: false};
+  hidden: new Set(), edited: new Map(), place: null, gap: null, group: null, ellipses: false, path: false};
 const column = (name, answers = [], offset = null) => ({name, answers, offset});
 
 function page(state = {}) {
@@ -18,7 +18,7 @@ function page(state = {}) {
     first: () => first,
     rows: new RowNames(9, ["a", "b", "c", "d", "b", "f", "g", "h", "7"], null),
     cells: [column("height"), column("town", ["Bern, old", "Cork = Co"]), column("price", [], 0.5)],
-    facts: {n: 9, q: 2, columns: [0, 1, 2], maps: ["pca"], uncertain: true},
+    facts: {n: 9, q: 2, columns: [0, 1, 2], uncertain: true},
     screens: new Map([["row", {}], ["place", {}]]),
     axisChoices: () => [["axis/0"], ["axis/1"], ["column/1"]],
     colourChoices: () => [["none"], ["label/0"]],
@@ -35,15 +35,15 @@ function read(hash) {
 
 test("what is written is read again", () => {
   const state = {screen: "place", row: 4, ay: "column/1", hidden: new Set([2]), edited: new Map([[0, 1.5], [1, "Cork = Co"]]),
-    place: [0.25, -3], group: Uint32Array.from([1, 2, 3]), maps: ["pca"], gap: [1, 3], wide: 2, ellipses: true, size: "sd"};
+    place: [0.25, -3], group: Uint32Array.from([1, 2, 3]), gap: [1, 3], wide: 2, ellipses: true, size: "sd"};
   const [again, said] = read(viewOf(page(state)));
   assert.equal(said, "");
   for (const key of Object.keys(state)) assert.deepEqual(again[key], state[key], key);
 });
 
 test("what cannot be is left out, and said", () => {
-  const [state, said] = read("screen=film&row=nobody&set=height=abc&set=price=-2&wide=3.5&cut=9&place=1&gap=7,1&ax=evil&maps=os");
-  assert.deepEqual([state.screen, state.row, state.place, state.gap, state.ax, state.maps], [undefined, undefined, undefined, undefined, undefined, []]);
+  const [state, said] = read("screen=film&row=nobody&set=height=abc&set=price=-2&wide=3.5&cut=9&place=1&gap=7,1&ax=evil");
+  assert.deepEqual([state.screen, state.row, state.place, state.gap, state.ax], [undefined, undefined, undefined, undefined, undefined]);
   assert.equal(state.edited.size, 0);
   for (const word of ["'film'", "'nobody'", "'height=abc'", "'price=-2'", "wide is", "cut is"]) assert.ok(said.includes(word), word);
 });

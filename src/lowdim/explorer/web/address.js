@@ -18,7 +18,6 @@ export function viewOf(app) {
   for (const [j, value] of s.edited) at.append("set", `${app.cells[j].name}=${value}`);
   if (s.place) at.set("place", s.place.join(","));
   if (s.gap) at.set("gap", s.gap.join(","));
-  if (s.maps.length) at.set("maps", s.maps.join(","));
   const group = s.group ? app.rows.spans(s.group) : "";
   if (group && group.length <= LONG_GROUP) at.set("group", group);
   return String(at);
@@ -87,10 +86,6 @@ export function fromAddress(app) {
     if (Number.isInteger(value) && value >= 0 && value <= most[key]) change[key] = value;
     else if (at.has(key)) unknown.push(`${key} is a whole number from 0 to ${most[key]}: left out.`);
   }
-  change.maps = (at.get("maps") ?? "")
-    .split(",")
-    .filter(name => facts.maps.includes(name))
-    .slice(0, 3);
   const group = app.rows.rowsOf(at.get("group") ?? "");
   change.group = group.length ? group : null;
   app.said = unknown.join(" ");

@@ -1,10 +1,9 @@
-// The explorer: one state, six screens that show it, and the address, keys and words that go with it.
+// The explorer: one state, five screens that show it, and the address, keys and words that go with it.
 import {fromAddress, toAddress, viewOf} from "./address.js";
 import {ink} from "./draw.js";
 import {keysOf, pressed} from "./keys.js";
 import {RowNames} from "./rows.js";
 import {Scatter} from "./scatter.js";
-import {compareScreen} from "./screen_compare.js";
 import {dimensionsScreen} from "./screen_dimensions.js";
 import {gapsScreen} from "./screen_gaps.js";
 import {mapScreen, paintedPoints} from "./screen_map.js";
@@ -19,7 +18,6 @@ const SCREENS = /** @type {[string, (app: any) => any][]} */ ([
   ["place", placeScreen],
   ["dimensions", dimensionsScreen],
   ["gaps", gapsScreen],
-  ["compare", compareScreen],
 ]);
 
 const STALE = /** @type {Record<string, string>} */ ({
@@ -95,7 +93,6 @@ class App {
       wide: null,
       cut: null,
       gap: null,
-      maps: [],
     };
   }
 
@@ -173,8 +170,8 @@ class App {
   /** The parts in the order in which they are seen, so that the tab key follows the eye. */
   arrange() {
     const {left, centre, right, main} = this,
-      narrow = /** @type {Record<string, any[]>} */ ({row: [centre, right, left], compare: [left, centre, right]}),
-      order = this.narrow?.matches ? (narrow[this.state.screen] ?? [centre, left, right]) : [left, centre, right];
+      narrow = this.state.screen === "row" ? [centre, right, left] : [centre, left, right],
+      order = this.narrow?.matches ? narrow : [left, centre, right];
     if (order.some((part, k) => main.children[k] !== part)) main.replaceChildren(...order);
   }
 
@@ -364,14 +361,13 @@ class App {
     return `axis ${Number(k) + 1}${share === null ? "" : ` (${Math.round(100 * share)}% of the variation)`}`;
   }
 
-  /** A name beside a point. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {string} text
-   * @param {Scatter} [map] */
-  tag(context, x, y, text, map = this.map) {
+  /** A name beside a point. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {string} text */
+  tag(context, x, y, text) {
     context.font = "600 13px system-ui, sans-serif";
     context.lineWidth = 4;
     context.lineJoin = "round";
     const wide = context.measureText(text).width,
-      {left, width} = map.frame(),
+      {left, width} = this.map.frame(),
       right = x + 12 + wide < left + width,
       at = Math.max(left + 3, right ? x + 10 : x - 10 - wide),
       up = y > 36 ? y - 8 : y + 18;
@@ -384,22 +380,17 @@ class App {
   /** A ring round a row. @param {CanvasRenderingContext2D} context @param {number} i */
   ring(context, i) {
     const [x, y] = this.map.at(/** @type {any} */ (this.map.px)[i], /** @type {any} */ (this.map.py)[i]);
-    this.ringAt(context, this.map, x, y);
-    this.tag(context, x, y, brief(this.nameOf(i), 24));
-  }
-
-  /** @param {CanvasRenderingContext2D} context @param {any} map @param {number} x @param {number} y */
-  ringAt(context, map, x, y) {
     for (const [colour, wide] of [
       ["--paper", 5],
       ["--accent", 2.5],
     ]) {
-      context.strokeStyle = ink(/** @type {string} */ (colour), map.element);
+      context.strokeStyle = ink(/** @type {string} */ (colour), this.map.element);
       context.lineWidth = /** @type {number} */ (wide);
       context.beginPath();
       context.arc(x, y, 9, 0, 2 * Math.PI);
       context.stroke();
     }
+    this.tag(context, x, y, brief(this.nameOf(i), 24));
   }
 
   // rows and groups -------------------------------------------------------------------------------------------------
@@ -430,7 +421,7 @@ class App {
   lassoed(rows) {
     this.screen.arm?.(false);
     this.go(
-      {group: rows.length ? rows : null, screen: this.state.screen === "compare" ? "compare" : "map"},
+      {group: rows.length ? rows : null, screen: "map"},
       {said: rows.length ? `${counted(rows.length, "row")} chosen.` : "No row is inside."},
     );
   }

@@ -3,7 +3,7 @@
 /** What each key does, of what there is. @param {any} app @returns {[string, string][]} */
 export const keysOf = app =>
   /** @type {[string, string, boolean?][]} */ ([
-    [`1 to ${app.screens.size}`, [...app.screens.values()].map(screen => screen.name).join(", ")],
+    [`1 to ${app.screens.size}`, [...app.screens.values()].map(screen => screen.name).join(", "), app.screens.size > 1],
     ["/", "search a row"],
     ["n, p", "next and previous odd row", app.facts.odd.length > 0],
     ["h", "Row: hide the fewest cells that make the row ordinary", app.screens.has("row") && app.facts.judged],
@@ -46,12 +46,10 @@ export function pressed(app, event) {
   else if (event.key === "r" && app.state.screen === "row")
     app.go({hidden: new Set(), edited: new Map()}, {said: "All cells restored."});
   else if (event.key === "l") {
-    if (app.state.screen !== "compare") app.go({screen: "map"});
+    app.go({screen: "map"});
     app.screen.arm(true);
-  } else if (event.key === "k") {
-    if (app.state.screen === "compare") app.screen.keyLasso();
-    else app.go({screen: "map"}).then(() => app.map.keyLasso());
-  } else if (event.key === "e" && app.facts.placed)
+  } else if (event.key === "k") app.go({screen: "map"}).then(() => app.map.keyLasso());
+  else if (event.key === "e" && app.facts.placed)
     app.go({screen: "map", ellipses: !app.state.ellipses}, {said: `Ellipses ${app.state.ellipses ? "off" : "on"}.`});
   else if (event.key === "c") app.go({screen: "map"}).then(() => app.left.querySelectorAll("select")[2]?.focus());
   else if (event.key === "Escape") {

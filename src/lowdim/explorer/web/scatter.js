@@ -25,10 +25,9 @@ export class Scatter {
   /** @type {{corners: [number, number][], cursor: [number, number] | null} | null} */ lasso = null;
   wantsLasso = false;
   lassoTime = 0;
-  /** @type {{x: number, y: number, w: number, h: number} | null} */ home = null; // what is shown first, where several maps share it
 
   /** @param {{say?: (text: string) => void, picked?: (row: number) => void, lassoed?: (rows: Uint32Array) => void,
-   *   overlay?: (context: CanvasRenderingContext2D, view: Scatter) => void, label?: string,
+   *   overlay?: (context: CanvasRenderingContext2D, view: Scatter) => void,
    *   stepped?: (dx: number, dy: number, far: boolean) => void, dragged?: (x: number, y: number, done: boolean) => boolean}} told */
   constructor(told) {
     this.told = told;
@@ -38,7 +37,7 @@ export class Scatter {
     this.element.className = "scatter";
     this.over.tabIndex = 0;
     this.over.setAttribute("role", "application");
-    this.over.setAttribute("aria-label", told.label ?? "The map. Arrow keys step through rows, + and - zoom.");
+    this.over.setAttribute("aria-label", "The map. Arrow keys step through rows, + and - zoom.");
     this.element.append(this.points, this.over);
     this.n = 0;
     this.view = {x: 0, y: 0, w: 1, h: 1};
@@ -66,8 +65,8 @@ export class Scatter {
     this.gl?.getExtension("WEBGL_lose_context")?.loseContext();
   }
 
-  /** @param {Points} p @param {[string, string]} names @param {boolean} keep the view */
-  set(p, names, keep = false) {
+  /** @param {Points} p @param {[string, string]} names */
+  set(p, names) {
     this.n = p.x.length;
     this.names = names;
     const moved = this.px !== p.x || this.py !== p.y;
@@ -81,7 +80,7 @@ export class Scatter {
       this.longest = 0;
       this.whole = bounds(p.x, p.y);
       this.grid = null; // made when a point is first looked for
-      if (!keep) this.look({...this.whole});
+      this.look({...this.whole});
     }
     if (this.gl && this.gpu) this.upload(moved);
     this.draw(moved); // of very many points some at once, all of them a moment later
@@ -448,7 +447,7 @@ export class Scatter {
   }
 
   fit() {
-    this.look({...(this.home ?? this.whole)});
+    this.look({...this.whole});
     this.draw();
   }
 
