@@ -244,7 +244,7 @@ ENTRIES = (
     ModelEntry(
         "MatrixFactorization", "models.ratings.factorization",
         "ratings of users and items: Bayesian, with standard deviations, new users in closed form",
-        "Ratings of items by users?", "lowdim ratings FILE",
+        "Ratings of items by users?", "lowdim check FILE",
         records=(
             "models.ratings.predictions.RatingFactors",
             *(f"models.ratings.sweep.{name}" for name in ("VectorBeliefs", "VectorPrior", "Gamma")),

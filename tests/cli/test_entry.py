@@ -259,11 +259,7 @@ CALLS = {
     "methods": [],
     "demo": ["gaussian"],
     "help": ["LD104"],
-    "ratings": ["ratings.csv", "--dims", "1"],
 }
-RATINGS = "user,item,rating\n" + "".join(
-    f"{u},{i},{1 + (u * i + u) % 5}\n" for u in range(12) for i in range(8) if u != i
-)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +269,6 @@ def test_json_is_one_object_with_a_schema_and_messages(lowdim, made, no_drawing,
     monkeypatch.setattr("lowdim.cli.run.explore.wait", lambda: None)  # for Ctrl-C
     shutil.copy(made / "small.csv", lowdim.folder)
     shutil.copytree(made / "small.run", lowdim.folder / "small.run")
-    (lowdim.folder / "ratings.csv").write_text(RATINGS)
     slow = ["--budget", "1s"] if verb in ("report", "dims", "fit", "plot", "compare") else []
     said = lowdim(verb, *CALLS[verb], *slow, "--json", "--quiet")
     told = json.loads(said.out)  # one object and nothing else

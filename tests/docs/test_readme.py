@@ -48,8 +48,6 @@ def test_the_command_line(lowdim):
     cities = ld.datasets.load("cities")
     miles = [",".join([name, *map(str, row)]) for name, row in zip(cities.columns, cities.X.tolist(), strict=True)]
     (lowdim.folder / "miles.csv").write_text("\n".join([",".join(["city", *cities.columns]), *miles]))
-    marks = [f"{u},{i},{1 + (u * i + u) % 5}" for u in range(12) for i in range(8) if u != i]
-    (lowdim.folder / "ratings.csv").write_text("\n".join(["user,item,rating", *marks]))
     files = run_each(lowdim, "On the command line")
     assert {"table.report.html", "table.run", "filled.csv", "table.odd.csv", "new.scores.csv"} <= files
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import lowdim
 from lowdim.jobs.analysis import analyse
 from lowdim.jobs.one_model import fit_method
 from lowdim.table.read import read
@@ -56,7 +59,7 @@ def test_distances_are_refused_by_the_main_job_and_mapped_by_mds(tmp_path):
     assert read(path, use="t0").holds == "measurements"
 
 
-def test_ratings_are_seen_by_their_names_and_their_form(tmp_path):
+def test_ratings_are_seen_by_their_names_and_their_form(tmp_path, monkeypatch):
     user, item = np.repeat(np.arange(12.0), 5), np.tile(np.arange(5.0), 12)
     mark = rng.integers(1, 6, 60) * 1.0
     assert rating_columns(["userId", "movieId", "rating"], [user, item, mark]) == ("userId", "movieId", "rating")
@@ -67,8 +70,11 @@ def test_ratings_are_seen_by_their_names_and_their_form(tmp_path):
     path = tmp_path / "r.csv"
     lines = "\n".join(f"{u:.0f},{i:.0f},{m:.0f}" for u, i, m in zip(user, item, mark, strict=True))
     path.write_text("user,item,rating\n" + lines + "\n")
-    with pytest.raises(LowdimError, match=r"lowdim ratings r\.csv"):
+    with pytest.raises(LowdimError, match="LD193") as stopped:
         read(path)
+    (call,) = re.findall(r"ld\.MatrixFactorization\(.*\)", str(stopped.value))
+    monkeypatch.chdir(tmp_path)
+    assert eval(call, {"ld": lowdim}).item_ids_.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_correlations_are_no_measurements() -> None:

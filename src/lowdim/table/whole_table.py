@@ -87,33 +87,20 @@ def rating_columns(names: list[str], values: list[NDArray[Any]]) -> tuple[str, s
     """
     if not 3 <= len(names) <= 4 or len(values[0]) < LEAST_RATINGS:
         return None
-    found = rating_names(names)
-    if found is None:
+    found = [
+        next((name for name in names if set(name_words(name)) & words), None)
+        for words in (USER_WORDS, ITEM_WORDS, RATING_WORDS)
+    ]
+    if None in found or len(set(found)) < 3:
         return None
-    user, item, mark = (names.index(name) for name in found)
+    user, item, mark = (names.index(str(name)) for name in found)
     v = values[mark]
     if v.dtype.kind != "f" or len(np.unique(v[~np.isnan(v)])) > MOST_MARKS or not is_whole(2 * v[~np.isnan(v)]):
         return None
     pairs = list(zip(values[user].tolist(), values[item].tolist(), strict=True))
     repeated = all(2 * len(set(values[k].tolist())) <= len(pairs) for k in (user, item))
     once = len(set(pairs)) >= 0.99 * len(pairs)
-    return found if repeated and once else None
-
-
-def rating_names(names: list[str]) -> tuple[str, str, str] | None:
-    """The columns of user, item and rating by what they are called.
-
-    >>> rating_names(["timestamp", "userId", "movieId", "rating"])
-    ('userId', 'movieId', 'rating')
-    """
-    found = [
-        next((name for name in names if set(name_words(name)) & words), None)
-        for words in (USER_WORDS, ITEM_WORDS, RATING_WORDS)
-    ]
-    user, item, mark = found
-    if user is None or item is None or mark is None or len(set(found)) < 3:
-        return None
-    return user, item, mark
+    return (names[user], names[item], names[mark]) if repeated and once else None
 
 
 def is_panel(unit: NDArray[Any], time: NDArray[Any]) -> bool:
@@ -175,7 +162,7 @@ def refuse_ratings(columns: list[Column], options: ReadingOptions, place: Place)
         user, item, rating = found
         call = f"ld.MatrixFactorization(5, columns={found!r}).fit({place.name!r})"
         ways: list[tuple[str, Part]] = [
-            ("learn who likes what", Spelling(f"lowdim ratings {shell_word(place.name)}", call)),
+            ("learn who likes what, in Python", call),
             ("the columns are measurements", propose(use=list(found))),
         ]
         fix = choices(ways)

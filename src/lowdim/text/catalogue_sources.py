@@ -227,12 +227,6 @@ SOURCE_MESSAGES: dict[str, Entry] = {
         "a run keeps what was found, not a copy of your table",
         "put the table back, or analyse it where it is now:  lowdim report TABLE",
     ),
-    "LD332": Entry(
-        FileError,
-        "'{path}' holds no learnt ratings",
-        "such a folder holds the {file} of users and items",
-        "make one:  lowdim ratings ratings.csv",
-    ),
     "LD333": Entry(
         FileError,
         "'{path}' may not be opened: {problem}",

@@ -77,12 +77,10 @@ def test_every_option_that_a_message_names_exists(lowdim):
 
 @pytest.fixture(scope="module")
 def example_folder(tmp_path_factory):
-    """What the examples speak of: table.csv, table.run, new.csv and a list of ratings."""
+    """What the examples speak of: table.csv, table.run and new.csv."""
     folder = tmp_path_factory.mktemp("examples")
     write_csv(folder / "table.csv", small_table())
     write_csv(folder / "new.csv", small_table(seed=9)[:3])
-    marks = [f"{u},{i},{1 + u * i % 5}" for u in range(8) for i in range(6) if (u + i) % 4]
-    (folder / "ratings.csv").write_text("\n".join(["user,item,rating", *marks]) + "\n")
     assert in_process("fit", "table.csv", "--budget", "1s", cwd=folder).code == 0
     return folder
 
