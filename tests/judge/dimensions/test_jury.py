@@ -7,6 +7,7 @@ import lowdim as ld
 from lowdim.judge.dimensions.jury import DimensionRow, Jury, choose_dimension, most_possible
 from lowdim.judge.dimensions.jury_table import jury_table
 from lowdim.judge.dimensions.text import NO_GROUPS, in_words, sentence
+from lowdim.text.format import times_as_likely
 from tests.conftest import need
 from tests.judge.simulated import noise, rank_two, seeds_gaussian, uneven, with_gaps
 
@@ -325,3 +326,20 @@ def test_smooth_spectra_with_hardly_any_noise_are_judged_like_any_table():
     spectra = rng.standard_normal((150, 7)) @ shapes + 5e-4 * rng.standard_normal((150, 60))
     verdict = choose_dimension(spectra)
     assert 1 <= verdict.q <= 3 and verdict.detectable >= 4
+
+
+def test_evidence_says_how_many_times_as_likely():
+    """Bayes factors in words: BIC's of factors, Minka's, and of clusters."""
+    assert (
+        times_as_likely(np.log(20.0)) == "20 times as likely" and times_as_likely(np.log(1.26)) == "1.3 times as likely"
+    )
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 8)) + 0.3 * rng.standard_normal((200, 8))
+    jury = ld.choose_dimension(X)
+    evidence = next(j for j in jury.judges if j.name == "evidence")
+    w = sorted((row.bic_weight for row in jury.rows), reverse=True)
+    assert times_as_likely(float(np.log(w[0] / w[1]))) in evidence.detail
+    groups = rng.standard_normal((90, 2)) + np.repeat([0.0, 8.0, 16.0], 30)[:, None]
+    chosen = ld.choose_clusters(groups, "spherical", range(1, 5))
+    lead = np.sort(chosen.log_evidence)[-1] - np.sort(chosen.log_evidence)[-2]
+    assert times_as_likely(float(lead)) in chosen.sentence

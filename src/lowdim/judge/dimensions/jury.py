@@ -21,7 +21,6 @@ from lowdim.judge.dimensions.judges import (
 from lowdim.judge.dimensions.jury_table import JuryTable, jury_table, normal_scores
 from lowdim.judge.dimensions.neighbour_noise import neighbour_evidence, neighbour_ladder
 from lowdim.judge.dimensions.text import jury_card, jury_lines, jury_text, sentence
-from lowdim.judge.dimensions.utility import Utility, utility
 from lowdim.judge.outliers.partition import far_before_counting
 from lowdim.judge.read_table import numbers_of
 from lowdim.maths.factor import degrees_of_freedom
@@ -73,7 +72,6 @@ class Jury(NamedTuple):
     notes: tuple[str, ...]
     columns: int = 0  # columns that vary
     detectable: int = 0  # how many can be distinguished from noise; at least q
-    utility: Utility | None = None  # what each number is worth for the answers that were given
     own_units: bool = False  # whether the columns' own units decided, whose cells normal scores alone predict worse
 
     @property
@@ -100,13 +98,7 @@ class Jury(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """The same as JSON has it."""
         lists = {name: list(getattr(self, name)) for name in ("rows", "judges", "paired", "notes")}
-        return {
-            "dims": self.q,
-            "detectable": self.detectable,
-            "sentence": self.sentence,
-            **lists,
-            "utility": self.utility,
-        }
+        return {"dims": self.q, "detectable": self.detectable, "sentence": self.sentence, **lists}
 
     def __repr__(self) -> str:
         return jury_lines(self)
@@ -128,7 +120,6 @@ def choose_dimension(
     band: float = 0.95,
     folds: int | None = None,
     shuffles: int | None = None,
-    y: Any = None,
     random_state: Any = 0,
 ) -> Jury:
     """How many dimensions a table needs, and how many are detectable.
@@ -160,10 +151,6 @@ def choose_dimension(
         Parts the rows are dealt into, 2 to 20; 5, and more of small tables, where it is not given.
     shuffles : int, optional
         Shuffled tables; by the table's size where it is not given.
-    y : array of shape (n,), optional
-        A class or a number of each row that the dimensions are wanted for. The answer is then the smallest number
-        of principal axes that serve a linear classifier, or a regression, on rows left out as well as the best, and
-        `.utility` has what each number achieves; the judges of the table itself are shown as without it.
     random_state : int, default 0
 
     Returns
@@ -187,10 +174,6 @@ def choose_dimension(
     """
     _check(most, standardize, band, folds, shuffles)
     seed = seed_of(random_state)
-    if y is not None:
-        how: dict[str, Any] = {"standardize": standardize, "folds": folds, "random_state": seed}
-        jury = choose_dimension(X, most=most, band=band, shuffles=shuffles, **how)
-        return _for_use(jury, utility(numbers_of(X, standardize)[0], y, most=most or MOST_DIMENSIONS, **how))
     t = jury_table(numbers_of(X, standardize)[0], standardize=standardize, seed=seed)
     notes: tuple[str, ...] = (f"judged on {t.n} of {t.sampled} rows",) if t.sampled else ()
     if t.d < 2 or t.n < 3:
@@ -204,12 +187,6 @@ def choose_dimension(
     shuffled = parallel_analysis(scores * np.sqrt(t.shares), t.mask, shuffles=shuffles, band=band, seed=seed)
     left_out = usual_folds(t.n, t.d) if folds is None else min(folds, t.n)
     return _verdict(t, scores, shuffled, top, left_out, seed, notes)._replace(distances=distances)
-
-
-def _for_use(jury: Jury, found: Utility) -> Jury:
-    """The verdict where the dimensions are wanted for something."""
-    judge = Judge("utility", found.q, f"{found.rows} rows with a known answer, best {found.best}")
-    return jury._replace(q=found.q, sentence=found.sentence, judges=(judge, *jury.judges), utility=found)
 
 
 def _check(most: Any, standardize: Any, band: Any, folds: Any, shuffles: Any) -> None:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 BAR_LENGTH = 12  # the longest bar of hashes stands for all variance
-LISTED_SCORES = 12  # numbers of dimensions whose worth for an answer is listed, beside the chosen one
 LITTLE_SKILL = 0.1  # share of left-out cells that two dimensions predict, below which they sum nothing up
 NOTHING_SHARED = "no shared structure found"
 NO_GROUPS = "no measured column predicts another along a straight line (to look for groups of rows: lowdim fit -m gmm)."
@@ -77,22 +76,10 @@ def jury_text(jury: Jury) -> str:
             "      shared     skill       own units    weight          (parallel analysis)",
         ]
         lines += [_row(row, jury) for row in jury.rows]
-        if jury.utility is not None and jury.q > jury.rows[-1].q:
-            lines.append(f" >{jury.q:<3} for the answers given; the judges of the table itself did not try so many")
-        lines += ["", *_useful(jury), *_judges(jury), *_explained(jury)]
+        lines += ["", *_judges(jury), *_explained(jury)]
     if jury.distances is not None:
         lines.append(f"  Spread check: {jury.distances.sentence[0].lower()}{jury.distances.sentence[1:]}")
     return "\n".join([*lines, *(f"  Note: {note}." for note in jury.notes)])
-
-
-def _useful(jury: Jury) -> list[str]:
-    """What each number of dimensions is worth for the answers that were given."""
-    if jury.utility is None:
-        return []
-    found = jury.utility
-    shown = sorted({*range(min(len(found.scores), LISTED_SCORES)), found.q, found.best})
-    listed = ", ".join(f"{q}: {found.scores[q]:.0%}{' (chosen)' if q == found.q else ''}" for q in shown)
-    return [f"  Useful for the answers given, by dimensions: {listed}; {len(found.scores) - 1} at most were tried."]
 
 
 def _explained(jury: Jury) -> list[str]:
@@ -116,8 +103,7 @@ def _row(row: DimensionRow, jury: Jury) -> str:
     weight = "." if row.bic_weight < 0.005 else f"{row.bic_weight:.0%}"
     heavy = "#" * round(row.bic_weight * 9)
     floor = "" if row.q == 0 else "above" if row.above_noise else "below"
-    needed = "<- needed" if jury.utility is None else "<- for the answers given"
-    tail = needed if row.q == jury.q else "<- detectable" if row.q == jury.detectable else ""
+    tail = "<- needed" if row.q == jury.q else "<- detectable" if row.q == jury.detectable else ""
     return (
         f" {mark}{row.q:<3} {row.variance:>4.0%}     {skill:<5} {bar:<12} {own:<6} {weight:<4} {heavy:<10} "
         f"{floor:<9} {tail}"
