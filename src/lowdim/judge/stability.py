@@ -20,9 +20,7 @@ import scipy.linalg as sl
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import Moments, moments
-from lowdim.engine.statistics import columns as columns_of
 from lowdim.judge.cells import FramedGaussian, framed_gaussian
 from lowdim.judge.row_order import row_order
 from lowdim.maths.gaps import Group, bounded_covariance, given_seen, pattern_groups
@@ -33,7 +31,7 @@ from lowdim.models.base.options import seed_of
 from lowdim.models.linear.linear_gaussian import LinearGaussian, LinearGaussianParams
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.sources.arrays import as_source
-from lowdim.sources.source import Source
+from lowdim.sources.source import Block, Source
 from lowdim.sources.views import Framed
 from lowdim.text.messages import LowdimError, no_warnings
 
@@ -198,37 +196,34 @@ class RefitBench(NamedTuple):
     start: LinearGaussianParams
     source: Source
     fitted: FramedGaussian
-    closed: bool  # moments are enough
     wide: bool  # complete, with so many columns that principal axes come from the rows' products
     at: NDArray[np.intp]  # which rows of the whole table these are
-    gappy: RowsWithGaps | None = None  # few gaps: moments are enough, taken a few times as the last fit expects them
+    rows: FramedRows | None  # whose moments are enough, with gaps taken a few times as the last fit expects them
+
+    @property
+    def closed(self) -> bool:
+        """Whether moments are enough at once."""
+        return self.rows is not None and self.rows.mask is None
 
     def fit(self, weight: Array) -> LinearGaussianParams:
         """The parameters with rows counted by these weights."""
-        framed = Framed(self.source.weighted(weight), self.fitted.frame)
-        if self.closed:
-            return self._of_moments(fold(moments, framed, Run()))
         if self.wide:  # a fit chooses a frame of its own, so its answer is brought back to ours
-            model = clone(self.model).set_params(standardize=False)
-            g = framed_gaussian(model.fit(_cells_of(framed), sample_weight=weight))
+            model, rows = clone(self.model).set_params(standardize=False), Framed(self.source, self.fitted.frame)
+            g = framed_gaussian(model.fit(_cells_of(rows), sample_weight=weight))
             shift, scale, _ = g.frame
             return self.start._replace(W=g.W / scale[:, None], mu=g.mu / scale + shift, psi=g.psi / scale**2)
         # rounds of EM whose M-step is the closed form; where these do not come to rest, EM goes on
-        params, steps = self.start, list[float]()
-        for _ in range(0 if self.gappy is None else MOST_ROUNDS):
-            assert self.gappy is not None
-            last, params = params, self._of_moments(self.gappy.moments(params, weight))
+        params: LinearGaussianParams = self.start
+        steps = list[float]()
+        while self.rows is not None and len(steps) < MOST_ROUNDS:
+            last, m = params, self.rows.moments(params, weight)
+            params = self.model.fit_moments(m, self.fitted.frame, self.source.columns).params
             steps.append(float(np.linalg.norm(_covariance(params) - _covariance(last))))
-            if steps[-1] <= ROUNDS_LEAVE * steps[0]:
+            if self.closed or steps[-1] <= ROUNDS_LEAVE * steps[0]:
                 return params
             if len(steps) > 1 and steps[-1] > SLOW_ROUND * steps[-2]:
                 break
-        refit: LinearGaussianParams = self.model.fit_from(params, framed).params
-        return refit
-
-    def _of_moments(self, m: Moments) -> LinearGaussianParams:
-        """The closed form of complete rows with these moments."""
-        params: LinearGaussianParams = self.model.fit_moments(m, self.fitted.frame, self.source.columns).params
+        params = self.model.fit_from(params, Framed(self.source.weighted(weight), self.fitted.frame)).params
         return params
 
 
@@ -236,24 +231,17 @@ def _covariance(params: LinearGaussianParams) -> Array:
     return np.asarray(params.W @ params.W.T + np.diag(params.psi))
 
 
-class RowsWithGaps(NamedTuple):
+class FramedRows(NamedTuple):
     """Rows in the frame's units, grouped by their gaps."""
 
     x: Array  # n x d, 0 at gaps
-    mask: Mask
+    mask: Mask | None
     parts: list[Group]
-
-    @classmethod
-    def of(cls, framed: Framed) -> RowsWithGaps | None:
-        """None where the rows have so many patterns of gaps that passes of EM are quicker."""
-        block = framed.block_of(slice(0, framed.n), 0)
-        parts = [] if block.mask is None else pattern_groups(block.mask)
-        if block.mask is None or sum(len(part.gone) for part in parts) * framed.d > PATTERN_CELLS:
-            return None
-        return cls(np.where(block.mask, block.x, 0.0), block.mask, parts)
 
     def moments(self, params: LinearGaussianParams, weight: Array) -> Moments:
         """Moments of the rows by these weights, gaps as these parameters expect them."""
+        if self.mask is None:
+            return moments(Block(self.x, None, weight))
         P = bounded_covariance(_covariance(params), params.low).P
         s = given_seen(np.where(self.mask, self.x - params.mu, 0.0), self.parts, P).scatter(weight)
         return Moments(s.n, params.mu + s.s / s.n, s.covariance())
@@ -273,12 +261,12 @@ def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
         light = clone(model).set_params(tol=REFIT_TOL / source.n, max_iter=100, **turned)
     else:  # principal components: their density is probabilistic PCA's
         light = ProbabilisticPCA(q, standardize=model.standardize, tol=REFIT_TOL / source.n, max_iter=100)
-    complete = fold(columns_of, Framed(source, g.frame), Run()).holes == 0
-    avoids = light.avoids_covariance(source.n, d)
-    wide = complete and avoids and isinstance(light, ProbabilisticPCA)
-    few = not complete and not avoids and isinstance(light, ProbabilisticPCA)
-    gappy = RowsWithGaps.of(Framed(source, g.frame)) if few else None
-    return RefitBench(light, g.start(), source, g, complete and not avoids, wide, at, gappy)
+    rows, avoids = g.inward(source.block_of(slice(0, source.n), 0)), light.avoids_covariance(source.n, d)
+    principal, parts = isinstance(light, ProbabilisticPCA), pattern_groups(rows.mask)
+    many = sum(len(part.gone) for part in parts) * d > PATTERN_CELLS  # so that passes of EM are quicker
+    enough = not avoids and (rows.mask is None or (principal and not many))
+    wide = rows.mask is None and avoids and principal
+    return RefitBench(light, g.start(), source, g, wide, at, FramedRows(*rows[:2], parts) if enough else None)
 
 
 def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> Refits:
