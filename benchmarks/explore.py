@@ -132,7 +132,7 @@ As many points on one map, in one headless Chromium without a graphics card, eac
 one after the other. A picture counts as there when the browser hands out a screenshot of it; what an idle screenshot
 costs is taken off. Panning: the median of five frames with every point. Memory is that of the page's process (RSS).
 The table has ten columns, three dimensions and two cells in a hundred missing; the model is probabilistic PCA.
-Without a card the explorer draws by a raster of its own (`explorer/web/raster.js`), plotly and Bokeh by Chromium's
+The explorer draws by a raster of its own (`explorer/web/raster.js`), plotly and Bokeh here by Chromium's
 WebGL in software.
 """
 LASSO_HEAD = """

@@ -18,7 +18,6 @@ MODULE = (
     "controls.js",
     "pictures.js",
     "grid.js",
-    "shapes.js",
     "raster.js",
     "scatter.js",
     "source.js",

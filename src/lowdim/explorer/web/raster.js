@@ -1,29 +1,14 @@
-// Points on a plain canvas, where no graphics card draws them: outlines while they are few, stamps written into an
-// image of our own where they are many. A million points take a twentieth of a second; WebGL in software takes one.
+// Points on a plain canvas: outlines while they are few, stamps written into an image of our own where they are many. A
+// million points take a twentieth of a second, on a computer without a graphics card too.
 import {fitted, ink, rgb} from "./draw.js";
-import {outline} from "./shapes.js";
 
 const OUTLINED = 3_000; // points up to which each is an outline, between pixels too
-const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
 /** @typedef {{side: number, alpha: Uint8Array}} Stamp how much of each pixel of a square a point covers */
-
 
 export class Raster {
   /** @type {Map<number, Stamp>} */ stamps = new Map();
   /** @type {ImageData | null} */ image = null;
-  /** @type {boolean | null} */ static known = null;
-
-  /** Whether WebGL2 is absent here or done by the processor, as the renderer's name says. */
-  static get needed() {
-    if (Raster.known === null) {
-      const gl = document.createElement("canvas").getContext("webgl2"),
-        facts = gl?.getExtension("WEBGL_debug_renderer_info");
-      Raster.known = !gl || SOFTWARE.test(String(gl.getParameter(facts ? facts.UNMASKED_RENDERER_WEBGL : gl.RENDERER)));
-      gl?.getExtension("WEBGL_lose_context")?.loseContext();
-    }
-    return Raster.known;
-  }
 
   /** @param {import("./scatter.js").Scatter} map @param {number} step every so many-th point is drawn */
   draw(map, step) {
@@ -137,7 +122,7 @@ const mixed = (under, rest, over) => ((under * rest + over + 128) * 257) >>> 16;
 /** What a point's size is multiplied by. @param {number} byte */
 const grown = byte => 0.5 + (byte / 255) * 2.5;
 
-/** A point, full or hollow as a card draws it. @param {CanvasRenderingContext2D} context @param {number} shape
+/** A point, full or hollow. @param {CanvasRenderingContext2D} context @param {number} shape
  * @param {number} hollow @param {number} x @param {number} y @param {number} r */
 function inked(context, shape, hollow, x, y, r) {
   const open = hollow && shape < 4; // a cross has no inside
@@ -154,4 +139,35 @@ function covered(side, r, shape, hollow) {
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   inked(context, shape, hollow, side / 2, side / 2, r);
   return Uint8Array.from(context.getImageData(0, 0, side, side).data.filter((_, k) => k % 4 === 3));
+}
+
+/** The outline of a shape. @param {CanvasRenderingContext2D} context @param {number} shape @param {number} x @param {number} y @param {number} r */
+export function outline(context, shape, x, y, r) {
+  if (shape === 1) context.rect(x - r * 0.87, y - r * 0.87, 1.74 * r, 1.74 * r);
+  else if (shape === 2) {
+    context.moveTo(x, y - r);
+    context.lineTo(x + r, y + 0.8 * r);
+    context.lineTo(x - r, y + 0.8 * r);
+    context.closePath();
+  } else if (shape === 3) {
+    context.moveTo(x, y - r);
+    context.lineTo(x + r, y);
+    context.lineTo(x, y + r);
+    context.lineTo(x - r, y);
+    context.closePath();
+  } else if (shape === 4) {
+    for (const [a, b] of [
+      [-1, -1],
+      [1, -1],
+    ]) {
+      context.moveTo(x + a * r, y + b * r);
+      context.lineTo(x + a * r * 0.6, y + b * r);
+      context.lineTo(x - a * r, y - b * r * 0.6);
+      context.lineTo(x - a * r, y - b * r);
+      context.closePath();
+    }
+  } else if (shape === 5) {
+    context.rect(x - r, y - r * 0.28, 2 * r, 0.56 * r);
+    context.rect(x - r * 0.28, y - r, 0.56 * r, 2 * r);
+  } else context.arc(x, y, r, 0, 2 * Math.PI);
 }

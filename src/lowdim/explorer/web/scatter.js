@@ -1,8 +1,7 @@
-// Points: WebGL2, a raster of our own where no graphics card draws them; pan, zoom, picking, lasso, ellipses. What is drawn is told by whoever uses it.
+// Points: pan, zoom, picking, lasso, ellipses. What is drawn is told by whoever uses it.
 import {fitted, ink, ticks} from "./draw.js";
 import {CELLS, bounds, edgeCells, gridded} from "./grid.js";
 import {Raster} from "./raster.js";
-import {compiled} from "./shapes.js";
 import {figures} from "./words.js";
 
 const MARGIN = {left: 56, right: 12, top: 12, bottom: 44}; // around the points, in CSS pixels
@@ -49,12 +48,7 @@ export class Scatter {
     /** @type {any} */ this.drag = null;
     this.fronts = false;
     this.longest = 0; // milliseconds of the last frame with every point
-    /** @type {WebGL2RenderingContext | null} */
-    this.gl = Raster.needed
-      ? null
-      : this.points.getContext("webgl2", {antialias: false, premultipliedAlpha: true});
-    if (this.gl) this.gpu = compiled(this.gl);
-    else this.raster = new Raster();
+    this.raster = new Raster();
     this.listen();
     this.watcher = new ResizeObserver(() => this.draw());
     this.watcher.observe(this.element);
@@ -62,7 +56,6 @@ export class Scatter {
 
   close() {
     this.watcher.disconnect();
-    this.gl?.getExtension("WEBGL_lose_context")?.loseContext();
   }
 
   /** @param {Points} p @param {[string, string]} names */
@@ -82,29 +75,7 @@ export class Scatter {
       this.grid = null; // made when a point is first looked for
       this.look({...this.whole});
     }
-    if (this.gl && this.gpu) this.upload(moved);
     this.draw(moved); // of very many points some at once, all of them a moment later
-  }
-
-  /** @param {boolean} moved */
-  upload(moved) {
-    const gl = /** @type {WebGL2RenderingContext} */ (this.gl),
-      {place, colour, how} = /** @type {any} */ (this.gpu).buffers,
-      w = this.whole;
-    if (moved) {
-      const xy = new Float32Array(2 * this.n);
-      for (let i = 0; i < this.n; i++) {
-        xy[2 * i] = (this.px[i] - w.x) / w.w;
-        xy[2 * i + 1] = (this.py[i] - w.y) / w.h;
-        if (Number.isNaN(xy[2 * i] + xy[2 * i + 1])) xy[2 * i] = xy[2 * i + 1] = 1e6; // a gap has no place
-      }
-      gl.bindBuffer(gl.ARRAY_BUFFER, place);
-      gl.bufferData(gl.ARRAY_BUFFER, xy, gl.STATIC_DRAW);
-    }
-    gl.bindBuffer(gl.ARRAY_BUFFER, colour);
-    gl.bufferData(gl.ARRAY_BUFFER, this.colour, gl.STATIC_DRAW);
-    gl.bindBuffer(gl.ARRAY_BUFFER, how);
-    gl.bufferData(gl.ARRAY_BUFFER, this.how, gl.STATIC_DRAW);
   }
 
   /** Where a place of the table lies in the box, in CSS pixels. @param {number} x @param {number} y @returns {[number, number]} */
@@ -159,53 +130,12 @@ export class Scatter {
       if (!this.element.isConnected || !this.px) return;
       const step = moving && this.longest > LONG && this.n > MOVING ? Math.ceil(this.n / MOVING) : 1;
       this.even();
-      this.raster ? this.raster.draw(this, step) : this.drawPoints(step);
+      this.raster.draw(this, step);
       this.drawOver();
-      this.gl?.finish();
       if (step === 1) this.longest = performance.now() - begun;
       clearTimeout(this.resting);
       if (step > 1) this.resting = setTimeout(() => this.draw(), 180);
     });
-  }
-
-  /** @param {number} stride every so many-th point is drawn */
-  drawPoints(stride) {
-    const gl = /** @type {WebGL2RenderingContext} */ (this.gl),
-      gpu = /** @type {any} */ (this.gpu),
-      {w, h, ratio} = fitted(this.points);
-    const program = this.plain() ? gpu.plain : gpu.shaped,
-      v = this.view,
-      all = this.whole,
-      {width, height} = this.inner();
-    gl.viewport(0, 0, w, h);
-    gl.clearColor(0, 0, 0, 0);
-    gl.clear(gl.COLOR_BUFFER_BIT);
-    gl.enable(gl.SCISSOR_TEST);
-    gl.scissor(MARGIN.left * ratio, MARGIN.bottom * ratio, width * ratio, height * ratio);
-    gl.useProgram(program.id);
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    const [sx, sy] = [(((2 * width * ratio) / w) * all.w) / v.w, (((2 * height * ratio) / h) * all.h) / v.h];
-    const left = (2 * MARGIN.left * ratio) / w - 1,
-      bottom = (2 * MARGIN.bottom * ratio) / h - 1;
-    gl.uniform2f(program.scale, sx, sy);
-    gl.uniform2f(
-      program.shift,
-      left + (((2 * width * ratio) / w) * (all.x - v.x)) / v.w,
-      bottom + (((2 * height * ratio) / h) * (all.y - v.y)) / v.h,
-    );
-    gl.uniform1f(program.size, this.pointSize() * ratio);
-    for (const [name, parts, type, norm, bytes] of /** @type {[string, number, number, boolean, number][]} */ ([
-      ["place", 2, gl.FLOAT, false, 8],
-      ["colour", 4, gl.UNSIGNED_BYTE, true, 4],
-      ["how", 4, gl.UNSIGNED_BYTE, true, 4],
-    ])) {
-      gl.bindBuffer(gl.ARRAY_BUFFER, gpu.buffers[name]);
-      gl.enableVertexAttribArray(program[name]);
-      gl.vertexAttribPointer(program[name], parts, type, norm, bytes * stride, 0);
-    }
-    gl.drawArrays(gl.POINTS, 0, Math.floor(this.n / stride));
-    gl.disable(gl.SCISSOR_TEST);
   }
 
   /** Whether all points are squares. */

@@ -2,7 +2,7 @@
 import {colourRange, groupColour, ink, rgb, sequential, SHAPES} from "./draw.js";
 import {outwardOf} from "./row_panel.js";
 import {searchField} from "./rows.js";
-import {outline} from "./shapes.js";
+import {outline} from "./raster.js";
 import {brief, counted, el, figures, joinNames, named, pValue, shellWord, signed} from "./words.js";
 
 const GROUP_LISTED = 14,
