@@ -635,11 +635,14 @@ def made_in_order(analysis: Analysis, tell: Tell | None) -> Analysis:
 
 def _stages(a: Analysis) -> Iterator[tuple[str, str]]:
     """The stages in their order, each with what it found."""
+    from lowdim.judge.budget import usual_seconds
     from lowdim.judge.verdicts import second_axis
 
     t, jury_asked = a.table, a.settings.dims == "auto"
     rows = f"{t.n}" if a.of is None else f"{t.n:,} of {a.of:,} rows"
-    yield "read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps{_ahead(a)}"
+    seconds = min(usual_seconds(t.n, t.d), a.settings.budget or np.inf)
+    ahead = f"; about {duration(seconds)} to go" if seconds >= WORTH_SAYING else ""
+    yield "read", f"{rows} x {t.d}, {int(np.isnan(t.X).sum())} gaps{ahead}"
 
     chosen = f"{a.jury.needed} chosen{second_axis(a.jury.needed, a.dims)}" if jury_asked else f"{a.dims} asked for"
     yield "dimensions", f"0..{a.jury.rows[-1].q if a.jury.rows else 0} tried, {chosen}"
@@ -653,11 +656,3 @@ def _stages(a: Analysis) -> Iterator[tuple[str, str]]:
     refits = f"{len(a.resampled.W)} resamplings: {a.stability.verdict}"
     _ = a.gaps
     yield "axes", f"{count(len(a.axes), 'axis', 'axes')}, {refits}" if a.axes else "none"
-
-
-def _ahead(a: Analysis) -> str:
-    """About how long the rest will take, where it is worth saying."""
-    from lowdim.judge.budget import usual_seconds
-
-    seconds = min(usual_seconds(a.table.n, a.table.d), a.settings.budget or np.inf)
-    return f"; about {duration(seconds)} to go" if seconds >= WORTH_SAYING else ""

@@ -69,10 +69,6 @@ class MixedTable(NamedTuple):
         """The columns of words that have gaps."""
         return tuple(j for j, c in enumerate(self.columns) if c.words and (len(c.gaps) or len(self.left_gaps(j))))
 
-    def ranked(self, orders: Mapping[int, Sequence[str]]) -> MixedTable:
-        """With columns of words whose order is declared, by their position, as levels in that order."""
-        return MixedTable(tuple(_in_order(c, orders.get(c.position, ())) for c in self.columns))
-
     @property
     def source(self) -> CodedSource:
         return CodedSource([c.coded for c in self.columns], self.names)
@@ -122,8 +118,8 @@ def likelihood(c: Column) -> str:
     return c.kind if c.kind in ("yes/no", "ordinal") and c.levels else "real"
 
 
-def _in_order(c: MixedColumn, order: Sequence[str]) -> MixedColumn:
-    """A column of three words or more by their ranks; as it is where the order does not have them all."""
+def in_order(c: MixedColumn, order: Sequence[str]) -> MixedColumn:
+    """A column of three words or more as levels, by their ranks; as it is where the order does not have them all."""
     labels = tuple(label for label in order if label in c.coded.labels)
     if len(labels) < 3 or len(labels) < len(c.coded.labels):
         return c

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.judge.fills.words import LabelFill, plain_fill
-from lowdim.judge.mixed_table import MixedTable, likelihood, mixed_table
+from lowdim.judge.mixed_table import in_order, likelihood, mixed_table
 from lowdim.maths.linalg import Array
 from lowdim.table.table import Table
 
@@ -55,7 +55,7 @@ def fill_view(table: Table, X: Array, words: str, orders: Mapping[int, Sequence[
     """
     numbers = table.numbers
     plain = mixed_table(table).columns if table.holds == "measurements" else ()
-    mixed = MixedTable(plain).ranked(orders).columns
+    mixed = [in_order(c, orders.get(c.position, ())) for c in plain]
     at = [k for k, c in enumerate(plain) if c.words and (words == "all" or c.number is not None)]
     labels = [mixed[k] for k in at]
     places = np.array([j for j, c in enumerate(numbers) if not c.labels], dtype=np.intp)
