@@ -28,7 +28,7 @@ from lowdim.engine.fold import Run
 from lowdim.judge.cells import framed_gaussian
 from lowdim.judge.fills.engines.engine import FittedEngine, draw_seed, drawing
 from lowdim.maths import bayesian_gaussian as vb
-from lowdim.maths.gaps import Scatter
+from lowdim.maths.gaps import GivenSeen, Scatter, given_seen, pattern_groups
 from lowdim.maths.gaussian import sums
 from lowdim.maths.linalg import Array, Mask, centre_and_spread, distinct, evenly_spread, lower, root_times, unpack
 from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -135,12 +135,12 @@ def _climbed(x: Array, mask: Mask, b: vb.Beliefs, settling: int) -> vb.Beliefs:
 class WholeGaussian(FittedEngine):
     """One Gaussian of all columns, shrunk by nothing: as PPCA(d - 1), much faster.
 
-    By the steps of the one part of a mixture that sees every row whole, from the columns' correlations with gaps on the
-    mean.
+    EM from the columns' correlations with gaps on the mean: the rows given what is seen of them, and the mean and the
+    covariance of those.
     """
 
     max_iter = WHOLE_PASSES
-    _one = GaussianParts(1)
+    _one = GaussianParts(1)  # of a mixture
     _pack, _unpack = _one.pack, _one.unpack  # what `em` asks for, beside the three functions at the end
 
     def __init__(self, X: Array) -> None:
@@ -154,10 +154,10 @@ class WholeGaussian(FittedEngine):
         self.part = em(self, start, ArraySource(block.x, block.mask, columns=None), Run()).params._replace(n=float(n))
 
     def fills(self, rows: Array) -> tuple[Array, Array]:
-        block = self._inward(rows)
-        (cells,), gap = self._one.decode([self.part], block), np.isnan(rows)
-        sd = np.where(gap, self.sd * np.sqrt(cells.var + cells.noise), 0.0)
-        return np.where(gap, self.mean + self.sd * cells.mean, rows), sd
+        p, gap = self.part, np.isnan(rows)
+        given = self._given(p, self._inward(rows))
+        sd = self.sd * np.sqrt(given.variance() * (1.0 / p.n + p.excess))  # the mean and the covariance were fitted
+        return np.where(gap, self.mean + self.sd * (given.deviations + p.mu), rows), np.where(gap, sd, 0.0)
 
     def drawn(self, rows: Array, seed: int, number: int) -> Array:
         rng = drawing(seed, number)
@@ -168,14 +168,18 @@ class WholeGaussian(FittedEngine):
         mask = ~np.isnan(rows)
         return Block(np.where(mask, (rows - self.mean) / self.sd, 0.0), mask)
 
+    def _given(self, part: GaussianParams, block: Block) -> GivenSeen:
+        deviations = np.where(block.seen, block.x - part.mu, 0.0)
+        return given_seen(deviations, pattern_groups(block.mask), part.P, part.logdet)
+
     def _stats(self, part: GaussianParams, block: Block) -> Scatter:
-        return self._one.rows([part], block)[0].scatter(block.times)
+        return self._given(part, block).scatter(block.times)
 
     def _objective(self, part: GaussianParams, stats: Scatter) -> float:
         return stats.log_density
 
     def _update(self, part: GaussianParams, stats: Scatter) -> GaussianParams:
-        return self._one.update([part], [stats], [False])[0]
+        return gaussian(part.mu + stats.s / stats.n, stats.covariance(), part.low, part.n)
 
 
 class LinearModel(FittedEngine):
