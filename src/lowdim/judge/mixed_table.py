@@ -55,21 +55,6 @@ class MixedTable(NamedTuple):
         return tuple(c.name for c in self.columns)
 
     @property
-    def left(self) -> Array:
-        """The rows that were left out for having no number."""
-        return np.column_stack([c.left for c in self.columns])
-
-    def left_gaps(self, j: int) -> NDArray[np.intp]:
-        """Those of them in which column j is missing, and some label is not."""
-        left = self.left
-        return np.flatnonzero(np.isnan(left[:, j]) & ~np.isnan(left).all(axis=1))
-
-    @property
-    def words_with_gaps(self) -> tuple[int, ...]:
-        """The columns of words that have gaps."""
-        return tuple(j for j, c in enumerate(self.columns) if c.words and (len(c.gaps) or len(self.left_gaps(j))))
-
-    @property
     def source(self) -> CodedSource:
         return CodedSource([c.coded for c in self.columns], self.names)
 

@@ -228,8 +228,9 @@ def left_words(table: Table) -> list[str]:
         how = f"{their} numbers were filled from {their} category columns"
         said.append(f"{has.format(listing(rows + 1))} no measured number: {how}.")
     if len(table.left_rows):
-        mixed = mixed_table(table)
-        some = any(len(mixed.left_gaps(j)) for j in mixed.words_with_gaps)
+        columns = mixed_table(table).columns
+        labelled = ~np.isnan([c.left for c in columns]).all(axis=0)
+        some = any(c.words and np.isnan(c.left[labelled]).any() for c in columns)
         said.append(_left_row_words(listing(table.left_rows + 1), len(table.left_rows) == 1, some))
     if table.guess.skipped:
         said.append(f"Not written again: {count(table.guess.skipped, 'line')} before the table.")
