@@ -146,3 +146,16 @@ def test_a_wide_tables_closed_form_is_where_em_ends():
     assert angle(closed.W, climbed.W) < 1e-4
     assert np.allclose(closed.W @ closed.W.T, climbed.W @ climbed.W.T, atol=1e-5)
     assert np.allclose(closed.psi, climbed.psi, atol=1e-6) and np.allclose(closed.mu, climbed.mu)
+
+
+def test_rows_count_in_refits_as_they_did_in_the_fit():
+    """Ten wild rows that counted nothing in the fit move no refit of it: the map turns as without them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 2)) * [3.0, 2.0] @ rng.standard_normal((2, 6)) + 0.5 * rng.standard_normal((150, 6))
+    weight = np.ones(160)
+    weight[150:] = 0.0
+    wild = np.vstack([X, 60.0 * rng.standard_normal((10, 6))])
+    model = PPCA(2).fit(wild, sample_weight=weight)
+    turned = {name: np.median(stability(model, wild, counted=w).plane) for name, w in (("as", weight), ("all", None))}
+    alone = np.median(stability(PPCA(2).fit(X), X).plane)
+    assert turned["as"] == pytest.approx(alone, rel=0.2) and turned["all"] > 5 * alone

@@ -269,8 +269,11 @@ def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
     return RefitBench(light, g.start(), source, g, wide, at, FramedRows(*rows[:2], parts) if enough else None)
 
 
-def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> Refits:
-    """Refit a fitted model to resampled rows; fewer times than asked where the table is large.
+def refits(
+    model: LinearGaussian, X: Any, *, counted: Array | None = None, bootstraps: int = 100, random_state: Any = 0
+) -> Refits:
+    """Refit a fitted model to resampled rows, each as often `counted` as in its fit; fewer times than asked where the
+    table is large.
 
     >>> X = np.random.default_rng(0).standard_normal((40, 3))
     >>> refits(ProbabilisticPCA(1).fit(X), X, bootstraps=25).W.shape
@@ -284,11 +287,12 @@ def refits(model: LinearGaussian, X: Any, *, bootstraps: int = 100, random_state
     fits, weight = [], np.empty(n)
     rows = ready.source.block_of(slice(0, n), 0)
     order = row_order(rows.x, rows.mask, seed)  # rows that come in another order are drawn as often
+    own = np.ones(n) if counted is None else counted[ready.at]
     with no_warnings():
         for b in range(count):
             weight[order] = np.random.default_rng([seed, BOOTSTRAP, b]).multinomial(n, np.full(n, 1.0 / n))
             try:
-                fits.append(ready.fit(weight.copy()))
+                fits.append(ready.fit(weight * own))
             except LowdimError:
                 continue  # few rows drawn again and again: a column that never changes, say
     k = len(fits)
@@ -307,6 +311,7 @@ class RefittedMap(ResampledMap):
 
     model: LinearGaussian
     source: Any  # the rows of its fit
+    counted: Array | None  # how often each counted in it
     refits: Refits
 
     def places(self) -> tuple[NDArray[np.intp], Array, list[Array]]:
@@ -328,23 +333,27 @@ class RefittedMap(ResampledMap):
         size, found = influence(self.model, _cells_of(ready.source)).max(axis=1), []
         with no_warnings():
             # the base takes the same road as the refits, so that nothing but the row differs
-            base = reported_weights(self.model, ready.fit(np.ones(n)).W)
-            for i in np.argsort(-size, kind="stable")[:most]:
+            own = np.ones(n) if self.counted is None else self.counted[ready.at]
+            base = reported_weights(self.model, ready.fit(own).W)
+            for i in np.argsort(-size * own, kind="stable")[:most]:
                 try:
-                    refit = ready.fit((np.arange(n) != i).astype(np.float64)).W
+                    refit = ready.fit(np.where(np.arange(n) == i, 0.0, own)).W
                 except LowdimError:
                     continue
                 found.append((int(ready.at[i]), reported_weights(self.model, refit), base))
         return found
 
 
-def refitted_map(cells: LatentCells, X: Any, *, bootstraps: int = 100, random_state: Any = 0) -> RefittedMap:
-    """The map of a linear Gaussian with the rows of its fit drawn again."""
-    found, model = refits(cells.model, X, bootstraps=bootstraps, random_state=random_state), cells.model
+def refitted_map(
+    cells: LatentCells, X: Any, *, counted: Array | None = None, bootstraps: int = 100, random_state: Any = 0
+) -> RefittedMap:
+    """The map of a linear Gaussian with the rows of its fit drawn again, each as often `counted` as in it."""
+    model = cells.model
+    found = refits(model, X, counted=counted, bootstraps=bootstraps, random_state=random_state)
     fitted = reported_weights(model, framed_gaussian(model).W)
     W = np.array([reported_weights(model, Wb) for Wb in found.W]).reshape(len(found.W), *fitted.shape)
     T = model.latent_axes()
-    return RefittedMap(cells, fitted, W, not np.array_equal(T, np.eye(len(T))), found.rows, model, X, found)
+    return RefittedMap(cells, fitted, W, not np.array_equal(T, np.eye(len(T))), found.rows, model, X, counted, found)
 
 
 def reported_weights(model: LinearGaussian, W: Array) -> Array:

@@ -341,7 +341,8 @@ class GaussianCells(LatentCells):
     ) -> ResampledMap:
         """The model of the table's bulk with its rows drawn again."""
         source = without_wrong(self.source(X), partition, rows=True)
-        return refitted_map(self, source, bootstraps=bootstraps, random_state=seed)
+        counted = partition.counted(table.weight)
+        return refitted_map(self, source, counted=counted, bootstraps=bootstraps, random_state=seed)
 
 
 def usual_step(x: Array) -> float:

@@ -131,6 +131,12 @@ class Partition(NamedTuple):
             mask[rows] = True
         return mask
 
+    def counted(self, sample_weight: Array | None) -> Array | None:
+        """How much each row counts in the fit, beside weights of its own; None where all count alike."""
+        if not self.weights.size:
+            return sample_weight
+        return self.weights if sample_weight is None else self.weights * sample_weight
+
     @property
     def sentence(self) -> str:
         """'9 cells and 4 rows are held out of the fit.' Groups are told with the map's."""
@@ -185,11 +191,8 @@ def fit_bulk(
     """Probabilistic PCA of the bulk without its wrong cells: a plain model with the robust axes."""
     from lowdim.models.linear.ppca import ProbabilisticPCA  # not loaded where a stored partition is read
 
-    weight = sample_weight
-    if partition.weights.size:
-        weight = partition.weights if weight is None else weight * partition.weights
     model = ProbabilisticPCA(q, standardize=standardize, rotation=rotation)
-    return model.fit(without_wrong(X, partition, rows=False), sample_weight=weight)
+    return model.fit(without_wrong(X, partition, rows=False), sample_weight=partition.counted(sample_weight))
 
 
 # finding it ---------------------------------------------------------------------------------------------------
