@@ -120,6 +120,14 @@ def test_a_product_of_a_product_is_found_and_nothing_is_made_of_itself() -> None
     assert made_of(rate=INCOME, ratio=TAX, share=ab) == {"share": "rate x ratio"}
 
 
+def test_a_ratio_with_a_square_is_found_and_a_square_is_no_result() -> None:
+    height, weight = INCOME + 130, (TAX / 12).round(1)
+    index = (10_000 * weight / height**2).round(2)
+    assert made_of(height=height, weight=weight, mass=index) == {"mass": "10000 weight / height squared"}
+    assert made_of(bmi=index, height=height, weight=weight) == {"bmi": "10000 weight / height squared"}
+    assert made_of(mass=index, weight=weight, height=height) == {"weight": "0.0001 mass x height squared"}
+
+
 @pytest.mark.parametrize("noise", [0.001, 0.03])
 def test_a_close_relation_is_no_identity(noise: float) -> None:
     near = INCOME * TAX * np.exp(noise * dice.standard_normal(80))

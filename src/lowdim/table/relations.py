@@ -4,8 +4,9 @@ several. Such a column says nothing of its own.
 Functions are looked for among pairs whose ranks agree: straight lines, logarithms, exponentials, squares, roots and
 reciprocals. A relation that only rises is no proof: two columns that grow with time have equal ranks.
 
-Products: a b = k c for all rows, that is, log a + log b - log c is the same everywhere. The one of the three that is
-called a percentage, a rate or their like was made of the others, or else whichever stands last in the table.
+Products: a b = k c for all rows, that is, log a + log b - log c is the same everywhere; or a b b = k c, as of the body
+mass index. The one of the three that is called a percentage, a rate or their like was made of the others, or else
+whichever stands last in the table; a square was no result.
 
 Parts of a sum are looked for where people put them: in the columns before or after, among those whose name begins with
 the total's (`pf_rol` of `pf_rol_civil`), or that end as it does (`pf_score` of `hf_score`); and, where enough rows are
@@ -27,7 +28,7 @@ from scipy.optimize import nnls
 
 from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.table.column import Column, CopyOf, codes_of
-from lowdim.text.format import listing
+from lowdim.text.format import figures, listing
 
 if TYPE_CHECKING:
     from lowdim.table.table import Table
@@ -69,11 +70,13 @@ EXACT_FIGURES = 12  # of a number that is computed from another
 
 Scale = Callable[[Array], Array]
 
-PROBED_ROWS = 16  # by which triples are chosen before all rows are looked at
+FIRST_ROWS, PROBED_ROWS = 4, 16  # by which triples are chosen: a few, more of those that are left, then all
 LEAST_FACTORS = 8  # different values of a factor: a rate may have few
 LEAST_PRODUCT_ROWS = 24  # rows with all three from which an identity is believed
 FELT = 10.0  # times the rounding that a factor's own spread must be, in logarithms: else it changes nothing
-RATE = re.compile(r"%|perc|pct|(^|[^a-z])(per|rate|ratio|average|avg|mean|density|share|proportion)([^a-z]|$)", re.I)
+RATE = re.compile(
+    r"%|perc|pct|(^|[^a-z])(per|rate|ratio|average|avg|mean|density|share|proportion|bmi)([^a-z]|$)", re.I
+)
 POWERS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6)
 NEAR_POWER = 1e-3  # relative, within which a constant is meant as a power of ten
 
@@ -527,7 +530,7 @@ def alike_pairs(X: Array, most: int | None = None) -> list[list[int]]:
 
 # products and ratios of two others -----------------------------------------------------------------------------
 def find_products(X: Array, names: Sequence[str]) -> list[Made]:
-    """The columns that are a product or a ratio of two others, times a constant.
+    """The columns that are a product or a ratio of two others, one of which may be squared, times a constant.
 
     >>> rng = np.random.default_rng(0)
     >>> people, area = rng.integers(1000, 90_000, 40) * 1.0, rng.uniform(1, 30, 40).round(2)
@@ -547,13 +550,15 @@ def find_products(X: Array, names: Sequence[str]) -> list[Made]:
     found, parents = dict[int, Made](), dict[int, set[int]]()
     if len(likely) < 3:
         return []
-    for triple in _triples(X, np.array(likely), np.array([units[j] for j in likely])):
-        rates = [j for j in triple if RATE.search(names[j])]
-        target = rates[0] if len(rates) == 1 else max(triple)
+    every = np.array(likely), np.array([units[j] for j in likely])
+    for power, triple in ((p, triple) for p in (1, 2) for triple in _triples(X, *every, p)):
+        ends = triple if power == 1 else (triple[0], triple[2])
+        rates = [j for j in ends if RATE.search(names[j])]
+        target = rates[0] if len(rates) == 1 else max(ends)
         others = {*triple} - {target}
         if target in found or any(target in parents.get(j, ()) for j in others):
             continue
-        product = _made(X, triple, target, units, names)
+        product = _made(X, triple, power, target, units, names)
         if product is not None:
             found[target] = product
             parents[target] = others.union(*(parents.get(j, set()) for j in others))
@@ -567,8 +572,8 @@ def _felt_in_itself(x: Array, unit: float) -> bool:
     return len(v) >= LEAST_PRODUCT_ROWS and bool(2.0 * np.log(v).std() > FELT * float(np.median(ROUNDING * unit / v)))
 
 
-def _triples(X: Array, likely: NDArray[np.intp], units: Array) -> Iterator[tuple[int, int, int]]:
-    """Columns a, b, c for which a b / c may be the same in all rows, by a few rows that show all columns."""
+def _triples(X: Array, likely: NDArray[np.intp], units: Array, power: int) -> Iterator[tuple[int, int, int]]:
+    """Columns a, b, c for which a b^power / c may be the same in all rows, by a few rows that show all columns."""
     shown = np.flatnonzero((X[:, likely] > 0).all(axis=1))
     if len(shown) < PROBED_ROWS:  # rows that show most of them
         shown = np.argsort(-(X[:, likely] > 0).sum(axis=1), kind="stable")[: 4 * PROBED_ROWS]
@@ -577,19 +582,27 @@ def _triples(X: Array, likely: NDArray[np.intp], units: Array) -> Iterator[tuple
     with np.errstate(divide="ignore", invalid="ignore"):
         L: Array = np.where(V > 0, np.log(V), np.nan)
         slack: Array = ROUNDING * units / V + DIGITS
-    for i in range(len(likely) - 1):
-        ends = (L[:, i, None] + L[:, i + 1 :])[:, :, None] - L[:, None]  # rows x b x c
-        off = (slack[:, i, None] + slack[:, i + 1 :])[:, :, None] + slack[:, None]
+    some = evenly_spread(len(rows), FIRST_ROWS) if len(rows) > FIRST_ROWS else np.arange(len(rows))
+    for i in range(len(likely)):
+        later = np.arange(i + 1, len(likely)) if power == 1 else np.delete(np.arange(len(likely)), i)
+        ends = (L[some, i, None] + power * L[np.ix_(some, later)])[:, :, None] - L[some][:, None]  # rows x b x c
+        off = (slack[some, i, None] + power * slack[np.ix_(some, later)])[:, :, None] + slack[some][:, None]
+        b, c = np.nonzero(_one_constant(ends, off))
+        b = later[b]
+        ends = L[:, i, None] + power * L[:, b] - L[:, c]
+        near = _one_constant(ends, slack[:, i, None] + power * slack[:, b] + slack[:, c])
         enough = (~np.isnan(ends)).sum(axis=0) >= PROBED_ROWS // 2
-        # one constant lies within the rounding of every row
-        near = (np.fmax.reduce(ends - off, axis=0) <= np.fmin.reduce(ends + off, axis=0)) & enough
-        for k, j in np.argwhere(near):
-            if j not in (i, i + 1 + k):
-                yield int(likely[i]), int(likely[i + 1 + k]), int(likely[j])
+        for k in np.flatnonzero(near & enough & (c != i) & (c != b)):
+            yield int(likely[i]), int(likely[b[k]]), int(likely[c[k]])
+
+
+def _one_constant(x: Array, off: Array) -> Mask:
+    """Whether one constant lies within the rounding of every row."""
+    return np.asarray(np.fmax.reduce(x - off, axis=0) <= np.fmin.reduce(x + off, axis=0))
 
 
 def _made(
-    X: Array, triple: tuple[int, int, int], last: int, units: dict[int, float], names: Sequence[str]
+    X: Array, triple: tuple[int, int, int], power: int, last: int, units: dict[int, float], names: Sequence[str]
 ) -> Made | None:
     """One of three columns as the product or ratio of the others, if it is in nearly all rows."""
     a, b, c = triple
@@ -597,8 +610,9 @@ def _made(
     use = seen & (X[:, list(triple)] > 0).all(axis=1)
     if use.sum() < LEAST_PRODUCT_ROWS or 2 * use.sum() < seen.sum():
         return None
-    logs = {j: np.log(X[use, j]) for j in triple}
-    rounding = {j: ROUNDING * units[j] / X[use, j] + DIGITS for j in triple}
+    times = {a: 1, b: power, c: 1}
+    logs = {j: times[j] * np.log(X[use, j]) for j in triple}
+    rounding = {j: times[j] * (ROUNDING * units[j] / X[use, j] + DIGITS) for j in triple}
     off = logs[a] + logs[b] - logs[c]
     constant, slack = float(np.median(off)), sum(rounding.values(), np.zeros(int(use.sum())))
     close = np.abs(off - constant) <= slack
@@ -606,17 +620,18 @@ def _made(
     if not felt or close.mean() < EXACT_SHARE or float(np.median(slack)) > FINE * logs[last].std():
         return None
     share = float(seen.sum() / (~np.isnan(X[:, last])).sum())
-    k = np.exp(constant)  # a b = k c
+    k = np.exp(constant)  # a b^power = k c
+    told = names[b] if power == 1 else f"{names[b]} squared"
     if last == c:
-        return Made(last, _times(1.0 / k, f"{names[a]} x {names[b]}"), share)
-    other = b if last == a else a
-    return Made(last, _times(k, f"{names[c]} / {names[other]}"), share)
+        return Made(last, _times(1.0 / k, f"{names[a]} x {told}"), share)
+    other = told if last == a else names[a]
+    return Made(last, _times(k, f"{names[c]} / {other}"), share)
 
 
 def _times(k: float, term: str) -> str:
     """A constant before a term, a power of ten where it is near one."""
     k = next((power for power in POWERS if abs(k / power - 1) < NEAR_POWER), k)
-    return term if k == 1.0 else f"{k:.4g} {term}"
+    return term if k == 1.0 else f"{figures(k, 4)} {term}"
 
 
 # what a copy tells of the gaps of the column that was kept -----------------------------------------------------
