@@ -219,6 +219,15 @@ def test_columns_that_all_rise_together_are_said_to():
     assert "together" not in card.sentence
 
 
+def test_an_axis_with_two_ends_is_named_by_both():
+    """Six columns that rise and one that falls, less closely than any of them."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((200, 1))
+    X = np.column_stack([z + 0.3 * rng.standard_normal((200, 6)), -z + 0.7 * rng.standard_normal((200, 1))])
+    (card,) = axes(PPCA(1, standardize=True).fit(X), X, bootstraps=25)
+    assert " against c7 (" in card.sentence and len(card.top) == 4
+
+
 def test_a_column_seen_at_one_end_only_does_not_make_the_axis():
     """What boys have from ten years on: its slope is known, its spread over all boys is not."""
     rng = np.random.default_rng(1)

@@ -153,6 +153,19 @@ def test_an_unsteady_map_is_said_to_be():
     assert found.stability.verdict == "unsteady" and unsteady(found.stability) in found.sentences[1]
 
 
+def test_a_label_that_tells_half_of_an_axis_is_named():
+    """Two sexes 4 spreads apart in three of four columns; who has many values would tell all of them by chance."""
+    rng = np.random.default_rng(0)
+    sex, who = np.repeat(["f", "m"], 40), [f"{k % 30}" for k in range(80)]
+    X = rng.standard_normal((80, 4)).round(2)
+    X[40:, :3] += 4.0
+    found = analyse(pd.DataFrame(X, columns=list("abcd")).assign(sex=sex, who=who), budget="1s")
+    score = found.posterior.mean[:, 0]
+    between = 1600 * (score[:40].mean() - score[40:].mean()) ** 2 / 80 / score.var() / 80
+    assert f"The label sex explains {between:.0%} of axis 1." in found.sentences[1] and between > 0.8
+    assert found.sentences[4].endswith(("Group 1 is sex f, group 2 is sex m.", "Group 1 is sex m, group 2 is sex f."))
+
+
 def test_whole_questions_are_shortened_in_sentences_and_stay_apart():
     question = "Please say how far you agree with the following of our many statements: "
     names = [question + "trains are late", question + "buses are late", "age"]

@@ -31,7 +31,7 @@ from scipy.special import fdtrc
 from lowdim.judge.maps.map_columns import line_names
 from lowdim.judge.outliers.law import false_discovery
 from lowdim.judge.outliers.partition import AXIS_SHARE, GROUP_ROWS
-from lowdim.maths.linalg import Array, align
+from lowdim.maths.linalg import Array, Mask, align
 from lowdim.table.column import one_name
 from lowdim.text.format import count, listing
 from lowdim.text.messages import check_level
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 MOST_NAMED = 4  # columns an axis is named after, at the most
 NEAR_LARGEST = 0.5  # of the largest loading: what a column needs to be one of them
 TOGETHER = 0.75  # of the columns, from which an axis is all of them together
+MOST_VALUES = 3  # of a label that a group of rows is named after
+SAME_ROWS = 0.9  # of the rows of a group or of a value, that have both
+LEAST_NAMED_ROWS = 5  # rows to each value, on average, of a label that may name a group
 END_ROWS = 3  # rows shown at each end
 FALSE_DISCOVERY_RATE = 0.05  # false discovery rate of label ties
 # rows that alone make an axis:
@@ -110,10 +113,10 @@ class AxisCard(NamedTuple):
         if self.apart is None:
             return ""
         which = "" if row_names is None else f" (rows {listing(row_names[i] for i in self.apart.rows)})"
-        *some, last = map(str, self.apart.axes)
-        line = f"a line between axes {', '.join(some)} and {last}" if some else f"axis {last}"
-        made = f"{count(len(self.apart.rows), 'row')} make {line}"
-        return f"{made}: {100 * self.apart.share:.0f}% of it is how far they lie from all others{which}."
+        *some, last = map(str, sorted(self.apart.axes))
+        line = f"between axes {', '.join(some)} and {last}" if some else f"along axis {last}"
+        far = f"{count(len(self.apart.rows), 'row')} lie far from all others {line}"
+        return f"{far} and make {100 * self.apart.share:.0f}% of the variation in that direction{which}."
 
     def text(self, row_names: Sequence[str] | None = None) -> str:
         """The card of `lowdim explain --axis`."""
@@ -169,7 +172,7 @@ def axes(
         largest = max((abs(c.value) for c in loadings), default=0.0)
         near = [c for c in loadings if abs(c.value) >= NEAR_LARGEST * largest and largest > 0]
         sure = sorted([c for c in near if c.sure] or near, key=lambda c: -abs(c.value))
-        top = tuple(sure[:MOST_NAMED])
+        top = both_ends(sure)
         numbers = len(names) == len(cells.columns) and not any(answers.values())
         told = together(sure, len(names)) if numbers else with_answers(top, answers)
         same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
@@ -214,9 +217,17 @@ def together(near: Sequence[Loading], d: int) -> tuple[Loading, ...]:
     the third decimal of a loading picks no four."""
     one_sign = len({c.value > 0 for c in near}) == 1
     if len(near) <= MOST_NAMED or len(near) < TOGETHER * d or not one_sign:
-        return tuple(near[:MOST_NAMED])
+        return both_ends(near)
     many, led = "all" if len(near) == d else f"{len(near)} of", listing(c.column for c in near[:MOST_NAMED])
     return (near[0]._replace(column=f"{many} {d} columns together, led by {led}"),)
+
+
+def both_ends(near: Sequence[Loading]) -> tuple[Loading, ...]:
+    """The first columns of a list, largest first, the last of which gives way to the largest of the other sign where
+    all of them have one: an axis has two ends."""
+    top = tuple(near[:MOST_NAMED])
+    other = next((c for c in near if (c.value > 0) != (near[0].value > 0)), None)
+    return top if other is None or other in top else (*top[:-1], other)
 
 
 def with_answers(top: Sequence[Loading], answers: Mapping[str, Sequence[str]]) -> tuple[Loading, ...]:
@@ -329,6 +340,39 @@ def label_ties(scores: Array, labels: Mapping[str, Any]) -> tuple[tuple[LabelTie
     for (k, name, (eta2, groups, p)), real in zip(done, tied, strict=True):
         ties[k].append(LabelTie(name, eta2, groups, p, bool(real)))
     return tuple(tuple(sorted(axis, key=lambda t: (t.p, -t.eta2))) for axis in ties)
+
+
+def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[str]:
+    """Groups of rows by the few values of one label that a group's rows have and hardly any other; "" for a group that
+    has none. The label is the one that tells most groups, and best.
+
+    >>> area = np.array(["North", "North", "South", "West", "West", "West"] * 4)
+    >>> values_of([area == "West", area != "West"], {"area": area, "half": np.repeat(["a", "b"], 12)})
+    ['area West', 'area North and South']
+    >>> values_of([np.arange(24) < 12], {"area": area})
+    ['']
+    """
+    best, words = (0, 0.0), [""] * len(groups)
+    for name, values in labels.items():
+        texts = np.array(["" if v is None or v != v else str(v) for v in values])
+        known = texts != ""
+        own, at, times = np.unique(texts[known], return_inverse=True, return_counts=True)
+        if len(own) < 2 or LEAST_NAMED_ROWS * len(own) > known.sum():
+            continue
+        told, agreed = list[str](), list[float]()
+        for rows in groups:
+            inside = np.bincount(at, weights=rows[known], minlength=len(own))
+            chosen = 2 * inside > times
+            agree = float(inside[chosen].sum() / (times[chosen].sum() + inside[~chosen].sum()))
+            if not 0 < chosen.sum() <= MOST_VALUES or agree < SAME_ROWS:
+                told.append("")
+                continue
+            nearly = "" if agree == 1 and known.all() else "nearly "
+            told.append(f"{nearly}{name} {listing(own[chosen], last=' and ')}")
+            agreed.append(agree)
+        if agreed and (len(agreed), sum(agreed)) > best:
+            best, words = (len(agreed), sum(agreed)), told
+    return words
 
 
 # rows that alone make an axis ---------------------------------------------------------------------------------

@@ -8,15 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lowdim.judge.axes import values_of
 from lowdim.judge.dimensions.text import in_words
 from lowdim.judge.fills.calibration import width_word
 from lowdim.judge.outliers.partition import is_group
 from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
 from lowdim.judge.stability import DECIDING_DEGREES
+from lowdim.table.table import MOST_GROUPS
 from lowdim.text.format import count, short
 
 NOT_RANDOM = " The gaps go with values (LD124), so of them intervals may hold fewer."
 LONG_NAME = 42  # letters of a name in a sentence
+LABEL_SHARE, AS_MUCH = 0.5, 0.05  # of an axis that a label explains, from which it is said; as good as equal to that
 ROWS_PER_DIMENSION = 3.0  # rows a dimension needs to be useful
 
 
@@ -35,7 +38,7 @@ def five_sentences(analysis: Any) -> tuple[str, ...]:
         axis_sentence(analysis),
         fill_sentence(analysis.fills, not_random=bool(analysis.gaps.depends)),
         " ".join(filter(None, (odd_sentence(analysis.odd), held_sentence(analysis)))),
-        " ".join(filter(None, (map_sentence(analysis), analysis.groups.sentence))),
+        " ".join(filter(None, (map_sentence(analysis), analysis.groups.sentence, groups_by_label(analysis)))),
     )
     if analysis.of is not None:
         sentences = (*sentences, sample_sentence(analysis))
@@ -82,8 +85,44 @@ def axis_sentence(analysis: Any, names: bool = True) -> str:
     """The first axis; and of every axis that few rows make, which these are."""
     if not analysis.axes:
         return "There is no axis to describe."
-    made = (card.apart_words(analysis.row_names if names else None) for card in analysis.axes)
-    return " ".join(filter(None, (str(analysis.axes[0].sentence), *made, unsteady(analysis.stability))))
+    made = (apart_sentence(card, analysis, names) for card in analysis.axes)
+    first = str(analysis.axes[0].sentence)
+    return " ".join(filter(None, (first, label_sentence(analysis), *made, unsteady(analysis.stability))))
+
+
+def label_sentence(analysis: Any) -> str:
+    """The label that an axis of the map tells most of, where that is half of the axis; of labels that tell as much the
+    one of fewest values."""
+    n, found = analysis.table.n, list[tuple[float, int, str]]()
+    for card in analysis.axes:
+        for tie in card.labels:
+            share = 1.0 - (1.0 - tie.eta2) * (n - 1) / max(n - tie.groups, 1)  # less what so many groups do by chance
+            if tie.tied and share >= LABEL_SHARE and tie.groups <= MOST_GROUPS:
+                found.append((share, tie.groups, f"The label {tie.label} explains {tie.eta2:.0%} of axis {card.axis}."))
+    if not found:
+        return ""
+    most = max(share for share, *_ in found)
+    return min((one for one in found if one[0] >= most - AS_MUCH), key=lambda one: one[1])[2]
+
+
+def apart_sentence(card: Any, analysis: Any, names: bool) -> str:
+    """The few rows that make an axis, and the label that they share."""
+    words: str = card.apart_words(analysis.row_names if names else None)
+    if not words:
+        return ""
+    rows = np.isin(np.arange(analysis.table.n), card.apart.rows)
+    shared = values_of([rows], analysis.table.labels)[0] if names else ""
+    return f"{words} They are {shared}." if shared else words
+
+
+def groups_by_label(analysis: Any) -> str:
+    """The groups of rows that are the values of a label."""
+    groups = analysis.groups
+    if len(groups.sizes) < 2:
+        return ""
+    values = values_of([groups.label == k for k in range(len(groups.sizes))], analysis.table.labels)
+    said = [f"group {k} is {value}" for k, value in enumerate(values, 1) if value]
+    return f"G{', '.join(said)[1:]}." if said else ""
 
 
 def unsteady(steady: Any) -> str:

@@ -116,7 +116,8 @@ def test_the_penguins_of_one_species_are_a_group(need):
     species = np.array(analysis.table.labels["species"])
     assert analysis.groups.sizes == (219, 123)
     assert set(species[analysis.groups.label == 1]) == {"Gentoo"}
-    words = "The rows fall into 2 groups (219, 123 rows), told apart mainly by flipper_length_mm and bill_depth_mm."
+    words = "The rows fall into 2 groups (219, 123 rows), told apart mainly by flipper_length_mm and bill_depth_mm. "
+    words += "Group 1 is species Adelie and Chinstrap, group 2 is species Gentoo."
     assert analysis.sentences[4].endswith(words)
 
 
