@@ -138,6 +138,38 @@ def test_places_alone_are_measured_with_a_note() -> None:
     assert read(frame).names == ("a", "b") and "LD196" not in read(frame).messages.codes
 
 
+def test_boxes_that_were_ticked_are_answers_and_no_gaps():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, 120), "height": rng.normal(170, 9, 120).round(1)})
+    ticked = rng.random((120, 4)) < [0.2, 0.5, 0.6, 0.8]
+    for k, word in enumerate(("Radio", "Television", "Papers")):
+        frame[f"What do you use? {word}"] = np.where(ticked[:, k], word, None)
+    frame["remark"] = np.where(ticked[:, 3], "none", None)
+    table = read(frame[[*frame.columns[:5]]])
+    (told,) = (m for m in table.messages if m.code == "LD137")
+    assert told.what.startswith("3 columns hold one word or nothing")
+    boxes = [c for c in table.columns if c.labels == ("not ticked", "ticked")]
+    assert [c.role for c in boxes] == ["label"] * 3 and not any(c.gaps.any() for c in boxes)
+    assert (np.column_stack([c.values for c in boxes]) == ticked[:, :3]).all()
+    assert "LD137" not in read(frame[["age", "height", "remark"]]).messages.codes
+    known = tuple(table.names) + tuple(c.name for c in boxes)
+    labels = ((),) * 2 + (("not ticked", "ticked"),) * 3
+    new = read_rows(frame.iloc[:7], known, labels)
+    assert (new.X[:, 2:] == ticked[:7, :3]).all() and not new.strange.any()
+    assert (read_rows(table, known, labels).X[:, 2:] == ticked[:, :3]).all()
+
+
+def test_numbers_of_a_label_name_its_groups_and_what_is_measured_of_it_stays():
+    rng = np.random.default_rng(0)
+    place = np.repeat([f"place {k}" for k in range(80)], 4)
+    number, people = np.repeat(rng.permutation(250)[:80], 4), np.repeat(rng.integers(1000, 10**7, 80), 4)
+    frame = pd.DataFrame({"place": place, "m49": number, "people": people, "x": rng.normal(size=320).round(3)})
+    assert read(frame).names == ("people", "x")
+    assert read(frame, use=["m49"]).names == ("m49", "people", "x")
+    other = frame.assign(m49=np.where(np.arange(320) == 7, 3000, frame["m49"]))  # not one number a place
+    assert read(other).names == ("m49", "people", "x")
+
+
 def test_a_survey_is_analysed_by_all_its_answers_in_words():
     rng = np.random.default_rng(0)
     like = rng.normal(0, 1, (200, 1)) + rng.normal(0, 1, (200, 9))

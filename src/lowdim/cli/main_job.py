@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lowdim.table.open_file import Raw
     from lowdim.table.table import Table
 
-MOST_LINES = 9  # of notes before an answer, below the one of roles
+MOST_LINES = 8  # of notes before an answer, below the one of roles; one of gaps may follow
 
 
 def open_table(
@@ -81,7 +81,7 @@ def analysed(file: str, options: dict[str, Any], settings: Settings, folder: str
     with Interrupts() as interrupts, Stages(message_log().quiet, interrupts) as stages:
         try:
             made_in_order(analysis, stages)
-            show_messages(analysis.gaps.notes())
+            show_messages(analysis.gaps.notes(), short=True)
             return analysis
         except Stopped:
             if folder is None:

@@ -72,14 +72,14 @@ def complain(text: str) -> None:
     click.echo(protect_terminal(text, lines=True), err=True)
 
 
-def show_messages(messages: Iterable[Message]) -> None:
-    """Keep messages, and show the first few of each kind unless told to be quiet."""
+def show_messages(messages: Iterable[Message], *, short: bool = False) -> None:
+    """Keep messages, and show the first few of each kind, or a line for each kind, unless told to be quiet."""
     from lowdim.text.messages import Messages
 
     log, shown = message_log(), Messages(messages)
     log.messages += shown
     if shown and not log.quiet:
-        complain(str(shown))
+        complain("\n".join(brief(shown, len(shown))) if short else str(shown))
 
 
 def brief(messages: Sequence[Message], most: int) -> list[str]:

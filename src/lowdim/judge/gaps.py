@@ -26,6 +26,14 @@ class GapDependence(NamedTuple):
     on: str
     difference: float  # mean of `on` where `column` is missing, less where it is seen, in units of its spread
     p: float
+    answer: bool = False  # whether `on` is an answer, which a row gave or did not
+
+    @property
+    def where(self) -> str:
+        """Where the column is missing more often, in a few words."""
+        if self.answer:
+            return f"{self.on} is {'so' if self.difference > 0 else 'not so'}"
+        return f"{self.on} is {'high' if self.difference > 0 else 'low'}"
 
 
 class GapReport(NamedTuple):
@@ -46,9 +54,9 @@ class GapReport(NamedTuple):
             return ()
         first, n = self.depends[0], len(self.depends)
         tested = f"p {first.p:.1g}; {n} of {self.tested} pairs of columns tested, 1% false discovery rate"
-        way, others = "high" if first.difference > 0 else "low", len({one.column for one in self.depends}) - 1
-        more = f"; so do those of {count(others, 'more column')} with some column" if others else ""
-        return (message("LD124", column=first.column, on=first.on, way=way, more=more, tested=tested),)
+        others = len({one.column for one in self.depends}) - 1
+        more = f"; the gaps of {count(others, 'more column')} go with values too" if others else ""
+        return (message("LD124", column=first.column, when=first.where, more=more, tested=tested),)
 
 
 def gap_report(X: Array, names: tuple[str, ...], labels: Sequence[Sequence[str]] = ()) -> GapReport:
@@ -70,7 +78,13 @@ def gap_report(X: Array, names: tuple[str, ...], labels: Sequence[Sequence[str]]
     alarm = false_discovery(p, FALSE_DISCOVERY_RATE) if len(p) else np.zeros(0, dtype=bool)
     order = np.argsort(p, kind="stable")
     dependences = tuple(
-        GapDependence(names[pairs[k][0]], others[pairs[k][1]], float(difference[k]), float(p[k]))
+        GapDependence(
+            names[pairs[k][0]],
+            others[pairs[k][1]],
+            float(difference[k]),
+            float(p[k]),
+            ones[pairs[k][1]][1] is not None,
+        )
         for k in order
         if alarm[k]
     )
@@ -124,9 +138,8 @@ def _sentence(shape: tuple[int, int], gaps: int, whole: int, dependences: tuple[
     text = f"{gaps:,} of {n * d:,} {words} empty ({100 * gaps / (n * d):.0f}%); {whole:,} of {n:,} rows are complete."
     if dependences:
         first = dependences[0]
-        way = "high" if first.difference > 0 else "low"
         text += (
-            f" They do not look random: {first.column} is missing more often where {first.on} is {way} "
+            f" They do not look random: {first.column} is missing more often where {first.where} "
             f"(p {first.p:.1g}), so fills may be biased."
         )
     return text

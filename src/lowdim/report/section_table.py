@@ -69,7 +69,7 @@ def gaps(analysis: Analysis, rows: bool) -> Section:
         g.sentence,
         "A hatched cell is a gap; rows with the same gaps stand together. The second chart counts rows in "
         "which two columns are missing at once, against what chance would make.",
-        f"{g.tested:,} pairs of columns were tested (Student's test, 5% false discovery rate). Gaps that "
+        f"{g.tested:,} pairs of columns were tested (Student's test, 1% false discovery rate). Gaps that "
         f"depend on the missing value itself cannot be seen in the table.{together}",
         command_of(analysis, "plot gaps"),
         code_of(analysis, "analysis.plot.gaps().save('gaps.svg')"),

@@ -22,6 +22,7 @@ from lowdim.text.format import all_digits
 if TYPE_CHECKING:
     from lowdim.table.relations import Relation
 
+BOX = ("not ticked", "ticked")  # what the codes 0 and 1 of a box stand for
 MOST_LABELS = 50  # different labels of a column that a model takes
 ROWS_A_LABEL = 2  # rows that a label has on average, at least: else a column names its rows
 LABEL_KINDS = ("", "code", "yes/no")  # of columns set aside: words, codes and answers; not dates, places, ranks
@@ -130,6 +131,11 @@ class Column(NamedTuple):
         place[had] = np.arange(len(had))
         codes = place[np.where(np.isnan(values), -1, values).astype(np.intp)]
         return self._replace(values=codes, labels=tuple(self.labels[k] for k in had))
+
+
+def as_box(c: Column) -> Column:
+    """The column as one of a box that was ticked or not: whatever stands in a cell ticks it."""
+    return c._replace(values=np.where(c.gaps, 0.0, 1.0), labels=BOX)
 
 
 def with_words(c: Column, words: NDArray[Any]) -> Column:

@@ -616,6 +616,35 @@ def _counted(kinds: dict[str, Kind], columns: dict[str, Array]) -> list[str]:
     return [name for name in whole if kinds[name].word in FEW_LEVELS] if from_zero and empty and several else []
 
 
+# numbers of what a label names -------------------------------------------------------------------------
+def codes_of_labels(columns: dict[str, Array], labels: dict[str, NDArray[Any]]) -> dict[str, Kind]:
+    """Columns of whole numbers that number the values of a label: each goes with one of them, and they are called
+    numbers, or no two are alike where chance would make some so. What is measured of each value has ties.
+
+    >>> country = np.repeat([f"country {k}" for k in range(60)], 5).astype(object)
+    >>> number = np.repeat(np.random.default_rng(0).permutation(200)[:60] * 1.0, 5)
+    >>> list(codes_of_labels({"m49": number}, {"country": country}))
+    ['m49']
+    """
+    called = dict[str, NDArray[np.int64]]()  # which level each row has
+    for name, x in columns.items():
+        seen = ~np.isnan(x)
+        if not is_whole(x[seen]):
+            continue
+        levels, at = np.unique(x[seen], return_inverse=True)
+        if LEAST_GROUPS <= len(levels) <= seen.sum() / 2 and _key(name_words(name), levels, True):
+            own = np.full(len(x), -1, dtype=np.int64)
+            own[seen] = at
+            called[name] = own
+    found: dict[str, Kind] = {}
+    for label, values in labels.items() if called else ():
+        code = _coded(values)
+        for name, own in called.items():
+            if name not in found and _one_to_one(own, code):
+                found[name] = Kind("key", f"each of its numbers goes with one '{label}'")
+    return found
+
+
 # the same fact twice ------------------------------------------------------------------------------------
 def same_facts(labels: dict[str, NDArray[Any]]) -> dict[str, str]:
     """Labels that go with another one to one, the later (or the one in numbers) with the one that says the same.

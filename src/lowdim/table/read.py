@@ -14,7 +14,7 @@ from lowdim.storage.memory import free_memory
 from lowdim.table import cells as cell
 from lowdim.table import checks
 from lowdim.table.cells import find_gap_codes
-from lowdim.table.column import MOST_LABELS, Column, log_entries, log_words
+from lowdim.table.column import BOX, MOST_LABELS, Column, as_box, log_entries, log_words
 from lowdim.table.detect import (
     GAP_CODES,
     LOOK_ROWS,
@@ -562,8 +562,9 @@ def _placed(
             continue
         X[:, j] = here[name].values
         if labels:  # by the codes of the model's labels
-            words = here[name].words
-            own = here[name].labels or tuple(sorted({v for v in words if v is not None}))
+            box = tuple(labels) == BOX != here[name].labels  # whatever stands in a cell ticks it
+            words = (as_box(here[name]) if box else here[name]).words
+            own = tuple(sorted({v for v in words if v is not None}))
             places = [np.nan if k is None else float(k) for k in label_places(own, labels)]
             code = dict(zip(own, places, strict=True))
             X[:, j] = [code.get(v, np.nan) for v in words]

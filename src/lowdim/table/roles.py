@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
 from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, date_order, dates, is_code, matches, rough_number
-from lowdim.table.column import MOST_LABELS, Column, CopyOf, log_entries, with_words
+from lowdim.table.column import MOST_LABELS, Column, CopyOf, as_box, log_entries, with_words
 from lowdim.table.detect import GAP_CODES
 from lowdim.table.kinds import (
     DATE_PARTS,
     KEY_SHARE,
+    LEAST_FAMILY,
     LEAST_ITEMS,
     Kind,
+    codes_of_labels,
     is_whole,
     kind_of,
     kinds_of,
@@ -423,6 +425,10 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
         {c.name: np.where(np.isfinite(c.values), c.values, np.nan) for c in numbers}, fixed, named=not made_up
     )
     free = [c for c in numbers if c.name not in fixed]
+    measured = {c.name: c.values for c in free if c.name not in found.kinds and not found.items.get(c.name)}
+    codes = codes_of_labels(measured, {c.name: c.words for c in columns if c.role == "label"})
+    if len(numbers) - len(found.kinds) - len(codes) >= LEAST_NUMBERS:
+        found.kinds.update(codes)
     timed = any(c.role == "time" for c in columns)
     result = list[Column]()
     for c in columns:
@@ -436,7 +442,7 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
         elif c.name in found.counts:
             c = c._replace(kind="count")
         result.append(c)
-    result = _answers(result, options, notes)
+    result = _answers(_boxes(result, options, notes), options, notes)
     labels = {c.name: c.words for c in result if c.role == "label" and not asked_role(c.name, options)}
     same = {} if options.keep_copies else same_facts(labels)
     for name, other in same.items():  # of two labels that say the same, the one in numbers or the later is left out
@@ -566,6 +572,23 @@ def _note_panel(columns: list[Column], notes: Notes) -> None:
 
 
 # words --------------------------------------------------------------------------------------------------
+def _boxes(columns: list[Column], options: ReadingOptions, notes: Notes) -> list[Column]:
+    """Neighbouring columns of one word each or nothing are boxes of one question: an empty one was not ticked."""
+    runs = list[list[int]]([[]])
+    for k, c in enumerate(columns):
+        one_word = c.role == "label" and len(c.labels) == 1 and not c.date and bool(c.gaps.any())
+        if one_word and not asked_role(c.name, options):
+            runs[-1].append(k)
+        elif runs[-1]:
+            runs.append([])
+    boxes = [k for run in runs if len(run) >= LEAST_FAMILY for k in run]
+    if not boxes:
+        return columns
+    names = [columns[k].name for k in boxes]
+    notes.add("LD137", n=len(boxes), names=listing(names, NAMED_ASIDE), label=names[-1:])
+    return [as_box(c) if c.name in names else c for c in columns]
+
+
 def _answers(columns: list[Column], options: ReadingOptions, notes: Notes) -> list[Column]:
     """Labels that all hold the same answers shape the axes: two answers where nothing else was measured; any few where
     they are more than the columns of numbers and these are answers too, as in a survey."""

@@ -223,7 +223,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD124": Entry(
         TableWarning,
-        "Gaps of '{column}' go with '{on}': it is missing more often where that is {way}{more}",
+        "Gaps go with values: '{column}' is missing more often where {when}{more}",
         "fills lean on rows that are unlike those with gaps, so they may be biased ({tested})",
         "read them with care; find out why the cells are missing",
         "note",
@@ -259,6 +259,14 @@ TABLE_MESSAGES: dict[str, Entry] = {
         Fix("use them all the same:  ", propose(use=None)),
         "changed",
         about="Columns that are nearly empty were left out",
+    ),
+    "LD137": Entry(
+        TableWarning,
+        "{n} columns hold one word or nothing, as boxes to tick do; an empty cell was read as not ticked: {names}",
+        "where all that apply are ticked, an empty box is an answer and no gap",
+        Fix("its empty cells are gaps:  ", propose(label=None)),
+        "changed",
+        about="Boxes that were ticked or left empty",
     ),
     "LD136": Entry(
         TableWarning,
