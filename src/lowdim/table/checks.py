@@ -27,7 +27,9 @@ NEARLY_EMPTY, LEAST_CELLS = 0.1, 50  # share of the rows and number of cells bel
 FULLER_COLUMNS = 3  # seen in half of the rows, from which the others are the exception
 GAPPY_SHARE = 0.4  # share of gaps from which a column is named
 ONE_VALUE_SHARE = 0.95  # share of one value from which a column says almost nothing
-CHANCE_COPIES = 100  # times as many ways to choose rows as there are pairs of columns, below which two agree by chance
+CHANCE_PAIRS = (
+    100  # times as many ways to choose rows as there are pairs of columns, below which two are alike by chance
+)
 SAME_CORRELATION = 0.99995  # a correlation that prints as 1.0000
 HUGE_NUMBER = 1e150
 MOST_WRONG_TOLD = 20  # cells that look wrong by themselves
@@ -204,7 +206,7 @@ def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
             codes[seen] = np.argsort(np.argsort(start))[which]
             key = b"labels" + codes.tobytes()
         other = first.setdefault(key, j)
-        if other != j and not options.keep_copies and not _equal_by_chance(x, len(work.columns)):
+        if other != j and not options.keep_copies:
             keep[j] = False
             relation = None if column.labels else Relation()
             found.append((column.name, CopyOf(work.names[other], relation)))
@@ -215,17 +217,6 @@ def copies(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
                 other=work.names[other],
             )
     return work.keep(keep)._replace(copies=tuple(found)) if found else work
-
-
-def _equal_by_chance(x: Array, columns: int) -> bool:
-    """Whether a column whose rows are nearly all the same would have its like among so many by chance: of species that
-    were seen in one plot of fifty, two in the same plot are no copies."""
-    seen = x[~np.isnan(x)]
-    n, times = len(seen), np.unique(seen, return_counts=True)[1].max(initial=0)
-    if times < ONE_VALUE_SHARE * n or n == times:
-        return False
-    ways = gammaln(n + 1) - gammaln(times + 1) - gammaln(n - times + 1)  # of choosing the other rows, in logarithms
-    return bool(ways < np.log(CHANCE_COPIES * columns**2 / 2))
 
 
 def made_of_others(work: Numbers, options: ReadingOptions, notes: Notes) -> Numbers:
@@ -388,7 +379,7 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
             continue
         both = ~np.isnan(work.X[:, i]) & ~np.isnan(work.X[:, j])
         r = _correlation(work.X[both, i], work.X[both, j]) if both.sum() >= 5 else 0.0
-        if abs(r) >= SAME_CORRELATION and not _equal_by_chance(work.X[both, i], d):
+        if abs(r) >= SAME_CORRELATION and not _alike_by_chance(work.X[both, i], d):
             families.setdefault(i, {})[j] = r
             known.add(j)
     for first, others in families.items():
@@ -400,6 +391,17 @@ def _near_copies(work: Numbers, options: ReadingOptions, notes: Notes) -> None:
             times="twice" if len(names) == 2 else f"{len(names)} times",
             drop=[work.names[j] for j in others],
         )
+
+
+def _alike_by_chance(x: Array, columns: int) -> bool:
+    """Whether a column whose rows are nearly all the same would have its like among so many by chance: of species that
+    were seen in one plot of fifty, two in the same plot are not the same quantity."""
+    seen = x[~np.isnan(x)]
+    n, times = len(seen), np.unique(seen, return_counts=True)[1].max(initial=0)
+    if times < ONE_VALUE_SHARE * n or n == times:
+        return False
+    ways = gammaln(n + 1) - gammaln(times + 1) - gammaln(n - times + 1)  # of choosing the other rows, in logarithms
+    return bool(ways < np.log(CHANCE_PAIRS * columns**2 / 2))
 
 
 def _correlation(x: Array, y: Array) -> float:

@@ -304,8 +304,8 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD141": Entry(
         TableWarning,
-        "'{column}' is an exact copy of '{other}' and was left out",
-        "a copied column counts twice and bends axis 1 toward itself",
+        "'{column}' equals '{other}' in every row and was left out",
+        "what is there twice counts twice and bends axis 1 toward itself",
         Fix("keep it:  ", propose(keep_copies=True)),
         "changed",
     ),

@@ -151,8 +151,7 @@ def test_few_lines_come_before_an_answer_and_the_roles_come_first(lowdim):
     )
     assert len(before) <= 9 and len({line[:5] for line in before[1:]}) == len(before) - 1
     assert any(
-        line.startswith("LD141 changed  'copy0' is an exact copy") and line.endswith("(and 3 more such)")
-        for line in told
+        line.startswith("LD141 changed  'copy0' equals ") and line.endswith("(and 3 more such)") for line in told
     )
     assert lowdim("check", "wide.csv").out.count("LD141 changed  'copy") == 4
     assert lowdim("dims", "wide.csv", "--quiet").err == ""
