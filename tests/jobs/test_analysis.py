@@ -264,16 +264,16 @@ def test_far_rows_are_held_out_of_the_fit_and_named(tmp_path):
 def test_a_far_group_that_makes_an_axis_is_said_and_named(tmp_path):
     rng = np.random.default_rng([10, 5])
     X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 10)) + 0.5 * rng.standard_normal((100, 10))
-    assert "make" not in ld.analyse(X, budget="1s").sentences[1]
+    assert "lie far" not in ld.analyse(X, budget="1s").sentences[1]
     X[:20, :3] += 6.0 * X[:, :3].std(axis=0)
     pd.DataFrame(X, columns=[f"x{j}" for j in range(10)]).to_csv(tmp_path / "t.csv", index=False)
     found = ld.analyse(tmp_path / "t.csv", budget="1s")
     (apart,) = (card for card in found.axes if card.apart)
     assert sorted(apart.apart.rows) == list(range(20)) and apart.apart.share > 0.8
-    assert "20 rows make a" in found.sentences[1] and " and 15 more)" in found.sentences[1]
+    assert "20 rows lie far from all others " in found.sentences[1] and " and 15 more)" in found.sentences[1]
     farthest = f"(rows {apart.apart.rows[0] + 1}, {apart.apart.rows[1] + 1}, "
     assert farthest in found.sentences[1]
-    assert "20 rows make a" in no_rows.sentences(found)[1] and "(rows" not in no_rows.sentences(found)[1]
+    assert "20 rows lie far from" in no_rows.sentences(found)[1] and "(rows" not in no_rows.sentences(found)[1]
     assert farthest in apart.text(found.row_names)
     opened = ld.load_run(save_run(found, tmp_path / "t.run")).analysis
     assert opened.axes[apart.axis - 1].apart == apart.apart and opened.sentences == found.sentences

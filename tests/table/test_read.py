@@ -303,6 +303,16 @@ def test_files_frames_and_arrays_agree(frame: pd.DataFrame, tmp_path: Path) -> N
         assert bare.names == ("c1", "c2")
 
 
+def test_rows_without_a_name_are_named_by_their_date() -> None:
+    days = pd.date_range("2024-02-27", periods=8)
+    frame = pd.DataFrame({"day": days.astype(str), "a": np.arange(8.0) ** 2, "b": np.sin(np.arange(8.0)).round(3)})
+    assert read(frame).row_names[:3] == ("2024-02-27", "2024-02-28", "2024-02-29")
+    hours = frame.assign(day=pd.date_range("2024-02-27 10:30", periods=8, freq="h"))
+    assert read(hours).row_names[1] == "2024-02-27 11:30"
+    assert read(frame.assign(day=days[[0, *range(7)]].astype(str))).row_names[:2] == ("1", "2")
+    assert read(frame.assign(who=list("abcdefgh"))).row_names[0] == "a"
+
+
 def test_a_frame_keeps_its_index(frame: pd.DataFrame) -> None:
     named = frame.set_index("who")
     named.loc["p4", ["a"]] = np.nan

@@ -37,7 +37,7 @@ from lowdim.table.options import LISTS, ReadingOptions, asked_role
 from lowdim.table.whole_table import is_panel, refuse_ratings
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, Part, choices, propose
-from lowdim.text.format import all_digits, listing
+from lowdim.text.format import all_digits, figures, listing
 from lowdim.text.messages import Notes, error
 
 NUMBER_SHARE = 0.5  # a column of which this share is numbers is meant as numbers
@@ -529,7 +529,8 @@ def _names_groups(c: Column, kind: Kind) -> bool:
 def _levels(c: Column, kind: Kind) -> str:
     """The levels of a column in a few words: 0, 1; 1 to 10; year 1989 to 2014."""
     levels: Array = np.unique(c.values[~np.isnan(c.values)])
-    ends = f"{all_digits(levels[0])} to {all_digits(levels[-1])}"
+    low, high = (all_digits(v) if v == np.round(v) else figures(v, 6) for v in (levels[0], levels[-1]))
+    ends = f"{low} to {high}"
     if kind.word in DATE_PARTS:
         return f"{kind.word}, {ends}"
     if len(levels) > MANY_LEVELS:

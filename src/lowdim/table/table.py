@@ -161,7 +161,7 @@ class Table:
     @cached_property
     def row_names(self) -> tuple[str, ...]:
         """The id that was asked for or the first that is different in every row, one in words before a counter; the
-        year of a row, a frame's index, or "1", "2", ...: as rows are counted in the file."""
+        year of a row, a frame's index, the date of a row, or "1", "2", ...: as rows are counted in the file."""
         columns = [c for c in self.columns if c.role == "id"]
         asked = [c.values for c in columns if not c.kind]
         years = [c for c in self.columns if c.role == "time" and c.kind == "year"]
@@ -175,6 +175,9 @@ class Table:
             )
         if self.index is not None and self._index_names_rows:
             return tuple(protect_terminal(str(v)) for v in self.index)
+        when = self.time if self.time is not None and self.time.dtype.kind == "M" else np.zeros(0, "datetime64[D]")
+        if len(np.unique(when)) == self.n and not np.isnat(when).any():
+            return tuple(_date_words(when))
         return tuple(str(r + 1) for r in self.rows)
 
     def position(self, row: int | str) -> int:
@@ -276,6 +279,12 @@ def _kept(columns: list[Column], work: Numbers) -> tuple[Column, ...]:
             note, copy = dict(work.aside).get(c.name, "left out"), dict(work.copies).get(c.name)
             result.append(c.at(work.rows)._replace(role="out", note=note, copy=copy))
     return tuple(result)
+
+
+def _date_words(when: NDArray[np.datetime64]) -> list[str]:
+    """Dates as people write them, with the time of day where there is one."""
+    days = bool((when == when.astype("datetime64[D]")).all())
+    return [word.replace("T", " ") for word in np.datetime_as_string(when, unit="D" if days else "auto").tolist()]
 
 
 def _in_digits(c: Column) -> bool:

@@ -289,8 +289,14 @@ def jury(q: int, detectable: int, *skill: float) -> Jury:
         (
             jury(1, 1, 0.0, 0.04, 0.03),
             "1 (all that the columns share)",
-            "One dimension carries all that the columns share. The columns share little: two axes predict only 4% of a "
-            "cell's variance from the rest of its row.",
+            "The columns share little: two axes predict only 4% of a cell's variance from the rest of its row. One "
+            "dimension carries all that the columns share.",
+        ),
+        (
+            jury(1, 1, 0.0, 0.06),
+            "1 (all that the columns share)",
+            "The columns share little: one axis predicts only 6% of a cell's variance from the rest of its row. One "
+            "dimension carries all that the columns share.",
         ),
         (
             jury(13, 14, *np.linspace(0.0, 0.75, 15)),

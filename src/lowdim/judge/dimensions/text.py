@@ -56,15 +56,16 @@ def in_words(jury: Jury) -> str:
     if more > 0:
         are = "dimension is" if more == 1 else "dimensions are"
         words.append(f"{number(more).capitalize()} weaker {are} detectable too.")
-    return " ".join([*words, *shares_little(jury)])
+    return " ".join([*shares_little(jury), *words])
 
 
 def shares_little(jury: Jury) -> list[str]:
     """A sentence where even two dimensions (one, if no more were tried) predict next to nothing of a cell."""
     if jury.q == 0 or len(jury.skill) < 2 or max(jury.skill[:3]) >= LITTLE_SKILL:
         return []
+    axes = "one axis predicts" if len(jury.skill) == 2 else "two axes predict"
     predicted = f"{max(jury.skill[:3]):.0%} of a cell's variance from the rest of its row"
-    return [f"The columns share little: two axes predict only {predicted}."]
+    return [f"The columns share little: {axes} only {predicted}."]
 
 
 def jury_text(jury: Jury) -> str:
