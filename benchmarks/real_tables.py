@@ -1,6 +1,6 @@
 """The main job on tables nobody cleaned: what it says of each, beside what a good answer says.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/real_tables.py            writes benchmarks/real_tables.md
+    OPENBLAS_NUM_THREADS=1 python benchmarks/real_tables.py            writes the first table of real_tables.md
     OPENBLAS_NUM_THREADS=1 python benchmarks/real_tables.py NAME ...   prints these tables only
 
 Each table is read and analysed with no option at all in a process of its own; seconds are the processor's, the start of
@@ -134,7 +134,9 @@ def main(names: list[str]) -> None:
         lines.append(line(name, everything[name], asked(name)))
         print(lines[-1], flush=True)
     if not names:
-        (HERE / "real_tables.md").write_text(HEAD.format(load=load) + "\n".join(lines) + "\n", encoding="utf-8")
+        page = HERE / "real_tables.md"
+        judged = page.read_text(encoding="utf-8").partition("\n## ")  # sections that people wrote, below the table
+        page.write_text(HEAD.format(load=load) + "\n".join(lines) + "\n" + "".join(judged[1:]), encoding="utf-8")
 
 
 if __name__ == "__main__":
