@@ -34,6 +34,7 @@ from lowdim.plot.marks import (
     spread_out,
 )
 from lowdim.plot.registry import PlotOption, plot
+from lowdim.table.column import in_ones, ones_of
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -233,7 +234,8 @@ def versus(analysis: Analysis, other: Any = None) -> Plot:
     if other is None:
         from lowdim.models.spectral.isomap import Isomap
 
-        B = np.asarray(Isomap(A.shape[1]).fit_transform(analysis.fills.modelled[rows] / unit_of(analysis)))
+        filled = in_ones(analysis.fills.modelled, ones_of(analysis.table.code_labels))
+        B = np.asarray(Isomap(A.shape[1]).fit_transform(filled[rows] / unit_of(analysis)))
         A, words, rows = A[rows], [words[i] for i in rows], np.arange(len(rows))
     else:
         B = coordinates(other, len(A))
