@@ -376,6 +376,11 @@ def find_method(name: str, among: tuple[str, ...] | None = None) -> ModelEntry:
     return METHODS[word]
 
 
+def entry_of(model: Any) -> ModelEntry | None:
+    """The row of a model's class; None of a class that is not ours."""
+    return next((entry for entry in ENTRIES if entry.class_name == type(model).__name__), None)
+
+
 class Question(NamedTuple):
     """What a person may want to know, the classes that answer it, and what to type."""
 

@@ -16,11 +16,12 @@ from lowdim.judge.rows.odd_rows import OddRow, OddRows, judge_rows
 from lowdim.judge.verdicts import because
 from lowdim.maths.linalg import Array, Mask
 from lowdim.models.base.calibration import normal_half_width
-from lowdim.registry import METHODS, ModelEntry
+from lowdim.models.base.latent import LatentModel
+from lowdim.registry import ModelEntry, entry_of
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
 from lowdim.storage.model_file import load
-from lowdim.table.column import in_ones, one_names, ones_of
+from lowdim.table.column import in_ones, one_names, ones_of, scales_in_ones
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like
 from lowdim.text.format import clip, count, listing
@@ -39,7 +40,8 @@ LISTED_ROWS, LISTED_AXES = 20, 4  # rows and axes a notebook lists
 class PlacedRows(NamedTuple):
     """New rows as an old model sees them; what has a row for each of them is a frame if a frame came in.
 
-    A model that is no map of cells places them alone: of it nothing below `messages` is known.
+    A model that says nothing of cells places them alone: of it nothing below `columns` is known. One without a law of
+    rows' distances fills their gaps too, and does not say which of them are odd.
     """
 
     row_names: tuple[str, ...]
@@ -49,13 +51,14 @@ class PlacedRows(NamedTuple):
     messages: tuple[Message, ...]
     columns: tuple[str, ...]  # what those of X are called
     odd: OddRows | None = None
-    larger: Array | None = None  # how much larger than a complete row's each ellipse is (geometric mean of the axes)
+    larger: Array | None = None  # how much larger than a complete row's each ellipse is (geometric mean of the axes),
+    # of a model that judges rows
     filled: Any = None  # X with its gaps filled
-    sd: Array | None = None  # of the fills by the model, not calibrated; 0 where seen
-    lower: Any = None  # of the fills' intervals, calibrated on the old table's cells; equals filled where seen
+    sd: Array | None = None  # of the fills by the model; 0 where seen
+    lower: Any = None  # of the fills' intervals; equals filled where seen
     upper: Any = None
     level: float | None = None  # of these intervals
-    calibrated: bool = False  # False: Gaussian intervals of the model alone
+    calibrated: bool = False  # on cells of the old table, now or within the fit; False: by the model's noise alone
     fill_dims: int | None = None  # of the model that filled the old table's own gaps, where it is known
     answers: GapAnswers | None = None  # of a mixed map: what fills the gaps of its columns, as the file calls them
 
@@ -84,7 +87,7 @@ class PlacedRows(NamedTuple):
         """At most four lines: what, the fills, and the sentence."""
         first = f"{count(len(self.X), 'new row')} x {count(self.X.shape[1], 'column')} on {self.places.words}"
         lines = [clip(line, 160) for line in self.sentence.split("\n")]
-        if self.odd is None or self.level is None:
+        if self.level is None:
             return "\n".join([first, *lines, ".scores, .places, .messages"])
         claim = f"{100 * self.level:.3g}% intervals{'' if self.calibrated else ', not calibrated'}"
         first += f", {count(self.gaps, 'gap')} filled ({claim})" if self.gaps else ", no gaps"
@@ -103,7 +106,7 @@ class PlacedRows(NamedTuple):
             self.sentence,
             ("row", *self.places.columns[:LISTED_AXES], "gaps", "experience"),
             listed,
-            note=more + (self.own_model if self.gaps and self.odd is not None else ""),
+            note=more + (self.own_model if self.gaps and self.level is not None else ""),
         )
 
     @property
@@ -111,7 +114,8 @@ class PlacedRows(NamedTuple):
         """How many were placed, how many have gaps, how many are odd."""
         text = f"{count(len(self.X), 'row')} placed"
         if self.odd is None or self.larger is None:
-            return f"{text}: {self.places.words}."
+            filled = f", {count(self.gaps, 'gap')} filled" if self.gaps and self.level is not None else ""
+            return f"{text}: {self.places.words}{filled}."
         gaps = self.gap.any(axis=1)
         sizes = f" {_sizes(self.larger[gaps])}" if gaps.any() and self.places.z.shape[1] else ""
         return f"{text}.{sizes}\n{experience(len(self.odd.rows), self.odd.odd_level, self.odd.rows)}"
@@ -131,7 +135,7 @@ class PlacedRows(NamedTuple):
             "larger": self.larger,
             "level": self.level,
             "calibrated": self.calibrated,
-            "fills_from": None if odd is None else self.own_model,
+            "fills_from": None if self.level is None else self.own_model,
         }
 
 
@@ -180,13 +184,27 @@ def place(
     >>> place(table_map(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3")), X[:4]).sentence.split(".")[0]
     '4 rows placed'
     """
-    names, scales = map.names, map.scales
-    rows = read_rows(new, names, labels, **options)
-    X = rows.X
+    rows = read_rows(new, map.names, labels, **options)
+    return place_cells(map, rows, odd_level, calibration, law, aside, labels)
+
+
+def place_cells(
+    map: TableMap,
+    rows: NewTableRows,
+    odd_level: float,
+    calibration: MapCalibration | None,
+    law: RowLaw | None,
+    aside: Collection[str],
+    labels: Sequence[Sequence[Any]] = (),
+) -> PlacedRows:
+    """Place rows whose cells were read, in the map's columns."""
+    X, names, scales = rows.X, map.names, map.scales
     used = calibration or MapCalibration(PLAIN_LEVEL, (normal_half_width(PLAIN_LEVEL),) * len(names))
-    fills = map.fills(X, used)
-    law = law or map.cells.plain_law  # never of the new rows themselves: they may be odd all together
-    plain = (message("LD223"),) if calibration is None and (np.isnan(X) & ~rows.strange).any() else ()
+    fills, judges = map.fills(X, used), map.cells.judges_rows
+    if judges:  # never by a law of the new rows themselves: they may be odd all together
+        law = law or map.cells.plain_law
+    calibrated = calibration is not None or not judges
+    plain = () if calibrated or not (np.isnan(X) & ~rows.strange).any() else (message("LD223"),)
     # how wide each column is, by a row of which nothing is known; 0 of logarithms, whose middle is never near 0
     spread = map.fills(np.full((1, len(names)), np.nan), used).sd[0]
     own = X if scales is None else scales.outward(X)
@@ -202,14 +220,14 @@ def place(
         rows,
         (*said_of(rows, aside), *moved, *plain),
         names,
-        odd=judge_rows(map, X, odd_level=odd_level, row_names=rows.row_names, law=law),
-        larger=map.larger(X),
+        odd=judge_rows(map, X, odd_level=odd_level, row_names=rows.row_names, law=law) if judges else None,
+        larger=map.larger(X) if judges else None,
         filled=middle,
         sd=fills.sd,
         lower=low,
         upper=high,
         level=used.level,
-        calibrated=calibration is not None,
+        calibrated=calibrated,
         fill_dims=used.fill_dims,
         answers=_of_gaps(map.gap_answers(X), rows.strange),
     )
@@ -218,32 +236,56 @@ def place(
 def place_run(run: SavedRun, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
     """Place the rows of a new table on the model of a run folder; `options` say how it is read, where not as the run's
     own table was."""
-    options = {**read_as(run), **options}
-    method = None if run.method is None else METHODS[run.method]
-    if method is not None and not method.kinds:
-        return _place_numbers(run, method, read_rows(new, run.names, run.code_labels, **options))
-    map = table_map(load(run.model_file), run.names, run.scales)  # a model that was named may have labels too
+    options, map = {**read_as(run), **options}, map_of_run(run)
+    if map is None:
+        return _place_alone(run, read_rows(new, run.names, run.code_labels, **options))
     known = dict(zip(run.names, run.code_labels, strict=True))
-    return place(
-        map,
-        new,
-        odd_level=odd_level,
-        calibration=run.calibration_of(len(map.names)),
-        law=run.law_of_new_rows,
-        aside=run.aside,
-        labels=tuple(c.labels or known.get(c.name, ()) for c in map.columns),
-        **options,
-    )
+    if any(run.code_labels) and not any(c.labels for c in map.columns):
+        labels: tuple[tuple[str, ...], ...] = ()
+        rows = rows_in_ones(read_rows(new, run.names, run.code_labels, **options), ones_of(run.code_labels))
+    else:
+        labels = tuple(c.labels or known.get(c.name, ()) for c in map.columns)
+        rows = read_rows(new, map.names, labels, **options)
+    calibration, law = run.calibration_of(len(map.columns)), run.law_of_new_rows
+    found = place_cells(map, rows, odd_level, calibration, law, run.aside, labels)
+    entry, places = entry_of(map.model), found.places.first(run.facts["dims"])
+    return found._replace(places=places if entry and not entry.lack("density") else places._replace(density=None))
 
 
-def _place_numbers(run: SavedRun, method: ModelEntry, rows: NewTableRows) -> PlacedRows:
-    """Rows on a model of numbers alone: categories in zeros and ones, columns in units of their spread."""
-    check_gaps(method, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
-    ones = ones_of(run.code_labels)
-    unit, names = np.asarray(run.facts["unit"], dtype=np.float64), one_names(run.names, run.code_labels, ones)
-    places = place_rows(load(run.model_file), method, ArraySource(in_ones(rows.X, ones) / unit, columns=names))
+def map_of_run(run: SavedRun) -> TableMap | None:
+    """What the model of a run says of cells, whether its table is there or not; None of one that says nothing of
+    them."""
+    model = load(run.model_file)
+    entry = entry_of(model)
+    if entry is None or not says_cells(entry, model):
+        return None
+    if entry.kinds:
+        return table_map(model, run.names, run.scales)
+    ones, unit = ones_of(run.code_labels), np.asarray(run.facts.get("unit", 1.0))
+    return table_map(model, one_names(run.names, run.code_labels, ones), scales_in_ones(run.scales, ones), unit)
+
+
+def _place_alone(run: SavedRun, came: NewTableRows) -> PlacedRows:
+    """Rows on a model that says nothing of their cells."""
+    ones, model = ones_of(run.code_labels), load(run.model_file)
+    entry, rows = entry_of(model), rows_in_ones(came, ones)
+    assert entry is not None  # runs hold models of ours
+    check_gaps(entry, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")
+    names = one_names(run.names, run.code_labels, ones)
+    places = place_rows(model, entry, ArraySource(rows.X / np.asarray(run.facts["unit"]), columns=names))
     places = places.first(run.facts["dims"] or places.z.shape[1])
-    return PlacedRows(rows.row_names, rows.X, places, rows, said_of(rows, run.aside), run.names)
+    return PlacedRows(rows.row_names, rows.X, places, rows, said_of(rows, run.aside), names)
+
+
+def says_cells(entry: ModelEntry, model: Any) -> bool:
+    """Whether a model says where a row with hidden cells lies, and what those hold."""
+    lacking = any(map(entry.lack, ("map", "uncertainty", "fills", "gaps")))
+    return isinstance(model, LatentModel) and not lacking and entry.asks != "views"
+
+
+def rows_in_ones(rows: NewTableRows, ones: Sequence[tuple[int, int | None]]) -> NewTableRows:
+    """New rows for a model of numbers alone."""
+    return rows._replace(X=in_ones(rows.X, ones), strange=rows.strange[:, [j for j, _ in ones]])
 
 
 def read_as(run: SavedRun) -> dict[str, Any]:

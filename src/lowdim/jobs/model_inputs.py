@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ from lowdim.engine.fold import Run
 from lowdim.jobs.run_folder import facts_of_apply
 from lowdim.jobs.run_tables import gap_table
 from lowdim.judge.fills.calibration import map_calibration
-from lowdim.judge.maps.table_map import table_map
 from lowdim.judge.mixed_table import MixedTable, mixed_table, with_kinds
 from lowdim.judge.outliers.law import law_of_later_rows
 from lowdim.judge.read_table import source_of
+from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.models.projections.cca import CCA
@@ -27,6 +27,10 @@ from lowdim.table.table import Table
 from lowdim.table.whole_table import mirrored
 from lowdim.text.format import count, listing
 from lowdim.text.messages import error
+
+if TYPE_CHECKING:
+    from lowdim.judge.maps.table_map import TableMap
+    from lowdim.judge.rows.odd_rows import OddRows
 
 LEVEL = 0.05  # of Wilks' test, by which the number of shared axes is chosen
 FOLDS = 5  # parts that are left out in turn to see whether classes are told apart
@@ -249,12 +253,20 @@ def some_rows(X: Array) -> Array:
     return X[evenly_spread(len(X), JUDGED_ROWS)]
 
 
-def saved_mixed(model: Any, mixed: MixedTable, t: Table, level: float) -> tuple[str, dict[str, Any]]:
-    """The gaps of a table as its mixed model fills them, as CSV; and what new rows need beside the model."""
-    map, X = table_map(model, t.names, t.scales), mixed.source.values
-    calibration = map_calibration(model, None, level=level, surprises=map.cells.widths(some_rows(X)))
-    fills = gap_table(t.row_names, map.names, np.isnan(X), map.fills(X, calibration), map.gap_answers(X))
-    return fills, facts_of_apply(law_of_later_rows(map.cells.own_law(some_rows(X))[0]), calibration)
+def judged_rows(map: TableMap, X: Array, row_names: tuple[str, ...]) -> OddRows | None:
+    """The rows of its own table that a model finds odd; None of a model without a law of their distances."""
+    if not map.cells.judges_rows:
+        return None
+    return judge_rows(map, X, row_names=row_names, law=map.cells.own_law(some_rows(X))[0])
+
+
+def saved_cells(
+    map: TableMap, X: Array, odd: OddRows, row_names: tuple[str, ...], level: float
+) -> tuple[str, dict[str, Any]]:
+    """The gaps of a table as its map fills them, as CSV; and what new rows need beside the model."""
+    calibration = map_calibration(map.model, None, level=level, surprises=map.cells.widths(some_rows(X)))
+    fills = gap_table(row_names, map.names, np.isnan(X), map.fills(X, calibration), map.gap_answers(X))
+    return fills, facts_of_apply(law_of_later_rows(odd.judged.law), calibration)
 
 
 def spared_words(t: Table, mixed: MixedTable) -> str:

@@ -13,17 +13,18 @@ import numpy as np
 
 from lowdim.engine.fold import Run
 from lowdim.jobs.analysis import Settings
-from lowdim.jobs.apply import check_gaps, place_rows
+from lowdim.jobs.apply import check_gaps, place_rows, says_cells
 from lowdim.jobs.model_inputs import (
     checked_views,
     classes_of_table,
     fit_mixed,
+    judged_rows,
     medoid_words,
     pair_options,
     pair_source,
     parse_likelihoods,
     parse_views,
-    saved_mixed,
+    saved_cells,
     selected_words,
     shared_axes,
     shared_words,
@@ -32,8 +33,9 @@ from lowdim.jobs.model_inputs import (
     view_source,
 )
 from lowdim.jobs.run_folder import MODEL, ONE_MODEL, run_facts, save_facts, staged, write
-from lowdim.jobs.run_tables import RowPlaces
+from lowdim.jobs.run_tables import RowPlaces, odd_table
 from lowdim.judge.dimensions.jury import choose_dimension
+from lowdim.judge.maps.table_map import TableMap, table_map
 from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.read_table import read
 from lowdim.maths.factor import most_factors
@@ -85,6 +87,13 @@ class FittedMethod(NamedTuple):
             kind = f", {self.method.estimate}" if self.method.estimate else ""
             lines.append(f"Mean log density {p.density.mean():.4g} a row{kind} ({unit}).")
         return "\n".join([*lines, *([self.found] if self.found else []), self.model.certificate_.text()])
+
+    @property
+    def map(self) -> TableMap | None:
+        """What the model says of cells; None of one that says nothing of them."""
+        if not says_cells(self.method, self.model):
+            return None
+        return table_map(self.model, self.table.names, self.table.scales, self.unit)
 
     def facts(self) -> dict[str, Any]:
         """The same as JSON has it, and where the rows are."""
@@ -283,8 +292,10 @@ def _sizes(
 def save_fitted(
     fitted: FittedMethod, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
 ) -> Path:
-    """Write model.lowdim, scores.csv and, where columns have likelihoods of their own, fills.csv; then run.json."""
-    t = fitted.table
+    """Write model.lowdim, scores.csv and, of a model that judges rows, odd.csv and fills.csv; then run.json."""
+    t, map = fitted.table, fitted.map
+    X = t.X if fitted.mixed is None else fitted.mixed.source.values
+    odd = None if map is None else judged_rows(map, X, t.row_names)
     mapped, certificate = fitted.places.cluster is None, fitted.model.certificate_
     facts = {
         **run_facts(fitted.read or t, fitted.settings, options or {}, command),
@@ -298,10 +309,11 @@ def save_fitted(
         "sentences": [fitted.text().split("\n")[0]],
     }
     with staged(folder) as stage:
-        write(stage / "scores.csv", fitted.places.lines(t.row_names))
-        if fitted.mixed is not None:
-            fills, facts["apply"] = saved_mixed(fitted.model, fitted.mixed, t, fitted.settings.level)
+        write(stage / "scores.csv", fitted.places.lines(t.row_names, odd))
+        if map is not None and odd is not None:
+            fills, facts["apply"] = saved_cells(map, X, odd, t.row_names, fitted.settings.level)
             write(stage / "fills.csv", fills)
+            write(stage / "odd.csv", odd_table(odd))
         fitted.model.save(stage / MODEL)
         save_facts(stage, facts)
     return Path(folder)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from lowdim.judge.axes import AxisCard
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.outliers.law import RowLaw
+    from lowdim.judge.rows.odd_rows import OddRows
 
 RUN_SCHEMA = 1
 FACTS = "run.json"
@@ -146,6 +147,10 @@ class SavedRun:
             raise error("LD305", path=self.folder, problem=f"{MODEL} is not the one that {FACTS} tells of")
         return path
 
+    def has(self, name: str) -> bool:
+        """Whether a part of an analysis is stored."""
+        return RunStore(self).has(name)
+
     def is_own(self, path: Path) -> bool:
         """Whether a file of the folder is there, and the one that run.json names."""
         return path.is_file() and file_fingerprint(path.read_bytes()) == self.facts["files"].get(path.name)
@@ -232,6 +237,15 @@ class SavedRun:
         self.check_analysis()
         table = self.facts["table"]
         return Analysis(None, self.settings, of=table["rows"] if "drawn" in table else None, store=RunStore(self))
+
+    @cached_property
+    def odd(self) -> OddRows:
+        """The odd rows of its table; of an analysis as they were stored, with or without the table."""
+        if self.method is None:
+            return self.analysis.odd
+        from lowdim.jobs.table_model import subject
+
+        return subject(self).odd
 
     @cached_property
     def axes(self) -> tuple[AxisCard, ...]:

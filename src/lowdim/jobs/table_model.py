@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.jobs.analysis import Analysis, Settings
-from lowdim.jobs.apply import place_rows
-from lowdim.jobs.model_inputs import measured_and_labels, some_rows
+from lowdim.jobs.apply import place_rows, says_cells
+from lowdim.jobs.model_inputs import judged_rows, measured_and_labels
 from lowdim.jobs.one_model import FittedMethod
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.jobs.run_tables import RowPlaces, places_of
@@ -25,11 +25,12 @@ from lowdim.judge.maps.table_map import TableMap, table_map
 from lowdim.judge.outliers.law import RowLaw
 from lowdim.judge.outliers.partition import ALL_BULK
 from lowdim.judge.rows.group_contrast import GroupCard, set_apart
+from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard
 from lowdim.judge.rows.row_card import RowCard, RowFill, explain_row
 from lowdim.maths.linalg import Array
 from lowdim.models.base.latent import LatentModel
-from lowdim.registry import ENTRIES, LACKS, METHODS, ModelEntry
+from lowdim.registry import LACKS, METHODS, ModelEntry, entry_of
 from lowdim.sources.arrays import ArraySource
 from lowdim.storage.model_file import load
 from lowdim.text.format import count
@@ -88,7 +89,7 @@ class TableModel:
     @property
     def rows_placed(self) -> bool:
         """Whether the model says where a row with hidden cells lies, and what those hold."""
-        return isinstance(self.model, LatentModel) and not any(map(self.entry.lack, ("uncertainty", "fills", "gaps")))
+        return says_cells(self.entry, self.model)
 
     @property
     def decodes(self) -> bool:
@@ -143,18 +144,30 @@ class TableModel:
         return places_of(self.analysis.posterior)
 
     @cached_property
+    def judged(self) -> OddRows | None:
+        """The rows that the model finds odd, and why; None where it has no law of their distances."""
+        if self.analysis is not None:
+            return self.analysis.odd
+        return None if self.map is None else judged_rows(self.map, self.X, self.table.row_names)
+
+    @property
+    def odd(self) -> OddRows:
+        """The same, or the error that says why there is none."""
+        if self.judged is None:
+            raise error("LD325", title=self.entry.title)
+        return self.judged
+
+    @property
     def law(self) -> RowLaw | None:
         """The law of the rows' distances; None where the model has none."""
-        if self.analysis is not None:
-            return self.analysis.odd.judged.law
-        return None if self.map is None else self.map.cells.law(some_rows(self.X))
+        return None if self.judged is None else self.judged.judged.law
 
     def explain(
         self, row: int | str, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None
     ) -> RowCard:
         """One row, by position from 0 or name, with cells hidden or edited: each cell, and what the others say."""
         if self.map is None or not self.rows_placed:
-            raise error("LD325", title=self.entry.title)
+            raise error("LD325.cells", title=self.entry.title)
         names, at = self.table.row_names, self.table.position(row)
         card = explain_row(self.map, self.X, at, law=self.law, row_names=names, hidden=hidden, edited=edited)
         if self.analysis is None or hidden or edited:  # fills are those of the row as it is
@@ -260,8 +273,7 @@ def model_on_table(
     """A model that was fitted to `table.X[rows] / unit`, also one that the registry does not know."""
     name = type(model).__name__
     unknown = () if isinstance(model, LatentModel) else tuple(LACKS)
-    own = ModelEntry(name, "", "", name=name, title=name, lacks_abilities=unknown)
-    entry = next((e for e in ENTRIES if e.class_name == name), own)
+    entry = entry_of(model) or ModelEntry(name, "", "", name=name, title=name, lacks_abilities=unknown)
     worth = np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64)
     return TableModel(table, model, entry, worth, fitted_rows=rows)
 

@@ -209,6 +209,14 @@ def in_ones(X: Array, ones: Sequence[tuple[int, int | None]]) -> Array:
     return np.column_stack(parts)
 
 
+def scales_in_ones(scales: ColumnScales | None, ones: Sequence[tuple[int, int | None]]) -> ColumnScales | None:
+    """The scales of columns in zeros and ones."""
+    if scales is None or all(k is None for _, k in ones):
+        return scales
+    own, one = scales.of([j for j, _ in ones]), np.array([k is not None for _, k in ones])
+    return own._replace(least=np.where(one, 0.0, own.least), most=np.where(one, 1.0, own.most))
+
+
 # the scale a column is analysed on -----------------------------------------------------------------------------
 class ColumnScales(NamedTuple):
     """For every column of numbers: whether a model gets log(x + offset), and which values a cell can have."""

@@ -255,7 +255,7 @@ SOURCE_MESSAGES: dict[str, Entry] = {
     "LD319": Entry(
         FileError,
         "The run '{path}' holds one model ({method}), not the analysis of a table",
-        "odd rows, axes with intervals and reports come from the main job",
+        "dimensions, reports and control charts come from the main job, axes with intervals from straight models too",
         "lowdim report TABLE; or lowdim apply {path} NEW for new rows",
         exit_code=2,
     ),
@@ -322,6 +322,13 @@ SOURCE_MESSAGES: dict[str, Entry] = {
         OptionError,
         "{title} has no law of a row's distances: it cannot say which rows are odd",
         "the distances D2, T2 and Q are those of linear-Gaussian models and of the mixed one",
+        "lowdim fit FILE -m fa, -m mixed where labels take part, or lowdim report FILE; lowdim explore RUN shows the "
+        "rows of any map",
+    ),
+    "LD325.cells": Entry(
+        OptionError,
+        "{title} does not say what the cells of a row should be",
+        "it puts rows on a map, and says nothing of a cell that is hidden",
         "lowdim fit FILE -m fa, -m mixed where labels take part, or lowdim report FILE; lowdim explore RUN shows the "
         "rows of any map",
     ),

@@ -17,6 +17,7 @@ from lowdim.table.options import OPTIONS, flag_of
 if TYPE_CHECKING:
     from lowdim.jobs.run_folder import SavedRun
     from lowdim.jobs.stream import PlacedStream
+    from lowdim.judge.maps.table_map import TableMap
 
 
 @command("Place new rows on an old map.", example="lowdim apply table.run new.csv", rank=9)
@@ -30,23 +31,27 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 
     With --stream OUT may be .parquet (the default), .csv, .npy or .zarr, and gaps are not filled.
     """
-    from lowdim.jobs.apply import place_run
+    from lowdim.jobs.apply import map_of_run, place_run
     from lowdim.jobs.run_folder import load_run, write
     from lowdim.jobs.run_tables import placed_fills
 
     opened = load_run(run)
-    if stream and opened.method is None:
-        rows = place_file(opened, new, out or f"{stem(new)}.scores.parquet", streamed(reading(flags), stream))
-        return show(as_json, f"{rows.sentence} Scores in {rows.wrote}", **rows.facts(), wrote=[rows.wrote])
+    map = map_of_run(opened)
+    streams = map is not None and map.cells.judges_rows and not (map.has_answers or any(opened.code_labels))
     if stream:
-        raise click.UsageError(f"--stream places rows on the map of an analysis; '{run}' is one model: leave it out")
+        if map is None or not streams:
+            why = "has labels" if map is not None and map.cells.judges_rows else "has no law of rows' distances"
+            raise click.UsageError(f"--stream places numbers, and the map of {run} {why}: leave it out")
+        options = streamed(reading(flags), stream)
+        rows = place_file(opened, map, new, out or f"{stem(new)}.scores.parquet", options)
+        return show(as_json, f"{rows.sentence} Scores in {rows.wrote}", **rows.facts(), wrote=[rows.wrote])
     options = reading(flags)
-    with or_stream(options) if opened.method is None and not any(opened.code_labels) else nullcontext():
+    with or_stream(options) if streams else nullcontext():
         found = place_run(opened, new, **options)
     show_messages(found.messages)
     path = write(out or f"{stem(new)}.scores.csv", found.places.lines(found.row_names, found.odd))
     wrote = [path]
-    if found.gaps and found.odd is not None:
+    if found.gaps and found.level is not None:
         name = path.name.removesuffix(".csv").removesuffix(".scores")
         wrote.append(write(path.with_name(f"{name}.fills.csv"), placed_fills(found)))
     fills = f", fills in {wrote[1]}\n{found.own_model}" if wrote[1:] else ""
@@ -55,13 +60,11 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
     )
 
 
-def place_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) -> PlacedStream:
+def place_file(opened: SavedRun, map: TableMap, new: str, out: str, options: dict[str, Any]) -> PlacedStream:
     """Place every row of a file on the map of a run, a block at a time."""
     from lowdim.jobs.stream import place_stream
-    from lowdim.judge.maps.table_map import table_map
 
-    map = table_map(opened.model, opened.names, opened.scales)
-    check_streamed(opened, options, map.has_answers)
+    check_streamed(opened, options)
     with Stages(message_log().quiet) as stages:
         stages.now = "rows"
         rows = place_stream(map, new, out, law=opened.law_of_new_rows, run=run_of(options))
@@ -69,12 +72,10 @@ def place_file(opened: SavedRun, new: str, out: str, options: dict[str, Any]) ->
     return rows
 
 
-def check_streamed(opened: SavedRun, options: dict[str, Any], answers: bool) -> None:
-    """Refuse what cannot be done to rows that are read a block at a time: a map of `answers`, or of labels."""
+def check_streamed(opened: SavedRun, options: dict[str, Any]) -> None:
+    """Refuse what cannot be done to rows that are read a block at a time."""
     from lowdim.text.messages import error
 
-    if answers or any(opened.code_labels):
-        raise click.UsageError(f"--stream places numbers, and the map of {opened.folder} has labels: leave it out")
     for name in opened.options:
         if not (honoured(name) or OPTIONS[name].of_file):
             raise error("LD175", f"the run {opened.folder}", flag=flag_of(name), instead=OPTIONS[name].instead)

@@ -109,7 +109,7 @@ def fit_one(
             options=given.own,
         )
     folder = save_fitted(fitted, out, options=options, command=command_line())
-    files = ("scores.csv", "fills.csv") if fitted.mixed is not None else ("scores.csv",)
+    files = [name for name in ("scores.csv", "fills.csv", "odd.csv") if (folder / name).is_file()]
     show(as_json, f"{fitted.text()}\nRun     {run_files(folder, *files)}", **fitted.facts(), run=str(folder))
     _say_how_options_are_given(fitted.model.get_params())
     if not fitted.model.certificate_.converged:

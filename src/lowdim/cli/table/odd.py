@@ -13,7 +13,7 @@ from lowdim.cli.options import DIMS, SEED, is_run, reading, stem, table_options
 from lowdim.cli.output import show, show_messages
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import Analysis
+    from lowdim.judge.rows.odd_rows import OddRows
 
 
 @command("The odd rows, and why.", example="lowdim odd table.csv", rank=7)
@@ -34,27 +34,26 @@ def odd_command(
 
     check_level(level)
     options, settings = reading(flags), Settings(dims, seed=seed)
-    analysis = of_run(target) if is_run(target) else analysis_of(open_table(target, options), settings)
-    odd = analysis.odd.at(level)
+    found = of_run(target) if is_run(target) else analysis_of(open_table(target, options), settings).odd
+    odd = found.at(level)
     path = write(out or f"{stem(target)}.odd.csv", odd_table(odd))
-    first = odd.rows[0].name if odd.rows else analysis.row_names[0]
+    first = odd.rows[0].name if odd.rows else odd.judged.row_names[0]
     run = target.rstrip("/") if Path(target).is_dir() else f"{stem(target)}.run"
     condition = "" if Path(run).is_dir() else f" (after lowdim report {target})"
     next_step = f"One row in full:  lowdim explain {run} --row {first}{condition}"
     show(as_json, f"{odd.text()}\nSaved {path}.   {next_step}", **odd.facts(), wrote=str(path))
 
 
-def of_run(folder: str) -> Analysis:
-    """The analysis of a run folder; where its table is gone, the odd rows are as they were found."""
+def of_run(folder: str) -> OddRows:
+    """Those of a run folder; where its table is gone, they are as they were found."""
     from lowdim.jobs.run_folder import load_run
     from lowdim.text.messages import LowdimError, message
 
     run = load_run(folder)
-    analysis = run.analysis
     try:
         run.check_table()
     except LowdimError as problem:
-        if problem.code != "LD306" or not analysis.has("odd"):
+        if problem.code != "LD306" or not run.has("odd"):
             raise
         show_messages([message("LD308", path=run.facts["table"]["path"])])
-    return analysis
+    return run.odd

@@ -71,10 +71,6 @@ class LatentCells:
     def _in_units(self, cells: Cells) -> ExpectedCells:
         return ExpectedCells(cells.mean * self.unit, np.sqrt(cells.var + cells.noise) * self.unit)
 
-    def law(self, X: Array) -> RowLaw | None:
-        """The law of the rows' distances, where X are rows that the model was fitted to; None where there is none."""
-        return None
-
     def beliefs(self, rows: Block, law: RowLaw | None, kept: Mask | None = None) -> CellBeliefs:
         """Every cell given the other kept cells of its row, by hiding one after the other: for single rows."""
         x, seen = np.where(rows.seen, rows.x, np.nan), rows.seen
@@ -108,6 +104,9 @@ class LatentCells:
     # what models with closed forms answer beside: the main job's are such ------------------------------------------
     title: ClassVar[str]
     method: ClassVar[str]  # its short name in the registry
+    judges_rows: ClassVar[bool] = (
+        False  # whether it has a law of their distances; those without have intervals that hold
+    )
     has_axes: ClassVar[bool] = False  # whether `resampled` knows what drives them
     places_vary: ClassVar[bool] = True  # without steps: few answers put many rows at one place, with gaps between them
     surprise_note: ClassVar[str] = (
@@ -149,8 +148,8 @@ class LatentCells:
 
     @property
     def means(self) -> Array:
-        """The mean of every column of measurements; NaN of others."""
-        raise NotImplementedError
+        """The mean of every column of measurements, NaN of others: what a row holds of which nothing is known."""
+        return np.asarray(self.in_rows(np.full((1, len(self.columns)), np.nan)).mean[0])
 
     @property
     def loadings(self) -> Array:
@@ -196,6 +195,7 @@ class GaussianCells(LatentCells):
 
     title = "PPCA"
     method = "ppca"
+    judges_rows = True
     has_axes = True
     loading_note = ""
 
@@ -254,10 +254,6 @@ class GaussianCells(LatentCells):
     def plain_law(self) -> RowLaw:
         """That of the model alone."""
         return model_law(self.model)
-
-    def law(self, X: Array) -> RowLaw:
-        """That of the model: which rows bent its fit is not known."""
-        return self.plain_law
 
     def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None) -> tuple[RowLaw, Mask | None]:
         """The law of the bulk of a table's own rows; few rows have the model's."""

@@ -69,6 +69,7 @@ class MixedCells(LatentCells):
 
     title = "Mixed factor analysis"
     method = "mixed"
+    judges_rows = True
     has_axes = True
     places_vary = False
     loading_note = (
@@ -166,10 +167,6 @@ class MixedCells(LatentCells):
     def plain_law(self) -> RowLaw:
         """That of rows from the model."""
         return GAUSSIAN_LAW
-
-    def law(self, X: Array) -> RowLaw:
-        """That of the bulk of the rows."""
-        return self.own_law(X)[0]
 
     def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None) -> tuple[RowLaw, Mask | None]:
         """The law of the bulk of a table's own rows; few have the model's."""
