@@ -1,8 +1,10 @@
-"""One table, one analysis: Python, the commands on the file and on its run folder give the same rows and numbers."""
+"""One table, one analysis: Python, the commands on the file and on its run folder, the explorer and the report give the
+same rows and numbers."""
 
 from __future__ import annotations
 
 import csv
+import html
 import json
 import os
 from pathlib import Path
@@ -11,6 +13,8 @@ import numpy as np
 import pytest
 
 import lowdim as ld
+from lowdim.explorer.endpoints import MOST_ODD, Endpoints
+from lowdim.jobs.analysis import Analysis
 from lowdim.text.messages import LowdimError
 from tests.cli.calls import in_process
 
@@ -32,7 +36,7 @@ def told(answer: dict) -> list[tuple[str, float]]:
     return [(row["name"], row["p"]) for row in answer["rows" if "wrote" in answer else "odd"]]
 
 
-def check_one_answer(name: str, folder: Path) -> None:
+def check_one_answer(name: str, folder: Path) -> Analysis | None:
     path = DATA / name
     if not path.is_file():
         pytest.skip(f"{name} is not here: LOWDIM_DATA names the folder of real tables")
@@ -45,7 +49,7 @@ def check_one_answer(name: str, folder: Path) -> None:
         )
         with pytest.raises(LowdimError):
             ld.analyse(path)
-        return
+        return None
     fitted = json.loads(whole.out)
     by_file = json.loads(in_process("odd", str(path), "-o", "file.csv", "--json", cwd=folder).out)
     by_run = json.loads(in_process("odd", "t.run", "-o", "run.csv", "--json", cwd=folder).out)
@@ -61,9 +65,38 @@ def check_one_answer(name: str, folder: Path) -> None:
     assert fitted["dims"] == found.dims == opened.dims
     assert (counted["dims"], counted["sentence"]) == (found.jury.q, found.jury.sentence)
     with (folder / "t.run" / "scores.csv").open(encoding="utf-8", newline="") as file:
-        scores = [[float(row[f"axis{k + 1}"]) for k in range(found.dims)] for row in csv.DictReader(file)]
-    assert np.allclose(np.reshape(scores, found.posterior.mean.shape), found.posterior.mean, rtol=1e-9, atol=1e-12)
+        written = list(csv.DictReader(file))
+    scores = np.array([[float(row[f"axis{k + 1}"]) for k in range(found.dims)] for row in written])
+    assert np.allclose(scores.reshape(found.posterior.mean.shape), found.posterior.mean, rtol=1e-9, atol=1e-12)
     assert np.array_equal(opened.fills.filled, found.fills.filled, equal_nan=True)
+    check_rows(found, [float(row["p"]) for row in written], folder)
+    return found
+
+
+def check_rows(found: Analysis, p: list[float], folder: Path) -> None:
+    """The page of the explorer and the cards of rows have the rows, places, odd rows and dimensions of the analysis."""
+    assert p == pytest.approx(found.odd.p.tolist(), rel=1e-9)
+    model = ld.subject(folder / "t.run")
+    endpoints = Endpoints(model)
+    facts = json.loads(endpoints.reply("facts.json").body)
+    assert facts["sentences"] == list(found.sentences) and facts["oddSentence"] == found.odd.sentence
+    odd = [(row.name, row.p) for row in found.odd.rows]
+    assert [(row["name"], row["p"]) for row in facts["odd"]] == odd[:MOST_ODD]
+    assert facts["q"] == found.dims == facts["jury"]["q"] and facts["jury"]["sentence"] == found.jury.sentence
+    for k in range(found.dims if endpoints.exact and not len(found.partition.wrong_cells) else 0):
+        at = np.frombuffer(endpoints.reply(f"axis/{k}").body, "<f8")
+        assert np.allclose(at, found.posterior.mean[:, k], rtol=1e-9, atol=1e-12)
+    for row in [0, *(r.row for r in found.odd.rows[:2])]:
+        card = json.loads(endpoints.reply("card", json.dumps({"row": row, "hidden": [], "edited": []})).body)
+        assert (card["p"], model.explain(row).p) == pytest.approx((p[row], p[row]), rel=1e-9)
+        assert found.explain(row).p == pytest.approx(p[row], rel=1e-9)
+
+
+def check_report(found: Analysis, path: Path) -> None:
+    """The report says the sentences of the analysis, and names its odd rows."""
+    page = html.unescape(found.report(path).read_text(encoding="utf-8"))
+    missing = [text for text in (*found.sentences, found.odd.sentence) if text not in page]
+    assert not missing and all(f"{row.name}" in page for row in found.odd.rows[:10])
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -74,4 +107,6 @@ def test_a_table_has_one_answer(name, tmp_path):
 @pytest.mark.drill
 @pytest.mark.parametrize("name", all_tables())
 def test_forty_tables_have_one_answer_each(name, tmp_path):
-    check_one_answer(name, tmp_path)
+    found = check_one_answer(name, tmp_path)
+    if found is not None:
+        check_report(found, tmp_path / "t.html")

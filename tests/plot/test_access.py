@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lowdim as ld
@@ -84,3 +85,19 @@ def test_every_plot_of_an_analysis_can_be_drawn(equal_rows):
         assert found.plot.trust().data["trust"] == pytest.approx(judge_map(X / sd, decoded).row_trust, abs=1e-9)
         mine = found.posterior.mean[:, ::-1]
         assert found.plot.versus(mine).data["moved"].max() >= 0 and found.plot.shepard(mine).data["stress"] > 0
+
+
+@pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")  # three kinds are three pieces
+def test_another_map_has_labels_that_shape_axes_in_zeros_and_ones():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((60, 1)) + 0.3 * rng.standard_normal((60, 4))
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(
+        kind=np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    )
+    frame.loc[4, "a"] = None
+    found = ld.analyse(ld.read(frame, encode=["kind"]), dims=2, budget="1s")
+    filled = np.column_stack([found.fills.filled[:, :4], *(frame.kind == word for word in found.table.code_labels[4])])
+    other = ld.Isomap(2).fit_transform(
+        filled / np.std(found.table.in_ones().X, axis=0, ddof=1, where=~np.isnan(found.table.in_ones().X))
+    )
+    assert found.plot.versus().data["moved"] == pytest.approx(found.plot.versus(other).data["moved"], rel=1e-6)

@@ -94,7 +94,7 @@ class TableModel:
     @property
     def decodes(self) -> bool:
         """Whether the model says which cells a place stands for, with a band."""
-        return isinstance(self.model, LatentModel) and not self.entry.lack("decoder")
+        return isinstance(self.model, LatentModel) and not any(map(self.entry.lack, ("map", "decoder")))
 
     @cached_property
     def X(self) -> Array:

@@ -111,6 +111,8 @@ def test_a_walk_needs_a_decoder():
     X, _ = roll(40)
     with pytest.raises(LowdimError, match=r"LD216.*traverse[\s\S]*it has no decoder"):
         traverse(on_table(ld.Isomap(2).fit(X), X))
+    with pytest.raises(LowdimError, match=r"LD216.*traverse[\s\S]*it gives rows clusters, not places"):
+        traverse(on_table(ld.MixtureOfPPCA(2, n_components=1, n_init=1).fit(X), X))
 
 
 def test_answers_walk_by_their_probabilities():

@@ -220,8 +220,7 @@ def between(
 def walk_between(subject: TableModel, a: Rows, b: Rows, ends: tuple[str, ...], along: Array) -> Walk:
     """The straight way from the mean place of rows a to that of rows b; its band as along an axis."""
     model, X = subject.model, subject.taken
-    if not callable(getattr(model, "inverse_transform", None)) or not callable(getattr(model, "transform", None)):
-        raise lacks(subject, "between", "it has no decoder", "a model with a decoder: ppca, gtm, gplvm")
+    _check_decoder(subject, "between")
     places = np.asarray(model.transform(X), dtype=np.float64)
     first, last = places[a].mean(axis=0), places[b].mean(axis=0)
     z = first + along[:, None] * (last - first)
@@ -290,9 +289,17 @@ def walk_axis(subject: TableModel, axis: int, along: Array) -> Walk:
     """Positions along an axis, the cells they decode to, and the half-width of their band."""
     if subject.map is not None and subject.decodes and _has_noise(subject.model):
         return _by_prior(TableMap(subject.map.cells), axis, along)  # on the scale that the model takes
-    if not callable(getattr(subject.model, "inverse_transform", None)):
-        raise lacks(subject, "traverse", "it has no decoder", "a model with a decoder: ppca, gtm, gplvm")
+    _check_decoder(subject, "traverse")
     return _by_rows(subject.model, axis, along, subject.taken).scaled(subject.unit)
+
+
+def _check_decoder(subject: TableModel, name: str) -> None:
+    """Refuse a model without places that lead back to cells: it decodes nothing, or gives rows clusters."""
+    verbs = (getattr(subject.model, verb, None) for verb in ("transform", "inverse_transform"))
+    clusters = bool(subject.entry.lack("map"))
+    if clusters or not all(map(callable, verbs)):
+        why = "it gives rows clusters, not places" if clusters else "it has no decoder"
+        raise lacks(subject, name, why, "a model with a decoder: ppca, gtm, gplvm")
 
 
 def _check_axis(axis: int, q: int) -> None:
