@@ -41,6 +41,7 @@ from lowdim.text.messages import LowdimError, LowdimWarning, error
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import MapModel
     from lowdim.jobs.stream import DrawnRows
+    from lowdim.jobs.table_model import TableModel
     from lowdim.judge.axes import AxisCard
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.outliers.law import RowLaw
@@ -239,22 +240,23 @@ class SavedRun:
         return Analysis(None, self.settings, of=table["rows"] if "drawn" in table else None, store=RunStore(self))
 
     @cached_property
+    def answers(self) -> Analysis | TableModel:
+        """What answers for the run: its analysis, stored parts with or without its table, or its model on its table."""
+        if self.method is None:
+            return self.analysis
+        from lowdim.jobs.table_model import subject
+
+        return subject(self)
+
+    @property
     def odd(self) -> OddRows:
-        """The odd rows of its table; of an analysis as they were stored, with or without the table."""
-        if self.method is None:
-            return self.analysis.odd
-        from lowdim.jobs.table_model import subject
+        """The odd rows of its table."""
+        return self.answers.odd
 
-        return subject(self).odd
-
-    @cached_property
+    @property
     def axes(self) -> tuple[AxisCard, ...]:
-        """A card for every axis of the model; of an analysis as they were stored, with or without its table."""
-        if self.method is None:
-            return self.analysis.axes
-        from lowdim.jobs.table_model import subject
-
-        return subject(self).axes
+        """A card for every axis of the model."""
+        return self.answers.axes
 
 
 def load_run(folder: str | PathLike[str]) -> SavedRun:
