@@ -167,7 +167,7 @@ class TableModel:
     ) -> RowCard:
         """One row, by position from 0 or name, with cells hidden or edited: each cell, and what the others say."""
         if self.map is None or not self.rows_placed:
-            raise error("LD325.cells", title=self.entry.title)
+            raise error("LD325", title=self.entry.title)
         names, at = self.table.row_names, self.table.position(row)
         card = explain_row(self.map, self.X, at, law=self.law, row_names=names, hidden=hidden, edited=edited)
         if self.analysis is None or hidden or edited:  # fills are those of the row as it is

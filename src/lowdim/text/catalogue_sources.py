@@ -320,15 +320,8 @@ SOURCE_MESSAGES: dict[str, Entry] = {
     ),
     "LD325": Entry(
         OptionError,
-        "{title} has no law of a row's distances: it cannot say which rows are odd",
+        "{title} does not say how far a row is from what it expects",
         "the distances D2, T2 and Q are those of linear-Gaussian models and of the mixed one",
-        "lowdim fit FILE -m fa, -m mixed where labels take part, or lowdim report FILE; lowdim explore RUN shows the "
-        "rows of any map",
-    ),
-    "LD325.cells": Entry(
-        OptionError,
-        "{title} does not say what the cells of a row should be",
-        "it puts rows on a map, and says nothing of a cell that is hidden",
         "lowdim fit FILE -m fa, -m mixed where labels take part, or lowdim report FILE; lowdim explore RUN shows the "
         "rows of any map",
     ),
