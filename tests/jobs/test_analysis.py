@@ -270,11 +270,12 @@ def test_a_far_group_that_makes_an_axis_is_said_and_named(tmp_path):
     found = ld.analyse(tmp_path / "t.csv", budget="1s")
     (apart,) = (card for card in found.axes if card.apart)
     assert sorted(apart.apart.rows) == list(range(20)) and apart.apart.share > 0.8
-    assert "20 rows lie far from all others " in found.sentences[1] and " and 15 more)" in found.sentences[1]
+    assert found.groups.sizes == (80, 20) and "(80, 20 rows)" in found.sentences[4]  # where these rows are told
+    assert "is mostly how far group 2 lies from all others" in found.sentences[1] and "make" not in found.sentences[1]
+    assert found.sentences[1] == no_rows.sentences(found)[1]
     farthest = f"(rows {apart.apart.rows[0] + 1}, {apart.apart.rows[1] + 1}, "
-    assert farthest in found.sentences[1]
-    assert "20 rows lie far from" in no_rows.sentences(found)[1] and "(rows" not in no_rows.sentences(found)[1]
-    assert farthest in apart.text(found.row_names)
+    assert "20 rows lie far from all others " in apart.apart_words() and "(rows" not in apart.apart_words()
+    assert farthest in apart.text(found.row_names) and " and 15 more)" in apart.text(found.row_names)
     opened = ld.load_run(save_run(found, tmp_path / "t.run")).analysis
     assert opened.axes[apart.axis - 1].apart == apart.apart and opened.sentences == found.sentences
 

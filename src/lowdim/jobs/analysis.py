@@ -306,9 +306,10 @@ class Analysis:
         """A card for every axis."""
         from lowdim.judge.axes import axes
 
-        t = self.table
-        answers = dict(zip(t.names, t.code_labels, strict=True))
-        return axes(self.resampled, self.posterior.mean, labels=t.labels, answers=answers, level=self.settings.level)
+        t, level = self.table, self.settings.level
+        answers, outside = dict(zip(t.names, t.code_labels, strict=True)), self.partition.outside_mask(t.n)
+        scores = self.posterior.mean
+        return axes(self.resampled, scores, labels=t.labels, answers=answers, level=level, outside=outside)
 
     @part
     def stability(self) -> Stability:

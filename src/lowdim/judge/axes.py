@@ -108,12 +108,16 @@ class AxisCard(NamedTuple):
     sentence: str
     apart: ApartRows | None = None  # the few rows that alone make it, or a line between it and others
 
-    def apart_words(self, row_names: Sequence[str] | None = None) -> str:
-        """Which few rows make the axis, "" where none do; without names, how many."""
+    def apart_words(self, row_names: Sequence[str] | None = None, group: int | None = None) -> str:
+        """Which few rows make the axis, "" where none do; without names, how many; of a group that is told already, its
+        number."""
         if self.apart is None:
             return ""
         which = "" if row_names is None else f" (rows {listing(row_names[i] for i in self.apart.rows)})"
         *some, last = map(str, sorted(self.apart.axes))
+        if group is not None:
+            line = f"The direction between axes {', '.join(some)} and {last}" if some else f"Axis {last}"
+            return f"{line} is mostly how far group {group} lies from all others ({100 * self.apart.share:.0f}% of it)."
         line = f"between axes {', '.join(some)} and {last}" if some else f"along axis {last}"
         far = f"{count(len(self.apart.rows), 'row')} lie far from all others {line}"
         return f"{far} and make {100 * self.apart.share:.0f}% of the variation in that direction{which}."
@@ -137,12 +141,18 @@ class AxisCard(NamedTuple):
 
 # the cards -----------------------------------------------------------------------------------------------
 def axes(
-    found: ResampledMap, scores: Array, *, labels: Mapping[str, Any], answers: Mapping[str, Sequence[str]], level: float
+    found: ResampledMap,
+    scores: Array,
+    *,
+    labels: Mapping[str, Any],
+    answers: Mapping[str, Sequence[str]],
+    level: float,
+    outside: Mask | None = None,
 ) -> tuple[AxisCard, ...]:
     """A card for every axis of a map: what it is made of, and how surely.
 
     `scores` are the places of the rows on it. `labels` are columns that did not shape the axes, name -> one value a
-    row; `answers` are the labels that columns of the map hold.
+    row; `answers` are the labels that columns of the map hold. Rows `outside` the fit make no axis.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 1)) * [1.2, 1.0, -0.8, 0.0] + 0.2 * rng.standard_normal((100, 4))
@@ -163,7 +173,9 @@ def axes(
     low, high = np.quantile(cells.loadings_of(drawn), [(1 - level) / 2, (1 + level) / 2], axis=0)
     value, names = cells.loadings_of(W), line_names(cells.columns)
     ties = label_ties(scores, labels)
-    apart = {rows.axes[0]: rows for rows in (rows_apart(scores) if cells.places_vary else ())}
+    fitted = np.arange(len(scores)) if outside is None else np.flatnonzero(~outside)
+    parted = rows_apart(scores[fitted]) if cells.places_vary else ()
+    apart = {few.axes[0]: few._replace(rows=tuple(fitted[list(few.rows)].tolist())) for few in parted}
     cards = []
     for k, share in enumerate(cells.shares):
         ends = zip(names, *(part[:, k].tolist() for part in (value, low, high)), strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,13 @@ from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.table.table import MOST_GROUPS
 from lowdim.text.format import count, short
 
+if TYPE_CHECKING:
+    from lowdim.judge.maps.groups import RowGroups
+
 NOT_RANDOM = " The gaps go with values (LD124), so of them intervals may hold fewer."
 LONG_NAME = 42  # letters of a name in a sentence
 LABEL_SHARE, AS_MUCH = 0.5, 0.05  # of an axis that a label explains, from which it is said; as good as equal to that
+OTHER_SHARE = 0.1  # of a group's rows, by which some other rows may differ and be the same group
 ROWS_PER_DIMENSION = 3.0  # rows a dimension needs to be useful
 
 
@@ -82,7 +86,7 @@ def second_axis(needed: int, drawn: int) -> str:
 
 
 def axis_sentence(analysis: Any, names: bool = True) -> str:
-    """The first axis; and of every axis that few rows make, which these are."""
+    """The first axis; and of every axis that few rows make, which these are, or which of the groups."""
     if not analysis.axes:
         return "There is no axis to describe."
     made = (apart_sentence(card, analysis, names) for card in analysis.axes)
@@ -106,10 +110,11 @@ def label_sentence(analysis: Any) -> str:
 
 
 def apart_sentence(card: Any, analysis: Any, names: bool) -> str:
-    """The few rows that make an axis, and the label that they share."""
-    words: str = card.apart_words(analysis.row_names if names else None)
-    if not words:
-        return ""
+    """The few rows that make an axis, and the label that they share; or which of the groups they are."""
+    group = None if card.apart is None else told_group(card.apart.rows, analysis.groups)
+    words: str = card.apart_words(analysis.row_names if names else None, group)
+    if card.apart is None or group is not None:
+        return words
     rows = np.isin(np.arange(analysis.table.n), card.apart.rows)
     shared = values_of([rows], analysis.table.labels)[0] if names else ""
     return f"{words} They are {shared}." if shared else words
@@ -123,6 +128,20 @@ def groups_by_label(analysis: Any) -> str:
     values = values_of([groups.label == k for k in range(len(groups.sizes))], analysis.table.labels)
     said = [f"group {k} is {value}" for k, value in enumerate(values, 1) if value]
     return f"G{', '.join(said)[1:]}." if said else ""
+
+
+def told_group(rows: tuple[int, ...], groups: RowGroups) -> int | None:
+    """The number of the group that some rows are, but for a few; None where they are none that is told.
+
+    >>> from lowdim.judge.maps.groups import RowGroups
+    >>> groups = RowGroups(np.array([0, 0, 0, 0, 0, 1, 1, 1]), ("flow",))
+    >>> told_group((7, 6, 5), groups), told_group((4, 5), groups)
+    (2, None)
+    """
+    for k, size in enumerate(groups.sizes[1:], 1):
+        if len({*np.flatnonzero(groups.label == k).tolist()} ^ {*rows}) <= OTHER_SHARE * size:
+            return k + 1
+    return None
 
 
 def unsteady(steady: Any) -> str:
