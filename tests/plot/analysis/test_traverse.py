@@ -113,6 +113,8 @@ def test_a_walk_needs_a_decoder():
         traverse(on_table(ld.Isomap(2).fit(X), X))
     with pytest.raises(LowdimError, match=r"LD216.*traverse[\s\S]*it gives rows clusters, not places"):
         traverse(on_table(ld.MixtureOfPPCA(2, n_components=1, n_init=1).fit(X), X))
+    with pytest.raises(LowdimError, match=r"LD216.*traverse[\s\S]*its columns are two views"):
+        traverse(on_table(ld.CCA(1, views=2).fit(X), X))
 
 
 def test_answers_walk_by_their_probabilities():

@@ -152,7 +152,8 @@ def rebuilt(
         How many of the first axes are kept, a line each; half of them and all where it is left out.
     """
     model, unit, names = subject.model, subject.unit, names_of(subject)
-    if not callable(getattr(model, "inverse_transform", None)) or (subject.map is not None and subject.map.has_answers):
+    numbers = subject.entry.asks != "views" and (subject.map is None or not subject.map.has_answers)
+    if not numbers or not callable(getattr(model, "inverse_transform", None)):
         raise lacks(subject, "rebuilt", "it makes no rows of numbers again", "a model with a decoder: ppca, gtm, gplvm")
     own = subject.taken * unit
     form = form_of_rows(shape, subject.table.names, own, connections, everyone(subject.table))

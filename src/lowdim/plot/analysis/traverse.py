@@ -296,9 +296,10 @@ def walk_axis(subject: TableModel, axis: int, along: Array) -> Walk:
 def _check_decoder(subject: TableModel, name: str) -> None:
     """Refuse a model without places that lead back to cells: it decodes nothing, or gives rows clusters."""
     verbs = (getattr(subject.model, verb, None) for verb in ("transform", "inverse_transform"))
-    clusters = bool(subject.entry.lack("map"))
-    if clusters or not all(map(callable, verbs)):
-        why = "it gives rows clusters, not places" if clusters else "it has no decoder"
+    clusters, views = bool(subject.entry.lack("map")), subject.entry.asks == "views"
+    if clusters or views or not all(map(callable, verbs)):
+        own = "it gives rows clusters, not places" if clusters else "it has no decoder"
+        why = "its columns are two views of a row" if views else own
         raise lacks(subject, name, why, "a model with a decoder: ppca, gtm, gplvm")
 
 
