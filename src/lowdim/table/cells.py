@@ -17,9 +17,12 @@ from lowdim.text.messages import error
 PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 COMMA = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 POINTED = r"^[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?$"
-COMMA_GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$"  # 1,234 and 1,234.5: commas between thousands
+COMMA_GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{2,3})*,\d{3}(\.\d*)?$"  # 1,234 and 1,234.5: commas between thousands
 POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?$"
+POINT_GROUPS_COMMA = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+,\d*$"  # 1.234,5: the comma is the decimal sign
+TEN_TO = r"\s*[x×·*]\s*10\s*\^?\s*([+-]?\d+)$"  # 1.2 x 10^3
 SPACED = r"^[+-]?[1-9]\d{0,2}([ '\x{a0}\x{2009}\x{202f}\x{2019}]\d{3})+([.,]\d*)?$"
+SPACED_COMMA = r"^[+-]?[1-9]\d{0,2}([ '\x{a0}\x{2009}\x{202f}\x{2019}]\d{3})+,\d*$"  # 1 234,5
 SPACES = r"[ '\x{a0}\x{2009}\x{202f}\x{2019}]"
 BELOW = r"<\s*=?\s*(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?"  # <0.5, a limit of detection
 LIMIT_TEXT = re.compile(BELOW)
@@ -32,21 +35,46 @@ ROUGHLY = re.compile(
 LIMIT_FACTOR = {"half": 0.5, "zero": 0.0, "limit": 1.0}
 LARGE_TEXT = 2**30  # bytes of text beyond which Arrow needs 64-bit offsets
 COLUMNS_AT_ONCE, ROWS_AT_ONCE = 256, 1000  # of a group; in longer columns the cells cost more than the calls
-CLOCK = r"(?:[T ](?P<h>\d{1,2}):(?P<i>\d{2})(?::(?P<s>\d{2})(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$"
+CLOCK = (
+    r"(?:(?:[T ]|, )(?P<h>\d{1,2}):(?P<i>\d{2})(?::(?P<s>\d{2})(?:[.,]\d+)?)? ?(?P<p>[AaPp]\.?[Mm]\.?)?"
+    r"(?:Z|[+-]\d{2}:?\d{2})?)?$"
+)
 ISO_DATE = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + CLOCK
 LOCAL_DATE = r"^(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})" + CLOCK  # or the month first: the numbers decide
+SHORT_DATE = r"^(?P<d>\d{1,2})[/.](?P<m>\d{1,2})[/.](?P<y>\d{2})" + CLOCK  # 31.12.99
 YEAR_MONTH = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})$"
 QUARTER = r"^(?P<y>\d{4})[- ]?[Qq](?P<q>[1-4])$"
-NAMED_MONTH = r"^(?:(?P<d>\d{1,2})[ .-]+)?(?P<b>\pL{3,9})[ .,-]+(?P<y>\d{4})$"  # 1 Dec 1999, December 1999
-MONTH_FIRST = r"^(?P<b>\pL{3,9})[ .]+(?P<d>\d{1,2})[ ,]+(?P<y>\d{4})$"  # Dec 1, 1999
-SLASHED_DATE = r"^(?P<a>\d{1,2})[-/](?P<b>\d{1,2})[-/](?P<c>\d{4})"
-MONTHS = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "oct": 10}
-MONTHS |= {"nov": 11, "dec": 12}
-MONTHS |= {"mär": 3, "avr": 4, "mai": 5, "okt": 10, "dez": 12, "déc": 12, "fév": 2, "aoû": 8}
+QUARTER_FIRST = r"^[Qq](?P<q>[1-4])[-/ ]?(?P<y>\d{4})$"
+WEEK = r"^(?P<y>\d{4})-?W(?P<w>\d{1,2})$"
+IDEOGRAPHS = r"^(?P<y>\d{4})[年년]\s?(?P<m>\d{1,2})[月월]\s?(?:(?P<d>\d{1,2})[日일])?$"
+WEEKDAY = r"^(?:\pL{2,10}\.?,? )?"
+# 1 Dec 1999, December 1999, 1. Dezember 1999, 1 de enero de 2020, 31JAN2020
+NAMED_MONTH = WEEKDAY + r"(?:(?P<d>\d{1,2})(?:\.|er|st|nd|rd|th)?[ .-]*)?(?:de )?(?P<b>\pL{3,10})[ .,-]*(?:de )?(?P<y>\d{4})" + CLOCK
+SHORT_MONTH = r"^(?:(?P<d>\d{1,2})[ -])?(?P<b>\pL{3,4})[-'](?P<y>\d{2})$"  # 31-Jan-20, Jan-20
+MONTH_FIRST = WEEKDAY + r"(?P<b>\pL{3,10})[ .]+(?P<d>\d{1,2})(?:st|nd|rd|th)?[ ,]+(?P<y>\d{4})" + CLOCK  # Dec 1, 1999
+SLASHED_DATE = r"^(?P<a>\d{1,2})[-/](?P<b>\d{1,2})[-/](?P<c>\d{4}|\d{2})\b"
+# By the first letters, four where three are not enough, in the languages of the Latin and the Cyrillic script
+MONTHS = {
+    letters: month
+    for month, words in enumerate(
+        (
+            "jan ene gen sty янв", "feb fév fev lut фев", "mar mär maa mrt мар", "apr abr avr kwi апр", "may mai mei maj mag май мая",
+            "jun juin giu cze июн", "jul juil lug lip июл", "aug ago aoû aou sie авг", "sep set wrz сен", "oct okt out ott paź окт",
+            "nov lis ноя", "dec dez dic déc gru дек",
+        ),
+        start=1,
+    )
+    for letters in words.split()
+}  # fmt: skip
+TWO_DIGITS = 69  # years of two digits from which they are those of the last century, as in POSIX
 DAY_NUMBERS = r"^(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:\.0*)?$"
-UNIT_SIGNS = ("%", "‰", "€", "$", "£", "¥", "₹", "EUR", "USD", "GBP", "CHF", "JPY")
+DATE_FORMS = (
+    ISO_DATE, LOCAL_DATE, DAY_NUMBERS, YEAR_MONTH, QUARTER, QUARTER_FIRST, WEEK, IDEOGRAPHS, NAMED_MONTH, MONTH_FIRST,
+    SHORT_DATE, SHORT_MONTH,
+)  # fmt: skip
+UNIT_SIGNS = ("%", "‰", "€", "$", "£", "¥", "₹", "°", "R$", "US$", "zł", "EUR", "USD", "GBP", "CHF", "JPY")
 UNIT_DIGITS = r"[+-]?(\d[\d.,' \x{a0}\x{2009}\x{202f}\x{2019}]*|[.,]\d+)([eE][+-]?\d+)?"
-OWN_UNIT = r"[+-]?[\d.,]*\d[.,]?\s+(?P<unit>[^\W\d_][^\s\d]*(?: ?/ ?[^\W\d_][^\s\d]*)?|[°µμ][^\s\d]+)"  # after a space
+OWN_UNIT = r"[+-]?[\d.,]*\d[.,]?\s*(?P<unit>[^\W\d_][^\s\d]*(?: ?/ ?[^\W\d_][^\s\d]*)?|[°µμ][^\s\d]+)"  # after a space
 LOOKED_AT = 100  # cells among which there is one with its unit, where others are limits
 LEAST_MEASURED = 12  # different cells of a column that measures; fewer may be labels: 3 months, 6 months
 UNIT_SHARE = 0.5  # of the cells of a column that must carry the sign
@@ -156,7 +184,8 @@ def fast(text: Any, gap: Mask) -> Array | None:
 
 def decimal_evidence(text: Any, gap: Mask) -> DecimalEvidence:
     """The evidence of a column about the decimal sign; none if most of its cells are no numbers at all."""
-    comma, groups = matches(text, COMMA), matches(text, COMMA_GROUPS)
+    comma = matches(text, COMMA) | matches(text, POINT_GROUPS_COMMA) | matches(text, SPACED_COMMA)
+    groups = matches(text, COMMA_GROUPS)
     pointed, point_groups = matches(text, POINTED), matches(text, POINT_GROUPS)
     any_number = comma | groups | point_groups | matches(text, PLAIN) | matches(text, SPACED)
     if any_number.sum() < 0.5 * (~gap).sum():
@@ -172,34 +201,44 @@ def decimal_evidence(text: Any, gap: Mask) -> DecimalEvidence:
     )
 
 
-def decide_decimal(evidence: dict[str, DecimalEvidence], decimal: str | None) -> str:
-    """The decimal sign of the table: asked for, plain from its cells, or an error that asks."""
+def decide_decimal(
+    evidence: dict[str, DecimalEvidence], decimal: str | None, sep: str = ","
+) -> tuple[str, dict[str, Any]]:
+    """The decimal sign of the table: asked for, plain from its cells, or assumed, with what is to be said of that.
+
+    A column whose own cells show its sign is read by that, whatever the others are. Where every comma stands before
+    three digits it is one of thousands, but in files whose cells end with semicolons, as they do where the comma is the
+    decimal sign.
+    """
     if decimal is not None:
-        return decimal
+        return decimal, {}
     clear = [name for name, e in evidence.items() if e.comma]
     either = [name for name, e in evidence.items() if e.either and not e.comma and not e.groups]
     points = any(e.point for e in evidence.values())
-    if clear and not points and not any(e.groups for e in evidence.values()):
-        return ","
+    grouped = any(e.groups for e in evidence.values())
+    if clear and not points and not grouped:
+        return ",", {}
     if clear:
-        count = f"{len(clear)} column{'s' * (len(clear) != 1)}"
-        raise error(
-            "LD112",
-            f"columns {', '.join(clear[:5])}",
-            fix=Fix(propose(decimal=",")),
-            what=f"Numbers use a decimal comma ({shown(evidence[clear[0]].example)}) in {count}",
-            why="other columns use a decimal point, so the sign was not guessed",
-        )
-    if either and not points and not any(e.groups for e in evidence.values()):  # else the rest of the file says it
-        count = f"{len(either)} column{'s' * (len(either) != 1)}"
-        raise error(
-            "LD112",
-            f"columns {', '.join(either[:5])}",
-            what=f"Numbers such as {shown(evidence[either[0]].example)} can be read in two ways in {count}",
-            why="the comma may be a decimal sign or stand between thousands",
-            fix=choices([("a decimal comma", propose(decimal=",")), ("thousands", propose(decimal="."))]),
-        )
-    return "."
+        facts = {
+            "what": f"Numbers have a decimal comma ({shown(evidence[clear[0]].example)}) in "
+            f"{len(clear)} column{'s' * (len(clear) != 1)} and a decimal point in others: each was read by its own",
+            "why": "its cells leave no doubt; where both stand in one column, both are decimal signs",
+            "fix": choices([("one sign for all", propose(decimal=",")), ("or", propose(decimal="."))]),
+            "columns": clear,
+        }
+        return ".", facts
+    if either and not points and not grouped:  # else the rest of the file says it
+        sign = "," if sep == ";" else "."
+        said = "decimal signs" if sign == "," else "between thousands"
+        facts = {
+            "what": f"Commas in numbers such as {shown(evidence[either[0]].example)} were taken as {said} in "
+            f"{len(either)} column{'s' * (len(either) != 1)}",
+            "why": "they can be read in two ways; an analysis in units of each column's spread is the same",
+            "fix": choices([("a decimal comma", propose(decimal=",")), ("thousands", propose(decimal="."))]),
+            "columns": either,
+        }
+        return sign, facts
+    return ".", {}
 
 
 def rough_number(text: str, decimal: str) -> float | None:
@@ -295,7 +334,11 @@ def slow_numbers(c: ColumnCells, decimal: str, evidence: DecimalEvidence, limit:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text, sign = c.text, "," if evidence.comma else "." if evidence.point else decimal
+    text, sign = pc.replace_substring_regex(c.text, TEN_TO, r"e\1"), decimal
+    if evidence.comma and evidence.point and not evidence.either and not evidence.groups:
+        text, sign = pc.replace_substring(text, ",", "."), "."
+    elif evidence.comma or evidence.point:
+        sign = "," if evidence.comma > evidence.point else "."
     grouped = matches(text, SPACED)
     if grouped.any():
         text = pc.if_else(pa.array(grouped), pc.replace_substring_regex(text, SPACES, ""), text)
@@ -377,7 +420,7 @@ def dates(text: Any, gap: Mask) -> NDArray[np.datetime64] | None:
     """The dates of a column all of whose cells are dates in one of the common forms, else None."""
     if gap.all():
         return None
-    for pattern in (ISO_DATE, LOCAL_DATE, DAY_NUMBERS, YEAR_MONTH, QUARTER, NAMED_MONTH, MONTH_FIRST):
+    for pattern in DATE_FORMS:
         if bool((matches(text, pattern) | gap).all()):
             return _dates(text, gap, pattern)
     return None
@@ -422,19 +465,31 @@ def _dates(text: Any, gap: Mask, pattern: str) -> NDArray[np.datetime64] | None:
         )
         return numbers
 
-    y, m, d, q, h, i, s = (field(name) for name in "ymdqhis")
-    if pattern == LOCAL_DATE and month_first(d[~gap], m[~gap], y[~gap]):
+    y, m, d, q, w, h, i, s = (field(name) for name in "ymdqwhis")
+    if pattern in (SHORT_DATE, SHORT_MONTH):
+        y = np.where(y < TWO_DIGITS, 2000, 1900) + y
+    if pattern in (LOCAL_DATE, SHORT_DATE) and month_first(d[~gap], m[~gap], y[~gap]):
         m, d = d, m
     if "<b>" in pattern:
         words = pc.fill_null(pc.struct_field(parts, "b"), "").to_pylist()
-        m = np.array([MONTHS.get(word[:3].lower(), 0) for word in words], dtype=np.int64)
-    m, d = np.where(q > 0, 3 * q - 2, m), np.where((d == 0) & ("<d>" not in pattern or "<b>" in pattern), 1, d)
+        letters = [(word[:4].lower(), word[:3].lower()) for word in words]
+        m = np.array([MONTHS.get(four, MONTHS.get(three, 0)) for four, three in letters], dtype=np.int64)
+    if "<p>" in pattern:
+        half = [word[:1].lower() for word in pc.fill_null(pc.struct_field(parts, "p"), "").to_pylist()]
+        if any(half):
+            h = np.array([hour % 12 + 12 * (p == "p") if p else hour for hour, p in zip(h, half, strict=True)])
+    m = np.where(q > 0, 3 * q - 2, np.where(w > 0, 1, m))
+    d = np.where((d == 0) & ("<d>" not in pattern or "<b>" in pattern or pattern == IDEOGRAPHS), 1, d)
     if not (((m >= 1) & (m <= 12) & (d >= 1) & (h < 25) & (i < 60) & (s < 61)) | gap).all():
         return None
     months = np.datetime64("1970-01") + np.where(gap, 0, 12 * (y - 1970) + m - 1).astype("timedelta64[M]")
     days = months.astype("datetime64[D]") + np.where(gap, 0, d - 1).astype("timedelta64[D]")
     if (days.astype("datetime64[M]") != months).any():  # the 31st of February
         return None
+    if "<w>" in pattern:  # the Monday of the week; the fourth of January lies in the first one
+        fourth = days + np.timedelta64(3, "D")
+        weekday = (fourth.astype(np.int64) + 3) % 7
+        days = fourth - weekday.astype("timedelta64[D]") + (7 * (w - 1)).astype("timedelta64[D]")
     whole: NDArray[np.datetime64] = days.astype("datetime64[s]") + (h * 3600 + i * 60 + s).astype("timedelta64[s]")
     whole[gap] = np.datetime64("NaT")
     return whole

@@ -21,7 +21,7 @@ MOST_TITLES = 30  # records that may stand above the names
 LEAST_BELOW = 3  # records of data below a second line of the header
 NUMBERS_BELOW = 0.9  # of the cells of a column that are numbers below it
 MOST_LOWER = 2  # records between the names and the numbers that may be names too
-LEAST_RUN = 4  # numbers of a record that rise by no accident
+LEAST_RUN, LEAST_RUN_ALONE = 4, 6  # numbers of a record that rise by no accident, beside a word and without one
 # What a line below the names says of the columns: their types, and what Orange calls them for
 TYPE_WORDS = {
     "continuous", "c", "discrete", "d", "string", "s", "time", "t", "numeric", "num", "integer", "int", "float",
@@ -34,7 +34,8 @@ TOTAL_NAMES = {
     "insgesamt", "mittelwert", "mittel", "durchschnitt", "moyenne", "somme", "ensemble", "media", "promedio",
     "totale", "suma", "somma", "gemiddelde", "totaal",
 }  # fmt: skip
-FOOTNOTE = re.compile(r"(?=.{12})(.*\s.*|[*†‡(\[].*)", re.S)
+FOOTNOTE = re.compile(r"(?=.{12}).*\s.*|[*†‡(\[].*", re.S)
+SUBTOTALS = {"subtotal", "sub-total", "sub total", "zwischensumme", "sous-total", "subtotale", "subtotaal", "delsumma"}
 # Codes for a gap. The first set is a gap in every column; the second only among numbers, where they can be
 # nothing else, for "none" and "-" may be labels.
 GAP_CODES = (
@@ -43,11 +44,28 @@ GAP_CODES = (
 )  # fmt: skip
 NUMBER_GAP_CODES = (
     "None", "none", "NONE", "-", "--", "---", "–", "—", ".", "..", "...", "*", "NC", "nc", "ND", "nd", "n.d.",
-    "n. d.", "N.D.", "n.b.", "b.d.", "bd", "#DIV/0!", "#VALUE!", "#REF!",
+    "n. d.", "N.D.", "n.b.", "b.d.", "bd", "na.", "n/d", "n.r.", "n/r", "s/o", "o. a.", "o.a.", "ns/nc", "н/д", "нд",
+    # what spreadsheets, databases and programs write where a formula has no value
+    "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#NV", "#N/D", "#WERT!", "#BEZUG!", "#ZAHL!",
+    "#VALEUR!", "#NOMBRE!", "#¡VALOR!", "#VALOR!", "#VALORE!", "\\N", "(null)", "(blank)", "-nan", "nan(ind)",
+    "-nan(ind)", "1.#QNAN", "1.#IND", "-1.#IND", *(f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"),
+    # words, and answers of surveys that are none
+    "missing", "unknown", "not available", "not applicable", "not measured", "not recorded", "not reported", "no data",
+    "no answer", "no response", "refused", "don't know", "dont know", "prefer not to say", "prefer not to answer",
+    "blank", "empty", "keine angabe", "keine angaben", "keine daten", "weiß nicht", "weiss nicht", "fehlt", "fehlend",
+    "unbekannt", "entfällt", "nicht verfügbar", "nicht erhoben", "non disponible", "manquant", "manquante", "inconnu",
+    "inconnue", "non renseigné", "sans objet", "ne sait pas", "nsp", "sin dato", "sin datos", "no disponible",
+    "desconocido", "no aplica", "no sabe", "sem dados", "sem informação", "não disponível", "desconhecido",
+    "non disponibile", "mancante", "sconosciuto", "onbekend", "niet beschikbaar", "geen data", "saknas",
+    "uppgift saknas", "okänd", "mangler", "ukendt", "ukjent", "puuttuu", "ei tietoa", "brak", "brak danych",
+    "nieznane", "chybí", "neuvedeno", "нет данных", "неизвестно", "不明", "欠測", "欠損", "無回答", "缺失", "未知",
+    "不详", "暂无", "무응답", "결측",
 )  # fmt: skip
 GAPS = {*GAP_CODES, *NUMBER_GAP_CODES}
 NUMBER_TEXT = re.compile(
-    r"([$€£¥₹] ?)?[+\-−]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?( ?[%‰€$£¥₹])?|[+-]?inf(inity)?", re.I
+    r"([$€£¥₹] ?)?[+\-−]?((\d{1,3}([ '\u00a0\u2009\u202f\u2019]\d{3})+|\d+)([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?"
+    r"( ?[%‰€$£¥₹])?|[+-]?inf(inity)?",
+    re.I,
 )
 # A measurement that is no plain number: "<0.5", "12.5*", "ca. 3", "10-20". Units begin with no number but 1, 10, 100.
 LIMIT = re.compile(r"[<>≤≥]=?\s*[\d.,]")
@@ -57,6 +75,27 @@ NOT_MEASURED = re.compile(
     "missing|unknown|error|fail(ed)?|void|invalid|not?(data|measured|detected|available|applicable|known)|nd|bdl|lod"
     "|trace|absent|refused|bad|off|dry|lost|broken|yes|no|true|false"
 )
+ATTRIBUTE = re.compile(r"^[ \t]*@attribute[ \t]+('[^']*'|\"[^\"]*\"|\S+)", re.I | re.M)
+RULING = re.compile(rb"^[ \t]*[|+:]?(?:[-=]{3,}|:?-+:?)(?:[ \t]*[|+ ][ \t]*:?[-=]+:?)+[ \t]*[|+]?[ \t]*$", re.M)
+MOST_RULINGS = 3
+END_OF_FILE = b"\x00\x1a"  # what disks and DOS add
+STRANGE = re.compile("[\udc80-\udcff]+")  # bytes that are no UTF-8, as Python keeps them
+LOOK_LINES = 2000  # with letters beyond ASCII, by which their encoding is guessed
+CODECS = (  # the more common first
+    "cp1252", "cp1250", "iso8859-2", "cp1251", "cp932", "euc_kr", "gb2312", "euc_jp", "gb18030", "big5", "mac-roman", "cp850",
+)  # fmt: skip
+LEAST_PLAUSIBLE, MUCH_MORE = 0.5, 0.05  # of the letters of a text
+PLAIN_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+LATIN = frozenset(
+    "äöüßéèêëàâáãåæçñóòôõøíìîïúùûýœÄÖÜÉÈÊËÀÂÁÃÅÆÇÑÓÔÕØÍÎÚÛÝŒ"
+    "ąćęłńśźżĄĆĘŁŃŚŹŻčďěňřšťůžČĎĚŇŘŠŤŮŽőűŐŰăşţđĂŞŢĐľĺ"
+)
+SIGNS = frozenset("°²³µ€£§±×·‰½¼¾–—‘’“”„«»…®©™ªº¹\u00a0†‡•、。（）「」・：，％")
+JOINERS = frozenset("’·–\u00a0・、")
+SCRIPTS = (
+    (0x41, 0x24F, "latin"), (0x400, 0x4FF, "cyrillic"), (0x1100, 0x11FF, "hangul"), (0xAC00, 0xD7A3, "hangul"),
+    (0x3040, 0x30FF, "east"), (0x4E00, 0x9FFF, "east"), (0xFF66, 0xFF9F, "half-width"),
+)  # fmt: skip
 BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -72,6 +111,14 @@ NAMES = {
     "utf-16-be": "UTF-16",
     "utf-32": "UTF-32",
     "cp1252": "Windows-1252",
+    "cp1250": "Windows-1250",
+    "cp1251": "Windows-1251",
+    "cp932": "Shift-JIS",
+    "gb2312": "GB 2312",
+    "euc_kr": "EUC-KR",
+    "mac-roman": "Mac Roman",
+    "iso8859-2": "Latin-2",
+    "cp850": "the code page 850 of DOS",
     "latin-1": "Latin-1",
 }
 
@@ -108,23 +155,31 @@ def decode(data: bytes, encoding: str | None, name: str) -> tuple[bytes, str]:
     except LookupError:
         raise error("LD210", option="encoding", value=encoding, allowed="utf-8, utf-16, latin-1, cp1252, ...") from None
     except UnicodeError as problem:
-        start = problem.start if isinstance(problem, UnicodeDecodeError) else 0
-        line = data.count(b"\n", 0, start) + 1
-        raise error(
-            "LD009",
-            f"{name}, line {line}",
-            name=name,
-            encoding=codec,
-            why=f"byte {data[start]:02x} has no meaning in it",
-            fix=Fix(propose(encoding=guess_encoding(data))),
-        ) from None
+        if not (encoding is None and codec == "utf-8"):
+            start = problem.start if isinstance(problem, UnicodeDecodeError) else 0
+            line = data.count(b"\n", 0, start) + 1
+            raise error(
+                "LD009",
+                f"{name}, line {line}",
+                name=name,
+                encoding=codec,
+                why=f"byte {data[start]:02x} has no meaning in it",
+                fix=Fix(propose(encoding=guess_encoding(data))),
+            ) from None
+        text = STRANGE.sub(_one_by_one, data.decode("utf-8", "surrogateescape")).encode()  # a few bytes of another one
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return text.removeprefix(codecs.BOM_UTF8), codec
+    return text.replace(codecs.BOM_UTF8, b"").rstrip(END_OF_FILE), codec
+
+
+def _one_by_one(strange: re.Match[str]) -> str:
+    """Bytes that are no UTF-8 as Windows writes them."""
+    return strange[0].encode("utf-8", "surrogateescape").decode("cp1252", "replace")
 
 
 def guess_encoding(data: bytes) -> str:
-    """UTF-8 if it is that, UTF-16 by its mark or its zero bytes, else Windows-1252 or Latin-1."""
+    """UTF-8 if it is that but for a few bytes, UTF-16 by its mark or its zero bytes, else what gives the most plausible
+    words; Latin-1 where nothing does."""
     for mark, name in BOMS:
         if data.startswith(mark):
             return name
@@ -133,13 +188,60 @@ def guess_encoding(data: bytes) -> str:
         odd, even = head[1::2].count(0), head[::2].count(0)
         if max(odd, even) > 8 * min(odd, even):
             return "utf-16-le" if odd > even else "utf-16-be"
-    for name in ("utf-8", "cp1252"):
+    try:
+        data.decode("utf-8")
+        return "utf-8"
+    except UnicodeDecodeError:
+        strange = [line for line in data.split(b"\n") if not line.isascii()][:LOOK_LINES]
+    sample = b"\n".join(strange)
+    whole = STRANGE.sub("", mixed := sample.decode("utf-8", "surrogateescape"))
+    if sum(map(len, STRANGE.findall(mixed))) < sum(not char.isascii() for char in whole):
+        return "utf-8"
+    best, score = "latin-1", LEAST_PLAUSIBLE
+    for codec in CODECS:
         try:
-            data.decode(name)
-            return name
+            text = sample.decode(codec)
+            data.decode(codec)
         except UnicodeDecodeError:
             continue
-    return "latin-1"
+        if (share := plausibility(text)) > score:
+            best, score = codec, share + MUCH_MORE
+    return best
+
+
+def plausibility(text: str) -> float:
+    """The share of the letters beyond ASCII that stand as they do in words: among letters of their own script, capitals
+    not behind small ones; and of signs, which stand beside words and not inside.
+
+    >>> [plausibility(data.decode(codec)) for data in ("Gdańsk, Łódź".encode("cp1250"),) for codec in ("cp1250", "cp1252")]
+    [1.0, 0.0]
+    """
+    good = seen = 0
+    for at, char in enumerate(text):
+        if char.isascii():
+            continue
+        seen += 1
+        before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
+        beside = [one for one in (before, after) if one.isalpha()]
+        if not char.isalpha():
+            good += char in SIGNS and not (len(beside) == 2 and char not in JOINERS) and not (char in "£€¿¡" and after.isalpha())
+        elif _script(char) == "latin":
+            capital = char.isupper() and before.islower()
+            odd = char not in LATIN or capital or (char.isupper() and before.isupper() and after.islower())
+            word = [one for one in beside if _script(one) == "latin"]
+            good += not odd and len(word) == len(beside) and any(one in PLAIN_LETTERS for one in text[max(at - 2, 0) : at + 3])
+        else:
+            good += all(_script(one) == _script(char) for one in beside) and not (char.isupper() and before.islower())
+    return good / seen if seen else 0.0
+
+
+def _script(char: str) -> str:
+    """The script of a letter, as far as encodings tell them apart."""
+    code = ord(char)
+    for first, last, script in SCRIPTS:
+        if first <= code <= last:
+            return script
+    return "other"
 
 
 def beginning(text: bytes) -> str:
@@ -158,10 +260,61 @@ def preamble(head: str) -> tuple[int, str | None]:
         named = re.fullmatch(r"sep=(.)\s*", line, re.I)
         if named and count == 0:
             sep = named[1]
-        elif line.strip() and not line.startswith("#"):
+        elif line.strip() and not line.startswith(("#", "//")):
             break
         count += 1
     return count, sep
+
+
+def declared_names(text: bytes) -> tuple[list[str], int]:
+    """The names of an ARFF file, and the byte where its data begin; none in any other file."""
+    start = re.search(rb"^[ \t]*@data[ \t]*$", text[:LOOK_WIDE], re.I | re.M)
+    if start is None or not re.search(rb"^[ \t]*@relation\b", text[: start.start()], re.I | re.M):
+        return [], 0
+    named = re.findall(ATTRIBUTE, text[: start.start()].decode("utf-8", "replace"))
+    return [one.strip("'\"") for one in named], start.end()
+
+
+def without_rulings(text: bytes) -> bytes:
+    """The text without the lines that Markdown and databases draw near the names; blank ones are left in their place."""
+    for line in list(RULING.finditer(text[:LOOK_BYTES]))[:MOST_RULINGS]:
+        if text.count(b"\n", 0, line.start()) <= MOST_TITLES:
+            text = text[: line.start()] + b" " * len(line[0]) + text[line.end() :]
+    return text
+
+
+def in_double_quotes(text: bytes, sep: str) -> bytes:
+    """The text with cells between single quotes as cells between double ones; as it is where an apostrophe stands
+    anywhere but at the ends of a cell."""
+    single = text.count(b"'")
+    if not single or single % 2 or b'"' in text:
+        return text
+    mark = re.escape(sep.encode())
+    ends = len(re.findall(rb"(?:^|(?<=" + mark + rb"))'(?=[^'\n]*'(?:" + mark + rb"|$))", text, re.M))
+    return text.replace(b"'", b'"') if 2 * ends == single else text
+
+
+def fixed_columns(lines: list[str]) -> list[int]:
+    """Where the columns of a table begin whose cells stand below each other between blanks; none where that gives no
+    two columns of numbers.
+
+    >>> fixed_columns(["town        x     y", "New York  1.5   2.5", "Rome            3.5", "Bern      4.5   5.5"])
+    [0, 9, 15]
+    """
+    lines = [line.rstrip() for line in lines if line.strip()]
+    width = max(map(len, lines), default=0)
+    if len(lines) < LEAST_BELOW or width > LOOK_FIELDS or any("\t" in line for line in lines):
+        return []
+    blank = [all(line[at : at + 1] in ("", " ") for line in lines) for at in range(width)]
+    starts = [at for at in range(width) if not blank[at] and (at == 0 or blank[at - 1])]
+    cuts = [0, *(max(at for at in range(start) if blank[at]) for start in starts[1:])]
+    cells = [cut_line(line, cuts) for line in lines]
+    return cuts if sum(_columns_of_numbers(cells[1:])) >= 2 and all(cells[0]) else []
+
+
+def cut_line(line: str, cuts: list[int]) -> list[str]:
+    """The cells of a line whose columns begin at these places."""
+    return [line[start:end].strip() for start, end in zip(cuts, [*cuts[1:], len(line)], strict=True)]
 
 
 def records(head: str, sep: str, most: int = LOOK_ROWS) -> list[list[str]]:
@@ -188,7 +341,10 @@ def guess_separator(head: str) -> str:
         rows = records(head, sep)
         if not rows:
             continue
-        width, times = Counter(map(len, rows)).most_common(1)[0]
+        width = Counter(map(len, rows)).most_common(1)[0][0]
+        first = next(k for k, row in enumerate(rows) if len(row) == width)
+        rows = rows[first if first <= MOST_TITLES else 0 :]  # without titles above
+        times = sum(len(row) == width for row in rows)
         if width < 2 or times < 0.8 * len(rows):
             continue
         cells = [cell for row in rows for cell in row[:LOOK_FIELDS]]
@@ -238,7 +394,7 @@ def guess_header(rows: list[list[str]]) -> bool:
         return (
             words > numbers
             or deep
-            or (words > 0 and _runs_on(first, body))
+            or _runs_on(first, body, beside=words > 0 or _heads_words(first, body))
             or (_are_years(first) and not _are_years(body[0]))
         )
     fresh = all(cell not in {row[j] for row in body if j < len(row)} for j, cell in enumerate(first))
@@ -252,8 +408,12 @@ def title_records(rows: list[list[str]]) -> int:
     1
     """
     cells = [sum(map(bool, row)) for row in rows]
+    length = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    short = next((k for k, row in enumerate(rows[:MOST_TITLES]) if len(row) == length), 0)
+    if short and all(len(row) == length for row in rows[short:]) and any(_columns_of_numbers(rows[short + 1 :])):
+        return short if guess_header(rows[short:]) else 0
     width = Counter(cells).most_common(1)[0][0] if rows else 0
-    most = max(width // 3, 1)
+    most = max(width // 2, 1)
     above = 0
     for row, filled in zip(rows[:MOST_TITLES], cells, strict=False):
         if width < 3 or filled > most or any(row[filled:]) or (filled and all(map(is_number, row[:filled]))):
@@ -262,6 +422,26 @@ def title_records(rows: list[list[str]]) -> int:
     if not above or len(rows) < above + 2 or cells[above] <= most or not guess_header(rows[above:]):
         return 0
     return 0 if _are_rows(rows[: above + 1], rows[above + 1 :]) else above
+
+
+def are_numbers(cells: list[str]) -> bool:
+    """Whether the cells of a column are numbers but for gaps and slips."""
+    return _are_numbers([cell for cell in cells if cell not in GAPS], NUMBERS_BELOW)
+
+
+def is_mixed(data: bytes, encoding: str) -> bool:
+    """Whether a text in UTF-8 has bytes that are none."""
+    if encoding != "utf-8":
+        return False
+    try:
+        codecs.utf_8_decode(data, "strict", True)
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _columns_of_numbers(rows: list[list[str]]) -> list[bool]:
+    return [_are_numbers(_seen(rows, j), NUMBERS_BELOW) for j in range(max(map(len, rows), default=0))]
 
 
 def _are_rows(top: list[list[str]], below: list[list[str]]) -> bool:
@@ -349,11 +529,20 @@ def lower_header(names: list[str], rows: list[list[str]]) -> tuple[list[list[str
             return rows[:1], "survey"
         if {cell.lower() for cell in said} <= RESPONSE_WORDS:
             return rows[:1], "survey"
+    numbers = _columns_of_numbers(below)
+    if said and all(not (names[j].strip() or numbers[j]) for j, cell in enumerate(row) if cell):
+        others = (j for j in range(len(row)) if not row[j])
+        if sum(numbers) >= 2 and all(names[j].strip() for j in others) and not any(map(_is_like, row, _by_column(below))):
+            return rows[:1], "names"  # of the columns that have none, as pandas writes them
     for k in range(MOST_LOWER):
         below = rows[k + 1 :]
         if is_second_header(rows[k], below) and all(_names_numbers(row, below) for row in rows[:k]):
             return rows[: k + 1], "names"
     return [], ""
+
+
+def _by_column(rows: list[list[str]]) -> list[list[str]]:
+    return [_seen(rows, j) for j in range(max(map(len, rows), default=0))]
 
 
 def _names_numbers(row: list[str], below: list[list[str]]) -> bool:
@@ -377,7 +566,7 @@ def joined_names(upper: list[str], lower: list[str], *, sure: bool = False) -> l
     below = ["" if name.strip().lower() in RESPONSE_WORDS else name.strip() for name in lower]
     filled = [j for j, name in enumerate(above) if not name and below[j]]
     repeated = len(set(above) - {""}) < sum(name != "" for name in above)
-    if not (filled or repeated or sure):
+    if not (filled or repeated) and (not sure or all(above)):
         return None
     group, names = "", []
     for one, other in zip(above, below, strict=True):
@@ -408,14 +597,23 @@ def bottom_records(rows: list[list[str]]) -> int:
     return below
 
 
-def _runs_on(first: list[str], body: list[list[str]]) -> bool:
-    """Whether the numbers of a record rise or fall from column to column and lie outside what most columns hold:
-    wavelengths above spectra."""
+def _heads_words(first: list[str], body: list[list[str]]) -> bool:
+    """Whether a record has a word above a column of words that is none of them."""
+    columns = ((cell, _seen(body, j)) for j, cell in enumerate(first) if cell and not is_number(cell))
+    return any(seen and not _are_numbers(seen, 0.5) and not _is_like(cell, seen) for cell, seen in columns)
+
+
+def _runs_on(first: list[str], body: list[list[str]], *, beside: bool) -> bool:
+    """Whether the numbers of a record rise or fall from column to column and lie outside what most columns hold, as
+    wavelengths above spectra do, or count the columns: numbers of questions. `beside` a word fewer will do."""
     at = [j for j, cell in enumerate(first) if re.fullmatch(r"\d+(\.\d*)?", cell)]
     sizes = [float(first[j]) for j in at]
     steps = [b - a for a, b in pairwise(sizes)]
-    if len(at) < LEAST_RUN or not (all(step > 0 for step in steps) or all(step < 0 for step in steps)):
+    least = LEAST_RUN if beside else LEAST_RUN_ALONE
+    if len(at) < least or not (all(step > 0 for step in steps) or all(step < 0 for step in steps)):
         return False
+    if all(step == 1 for step in steps):  # and the next record does not go on so: a table of running numbers
+        return [row[j] for row in body[:1] for j in at if j < len(row)] != [f"{size + 1:g}" for size in sizes]
     outside = 0
     for j, size in zip(at, sizes, strict=True):
         seen = [float(cell) for cell in _seen(body, j) if re.fullmatch(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?", cell)]

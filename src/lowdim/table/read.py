@@ -338,7 +338,10 @@ def parse_columns(
         for j, c in enumerate(parsed):  # only now is it worth asking the plain columns about their points
             if j not in slow and c.text is not None:
                 slow[j] = cell.decimal_evidence(c.text, c.gap)
-    decimal = cell.decide_decimal({names[j]: slow[j] for j in sorted(slow)}, reading.decimal)
+    evidence = {names[j]: slow[j] for j in sorted(slow)}
+    decimal, assumed = cell.decide_decimal(evidence, reading.decimal, raw.guess.sep)
+    if assumed:
+        notes.add("LD112", f"columns {listing(assumed.pop('columns'))}", **assumed)
     for j, evidence in slow.items():
         read_so = cell.slow_numbers(parsed[j], decimal, evidence, reading.below_limit or "half")
         if reading.below_limit is None and 2 * (read_so.good - read_so.below) < read_so.seen:  # hardly a number else

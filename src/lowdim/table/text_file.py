@@ -17,16 +17,18 @@ from lowdim.table.cells import LARGE_TEXT
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES, SEPS, Guess, beginning, first_line, records
 from lowdim.table.open_file import Raw, titles_note
 from lowdim.table.options import ReadingOptions
-from lowdim.text.escape import protect_terminal
+from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, propose
-from lowdim.text.format import size
-from lowdim.text.messages import LowdimError, error, message
+from lowdim.text.format import listing, size
+from lowdim.text.messages import LowdimError, Message, error, message
 
 LONGEST_FIELD = 10**6  # bytes a cell may have
 WIDEST_LINE = 100_000  # fields a line may have: 5 kB of memory each until it is known what its column is
 NARROWER = "check the separator of the file; save a table that is so wide as .npy or Parquet, or on its side"
 MANY_FIELDS = 1000  # from which the cells are split as one column: Arrow keeps 9 kB for each one it splits
 BLOCK = 2**24
+MOST_NULS = 0.01  # of the bytes of a text
+MOST_LEFT = 0.05  # of the records of a file that may be of another length and left out
 NEWLINE, RETURN, QUOTE = 10, 13, 34  # bytes
 
 
@@ -82,8 +84,61 @@ def whole_records(data: bytes) -> bytes:
 def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw:
     """A text table as columns of strings."""
     text, encoding = sniff.decode(data, options.encoding, name)
+    noted = list[Message]()
     if 0 in text:
-        line = text.count(b"\n", 0, text.index(0)) + 1
+        text = _without_nuls(text, name, noted)
+    declared, at = sniff.declared_names(text)
+    if declared:  # what declares them is no record, nor is a comment among the data
+        text = b"\n" * text.count(b"\n", 0, at) + re.sub(rb"^%.*$", b"", text[at:], flags=re.M)
+    text = sniff.without_rulings(text)
+    skip, named = sniff.preamble(beginning(text))
+    head = "".join(beginning(text).splitlines(keepends=True)[skip:])
+    if not head.strip():
+        raise error("LD005", name=name, size=f"{len(data)} bytes, but no row")
+    sep = options.sep or named or ("," if declared else sniff.guess_separator(head))
+    fixed = _fixed_columns(text, head, skip, sep) if not (options.sep or named or declared) else b""
+    if fixed:
+        text, sep = fixed, "\t"
+    quoted = sniff.in_double_quotes(text, sep)
+    if fixed or quoted != text:
+        text, head = quoted, "".join(beginning(quoted).splitlines(keepends=True)[skip:])
+    rows, titles = records(head, sep), list[str]()
+    above = sniff.title_records(rows) if options.header is not False and not declared else 0
+    if above and (taken := _lines_of(head, above, sep)):
+        titles = [", ".join(filter(None, row)) for row in rows[:above] if any(row)]
+        rows, skip = rows[above:], skip + taken
+    if declared:
+        names, header = declared, False
+    else:
+        names, header = _header(rows, options.header, text, skip, sep)
+    if sep == " ":
+        text = respaced(text)
+    width = _width(rows, names)
+    table, lines, bad = split_records(text, sep, skip, width, name, header)
+    if bad:
+        text = _evened(text, sep, skip, bad, rows, width, name, noted)
+        table, lines, bad = split_records(text, sep, skip, width, name, header)
+    if bad:
+        raise ragged_error(bad, lines, sep, head, width, names is not None)
+    first = int(lines[0]) if len(lines) else 1
+    cells = list(table.columns)
+    if header:  # it was parsed as a row: the first
+        cells, lines = [column.slice(1) for column in cells], lines[1:]
+    _check_fields(cells, lines)
+    guess = Guess(kind if sep != "\t" else "TSV", sep, ".", encoding, names is not None, (), first_line(rows[0]), skip)
+    if options.encoding is None and not encoding.startswith("utf") or sniff.is_mixed(data, encoding):
+        noted.append(_encoding_note(text, encoding, name))
+    noted += [titles_note(titles, name)] if titles else []
+    if options.header is None and names is None:
+        noted.append(message("LD008", f"{first_line(rows[0])}", name=name, line=first))
+    return Raw(name, cells, names, lines, guess, notes=tuple(noted))
+
+
+def _without_nuls(text: bytes, name: str, noted: list[Message]) -> bytes:
+    """The text without a few NUL bytes; with more it is none."""
+    nuls = text.count(0)
+    line = text.count(b"\n", 0, text.index(0)) + 1
+    if nuls > MOST_NULS * len(text):
         raise error(
             "LD002",
             f"line {line}",
@@ -91,32 +146,79 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
             why="it holds NUL bytes: a damaged or a binary file",
             fix="save the table as CSV or Parquet",
         )
-    skip, named = sniff.preamble(beginning(text))
-    head = "".join(beginning(text).splitlines(keepends=True)[skip:])
-    if not head.strip():
-        raise error("LD005", name=name, size=f"{len(data)} bytes, but no row")
-    sep = options.sep or named or sniff.guess_separator(head)
-    rows, titles = records(head, sep), list[str]()
-    above = sniff.title_records(rows) if options.header is not False else 0
-    if above and (taken := _lines_of(head, above, sep)):
-        titles = [", ".join(filter(None, row)) for row in rows[:above] if any(row)]
-        rows, skip = rows[above:], skip + taken
-    names, header = _header(rows, options.header, text, skip, sep)
-    if sep == " ":
-        text = respaced(text)
-    table, lines, bad = split_records(text, sep, skip, _width(rows, names), name, header)
-    if bad:
-        raise ragged_error(bad, lines, sep, head, _width(rows, names), names is not None)
-    first = int(lines[0]) if len(lines) else 1
-    cells = list(table.columns)
-    if header:  # it was parsed as a row: the first
-        cells, lines = [column.slice(1) for column in cells], lines[1:]
-    _check_fields(cells, lines)
-    guess = Guess(kind if sep != "\t" else "TSV", sep, ".", encoding, names is not None, (), first_line(rows[0]), skip)
-    noted = [titles_note(titles, name)] if titles else []
-    if options.header is None and names is None:
-        noted.append(message("LD008", f"{first_line(rows[0])}", name=name, line=first))
-    return Raw(name, cells, names, lines, guess, notes=tuple(noted))
+    noted.append(message("LD013", f"{name}, line {line}", n=nuls))
+    return text.replace(b"\0", b"")
+
+
+def _encoding_note(text: bytes, encoding: str, name: str) -> Message:
+    """What is said of a file that is not, or not all, UTF-8."""
+    words = re.findall(r"[^\W\d_]*[^\x00-\x7f]+[^\W\d_]*", beginning(text))
+    example = shown(max(words, key=len)) if words else "nothing beyond ASCII"
+    what = f"a few bytes of '{name}' are no UTF-8 and were read as Windows-1252"
+    if not encoding.startswith("utf"):
+        what = f"'{name}' is not written in UTF-8 and was read as {sniff.NAMES.get(encoding, encoding)}"
+    other = "cp1250" if encoding != "cp1250" else "cp1252"
+    fix = Fix("if letters are wrong, name its encoding:  ", propose(encoding=other), ", cp1251, shift_jis, gb18030, ...")
+    return message("LD012", f"e.g. {example}", what=what, fix=fix)
+
+
+def _fixed_columns(text: bytes, head: str, skip: int, sep: str) -> bytes:
+    """The text with tabs where its columns of a fixed width end; nothing where another separator does as well."""
+    lengths = set(map(len, records(head, sep)))
+    if not (lengths == {1} or (sep == " " and len(lengths) > 1)) or '"' in head:
+        return b""
+    cuts = sniff.fixed_columns(head.splitlines())
+    lines = text.decode("utf-8", "replace").split("\n")
+    if not cuts or any(line[cut : cut + 1].strip() for line in lines[skip:] for cut in cuts[1:]):
+        return b""
+    cut = ["\t".join(sniff.cut_line(line, cuts)) if line.strip() else "" for line in lines[skip:]]
+    return "\n".join([*lines[:skip], *cut]).encode()
+
+
+def _evened(
+    text: bytes,
+    sep: str,
+    skip: int,
+    bad: dict[int, int],
+    rows: list[list[str]],
+    width: int,
+    name: str,
+    noted: list[Message],
+) -> bytes:
+    """The text with records of one length, as far as a reader would know how: empty cells at the end are often not
+    written, or written once too often, and a few records of another length are left out. The text as it is, else."""
+    mark = "\t" if sep == " " else sep
+    starts, lines = _records(text, skip, mark)
+    if max(bad) > len(starts) or sniff.other_separators("\n".join(mark.join(row) for row in rows), mark):
+        return text
+    numbers = [sniff.are_numbers([row[j] for row in rows[1:] if len(row) == width]) for j in range(width)]
+    ends = [*starts[1:].tolist(), len(text)]
+    parts, done = list[bytes](), 0
+    short, left = list[int](), list[int]()
+    for number in sorted(bad):
+        start, end = int(starts[number - 1]), int(ends[number - 1])
+        record = text[start:end]
+        body = record.rstrip(b"\n")
+        cells = next(iter(records(body.decode("utf-8", "replace"), mark)), [])
+        fits = all(not numbers[j] or cell in sniff.GAPS or sniff.is_number(cell) for j, cell in enumerate(cells[1:width], 1))
+        if len(cells) < width and (fits or len([cell for cell in cells if cell]) == 1):
+            body += mark.encode() * (width - len(cells))
+            short.append(int(lines[number - 1]))
+        elif len(cells) > width and not any(cells[width:]):
+            body = body[: len(body) - (len(cells) - width) * len(mark)]
+        else:
+            body = b"\n" * body.count(b"\n")
+            left.append(int(lines[number - 1]))
+        parts += [text[done:start], body, b"\n" * (len(record) - len(record.rstrip(b"\n")))]
+        done = end
+    if len(left) > MOST_LEFT * len(starts):
+        return text
+    if short:
+        noted.append(message("LD014", f"{name}, lines {listing(map(str, short), 5)}", n=len(short), width=width))
+    if left:
+        where = f"{name}, lines {listing(map(str, left), 5)}"
+        noted.append(message("LD020", where, n=len(left), width=width, line=left[0], sep=SEPS.get(sep, "separator")))
+    return b"".join([*parts, text[done:]])
 
 
 def _lines_of(head: str, above: int, sep: str) -> int:
