@@ -35,7 +35,7 @@ TOTAL_NAMES = {
     "totale", "suma", "somma", "gemiddelde", "totaal",
 }  # fmt: skip
 FOOTNOTE = re.compile(r"(?=.{12}).*\s.*|[*†‡(\[].*", re.S)
-SUBTOTALS = {"subtotal", "sub-total", "sub total", "zwischensumme", "sous-total", "subtotale", "subtotaal", "delsumma"}
+SUBTOTALS = ("subtotal", "sub-total", "sub total", "zwischensumme", "sous-total", "subtotale", "subtotaal", "delsumma")
 # Codes for a gap. The first set is a gap in every column; the second only among numbers, where they can be
 # nothing else, for "none" and "-" may be labels.
 GAP_CODES = (
@@ -76,7 +76,7 @@ NOT_MEASURED = re.compile(
     "|trace|absent|refused|bad|off|dry|lost|broken|yes|no|true|false"
 )
 ATTRIBUTE = re.compile(r"^[ \t]*@attribute[ \t]+('[^']*'|\"[^\"]*\"|\S+)", re.I | re.M)
-RULING = re.compile(rb"^[ \t]*[|+:]?(?:[-=]{3,}|:?-+:?)(?:[ \t]*[|+ ][ \t]*:?[-=]+:?)+[ \t]*[|+]?[ \t]*$", re.M)
+RULING = re.compile(rb"^[ \t]*[|+]?:?[-=]{3,}:?(?:[ \t]*[|+ ][ \t]*:?[-=]+:?)+[ \t]*[|+]?[ \t]*$", re.M)
 MOST_RULINGS = 3
 END_OF_FILE = b"\x00\x1a"  # what disks and DOS add
 STRANGE = re.compile("[\udc80-\udcff]+")  # bytes that are no UTF-8, as Python keeps them
@@ -571,7 +571,7 @@ def joined_names(upper: list[str], lower: list[str], *, sure: bool = False) -> l
     group, names = "", []
     for one, other in zip(above, below, strict=True):
         group = one or group
-        names.append(f"{group} {other}".strip() if other else one)
+        names.append(f"{group} {other}".strip() if other not in ("", one) else one)
     return names
 
 
@@ -601,6 +601,17 @@ def _heads_words(first: list[str], body: list[list[str]]) -> bool:
     """Whether a record has a word above a column of words that is none of them."""
     columns = ((cell, _seen(body, j)) for j, cell in enumerate(first) if cell and not is_number(cell))
     return any(seen and not _are_numbers(seen, 0.5) and not _is_like(cell, seen) for cell, seen in columns)
+
+
+def second_table(rows: list[list[str]], after: list[int]) -> int | None:
+    """Where another table begins, of the records that stand after a blank line: words stand wherever numbers did."""
+    for k in after:
+        numbers = _columns_of_numbers(rows[:k])
+        row = rows[k]
+        words = sum(bool(row[j]) and not is_number(row[j]) and row[j] not in GAPS for j in range(len(row)) if numbers[j])
+        if k >= LEAST_BELOW and words >= 2 and not any(numbers[j] and is_number(cell) for j, cell in enumerate(row)):
+            return k
+    return None
 
 
 def _runs_on(first: list[str], body: list[list[str]], *, beside: bool) -> bool:

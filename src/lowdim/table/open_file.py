@@ -1,5 +1,6 @@
 """From a path or an object in memory to a table before anything is decided: magic bytes, limits of size, and no file
-that could run code. Text is split by `text_file.py`; Parquet, Arrow, .npy, Excel, frames and arrays are columns here.
+that could run code. Text is split by `text_file.py`, sheets are read by `sheets.py`; Parquet, Arrow, .npy, frames and
+arrays are columns here.
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.table.detect import Guess, first_line, guess_header, title_records
-from lowdim.table.options import ReadingOptions
+from lowdim.table.detect import Guess
 from lowdim.text.escape import protect_terminal, shell_word, shown
 from lowdim.text.fix import Fix, Spelling, propose
 from lowdim.text.format import listing
@@ -43,6 +43,7 @@ BINARY = {
     ".npy": "npy",
     ".xlsx": "xlsx",
     ".xlsm": "xlsx",
+    ".ods": "ods",
     ".gz": "gzip",
 }
 MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -72,7 +73,6 @@ OLD_PICKLE = re.compile(  # protocols 0 and 1 have no magic bytes
     rb"\([dl]p\d|c(copy_?reg|__builtin__|builtins|numpy[\w.]*|pandas[\w.]*|os|posix|nt|subprocess)\n\w+\n"
 )
 
-LOOK_ROWS_OF_SHEETS = 1000  # by which the sheet with the table is chosen
 COST = 3  # bytes of memory for a byte of numbers: the column, its float64, the table's own copy
 
 
@@ -212,7 +212,7 @@ def _missing(path: Path, name: str) -> LowdimError:
 
 
 def file_kind(head: bytes, path: Path) -> str:
-    """What a file is by its first bytes: text, parquet, arrow, npy, xlsx, gzip; anything else is refused."""
+    """What a file is by its first bytes: text, parquet, arrow, npy, xlsx, ods, gzip; anything else is refused."""
     name, suffix = protect_terminal(path.name), path.suffix.lower()
     pickled = len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5  # the mark of a protocol
     if suffix in (".pkl", ".pickle", ".joblib") or pickled or OLD_PICKLE.match(head):
@@ -247,8 +247,11 @@ def _zip(path: Path, name: str, suffix: str) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
             inside = archive.namelist()
+            said = archive.read("mimetype")[:100] if "mimetype" in inside and "content.xml" in inside else b""
     except Exception:  # a damaged archive fails in many ways
         raise error("LD002", name=name, why="it is a zip archive that is damaged or cut short", fix=SAVE) from None
+    if said == b"application/vnd.oasis.opendocument.spreadsheet" and suffix == ".ods":
+        return "ods"
     if "xl/workbook.xml" not in inside:
         raise error("LD002", name=name, why="it is a zip archive", fix="unpack it, and give one file in it")
     if suffix not in (".xlsx", ".xlsm"):
@@ -351,12 +354,10 @@ def file_digest(data: bytes | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# tables that are no text: Parquet, Arrow, .npy, Excel, frames and arrays ---------------------------------------
-def read_binary(file: FoundFile, options: ReadingOptions, memory: int) -> Raw:
+# tables that are no text: Parquet, Arrow, .npy, frames and arrays ------------------------------------------------
+def read_binary(file: FoundFile, memory: int) -> Raw:
     """A file that is not text."""
     name = protect_terminal(file.path.name)
-    if file.kind == "xlsx":
-        return _excel(file, name, options, memory)
     from lowdim.sources.files.open import read_whole  # the formats are read in one place, which knows tables
 
     def affordable(rows: int, columns: int, shape: str) -> None:
@@ -378,67 +379,7 @@ def read_binary(file: FoundFile, options: ReadingOptions, memory: int) -> Raw:
     return from_matrix(whole, name, "NumPy file")
 
 
-def _excel(file: FoundFile, name: str, options: ReadingOptions, memory: int) -> Raw:
-    import openpyxl  # 0.2 s: not before a workbook is read
-
-    _refuse_bomb(file, name, memory)
-    try:
-        book = openpyxl.load_workbook(file.path, read_only=True, data_only=True)
-        sheets = [sheet.title for sheet in book.worksheets]
-        chosen, others = _sheet(options.sheet, sheets, name), list[str]()
-        if options.sheet is None and len(sheets) > 1:
-            sizes = [_numbers_of(sheet) for sheet in book.worksheets]
-            chosen = sizes.index(max(sizes))
-            others = [title for k, title in enumerate(sheets) if k != chosen and (sizes[k] or k < chosen)]
-        sheet = book.worksheets[chosen]
-        sheet.reset_dimensions()  # a sheet may claim a million rows and hold three
-        rows = [[_cell(value) for value in row] for row in sheet.iter_rows(values_only=True)]
-        book.close()
-    except LowdimError:
-        raise
-    except Exception:  # a damaged workbook may fail anywhere inside the reader
-        raise error("LD002.damaged", name=name, kind="Excel") from None
-    kind = f"Excel, sheet '{protect_terminal(sheets[chosen])}'" + (f" of {len(sheets)}" if len(sheets) > 1 else "")
-    raw = from_records(rows, name, kind, options.header)._replace(unit="row")
-    if not others:
-        return raw
-    facts = {"sheet": protect_terminal(sheets[chosen]), "others": listing([protect_terminal(one) for one in others])}
-    return raw._replace(notes=(message("LD011", name, **facts, fix=Fix(propose(sheet=others[0]))), *raw.notes))
-
-
-def _numbers_of(sheet: Any) -> int:
-    """How many cells of a sheet's beginning are numbers."""
-    sheet.reset_dimensions()
-    rows = sheet.iter_rows(max_row=LOOK_ROWS_OF_SHEETS, values_only=True)
-    return sum(isinstance(value, int | float) and not isinstance(value, bool) for row in rows for value in row)
-
-
-def _refuse_bomb(file: FoundFile, name: str, memory: int) -> None:
-    with zipfile.ZipFile(file.path) as archive:
-        total = sum(part.file_size for part in archive.infolist())
-    if total > memory or (total > SMALL_FILE and total > BOMB_RATIO * file.size):
-        raise error(
-            "LD170.table",
-            name=name,
-            size=f"{size_text(file.size)} packed",
-            fix="save the sheet as CSV",
-            shape=f", {size_text(total)} unpacked",
-            why=f"{size_text(memory)} may be used",
-        )
-
-
-def _sheet(sheet: str | int | None, sheets: list[str], name: str) -> int:
-    if sheet is None and sheets:
-        return 0
-    if sheet in sheets:
-        return sheets.index(str(sheet))
-    if isinstance(sheet, int) and 1 <= sheet <= len(sheets):
-        return sheet - 1
-    fix = Fix(propose(sheet=sheets[0])) if sheets else "add a sheet"
-    raise error("LD010", name=name, sheet=sheet, fix=fix)
-
-
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A cell of a sheet as the text a CSV would hold."""
     if value is None:
         return ""
@@ -450,28 +391,6 @@ def _cell(value: Any) -> str:
 def titles_note(titles: list[str], name: str) -> Message:
     """What is said of lines above the names."""
     return message("LD017", f"{name}: " + listing([shown(title) for title in titles]), n=len(titles))
-
-
-def from_records(rows: list[list[str]], name: str, kind: str, header_option: bool | None) -> Raw:
-    """A table from lists of text, such as a sheet has."""
-    import pyarrow as pa
-
-    full = [i for i, row in enumerate(rows) if any(cell.strip() for cell in row)]
-    if not full:
-        raise error("LD005", name=name, size="no row")
-    above = 0 if header_option is False else title_records([[cell.strip() for cell in rows[i]] for i in full[:200]])
-    titles = [" ".join(cell.strip() for cell in rows[i] if cell.strip()) for i in full[:above]]
-    first, last = full[above], full[-1] + 1
-    width = max(len(row) for row in rows[first:last])
-    body = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in rows[first:last]]
-    header = guess_header(body[:200]) if header_option is None else header_option
-    data = body[1:] if header else body
-    columns = [pa.array([row[j] for row in data], pa.string()) for j in range(width)]
-    lines = np.arange(first + 1 + header, last + 1)
-    notes = [titles_note(titles, name)] if titles else []
-    if header_option is None and not header:
-        notes.append(message("LD008", first_line(body[0]), name=name, line=first + 1))
-    return Raw(name, columns, body[0] if header else None, lines, Guess(kind, header=header), notes=tuple(notes))
 
 
 def from_arrow(table: Any, name: str, kind: str) -> Raw:
@@ -498,7 +417,7 @@ def _array(values: Any, name: str) -> Any:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         gone = {"NAType", "NaTType", "NoneType"}
-        return pa.array([None if type(cell).__name__ in gone else _cell(cell) for cell in values], pa.string())
+        return pa.array([None if type(cell).__name__ in gone else cell_text(cell) for cell in values], pa.string())
 
 
 def from_matrix(values: Any, name: str, kind: str) -> Raw:

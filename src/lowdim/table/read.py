@@ -19,16 +19,19 @@ from lowdim.table.detect import (
     GAP_CODES,
     LOOK_ROWS,
     NUMBER_GAP_CODES,
+    SUBTOTALS,
     Guess,
     beginning,
     bottom_records,
     joined_names,
     lower_header,
     other_separators,
+    second_table,
 )
 from lowdim.table.open_file import Place, Raw, find_file, from_memory, read_binary, too_large
 from lowdim.table.options import LISTS, ReadingOptions, asked_role, check_options, split_names
 from lowdim.table.roles import assign_roles, check_names, give_roles, note_labels, unique_names
+from lowdim.table.sheets import read_workbook
 from lowdim.table.table import Table
 from lowdim.table.text_file import read_text, separator_word
 from lowdim.table.whole_table import what_it_holds
@@ -39,6 +42,8 @@ from lowdim.text.format import count, listing
 from lowdim.text.label_match import label_places, unseen_labels
 from lowdim.text.messages import Message, Messages, Notes, entry_of, error, message
 
+MOST_GAPS = 20  # blank lines below which another table is looked for
+MOST_REPEATS = 0.25  # of the rows that may be names again, or subtotals
 MOST_LINES = 3  # times that further lines of a header are looked for
 USED = "number in the columns that are used"
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
@@ -53,7 +58,7 @@ def read(table: Any, **options: Any) -> Table:
     Parameters
     ----------
     table : path, frame, array or Table
-        CSV and its kin (also .gz), Parquet, Arrow (Feather), .npy, .xlsx; pandas, polars or Arrow; anything that
+        CSV and its kin (also .gz), Parquet, Arrow (Feather), .npy, .xlsx, .ods; pandas, polars or Arrow; anything that
         NumPy makes a two-dimensional array of. A Table is given back as it is.
     sep : str, default None
         Separator of a text file: one character, or "comma", "semicolon", "tab", "pipe", "space".
@@ -163,8 +168,10 @@ def load_raw(table: Any, reading: ReadingOptions) -> Raw:
         return from_memory(table)
     memory = reading.memory if reading.memory is not None else int(TABLE_MEMORY_SHARE * free_memory())
     file = find_file(table, memory, reading.sample)
-    if file.kind != "text":
-        raw = read_binary(file, reading, memory)
+    if file.kind in ("xlsx", "ods"):
+        raw = read_workbook(file, reading, memory)
+    elif file.kind != "text":
+        raw = read_binary(file, memory)
     else:
         raw = read_text(file.data, protect_terminal(file.path.name), reading, "CSV")
         need = 8 * 3 * len(raw.lines) * len(raw.cells)
@@ -172,7 +179,7 @@ def load_raw(table: Any, reading: ReadingOptions) -> Raw:
             raise too_large(raw.name, file.size, need, memory)
     whole = file.kind != "text" or len(file.data) >= file.size
     if raw.names is not None and not reading.transpose:
-        raw = lower_headers(without_bottom(raw), reading.names is not None)
+        raw = without_strangers(lower_headers(raw, reading.names is not None))
     return raw._replace(path=str(file.path), sha256=file.sha256, unit=raw.unit if whole else "sampled line")
 
 
@@ -221,18 +228,54 @@ def _records(raw: Raw, rows: slice) -> list[list[str]]:
     return [list(row) for row in zip(*texts, strict=True)]
 
 
-def without_bottom(raw: Raw) -> Raw:
-    """The table without what stands below it: footnotes, rows of totals and of means."""
-    if raw.names is None or any(cell.is_textual(column) is None for column in raw.cells):
+def without_strangers(raw: Raw) -> Raw:
+    """The table without what is no row of it: another table below, footnotes, totals, and the names again."""
+    if raw.names is None or not len(raw.lines) or any(cell.is_textual(column) is None for column in raw.cells):
         return raw
+    gaps = (np.flatnonzero(np.diff(raw.lines) > 1) + 1).tolist()
+    if gaps and len(gaps) <= MOST_GAPS:
+        last = gaps[-1] + 1
+        at = second_table(_records(raw, slice(0, last)), gaps) if last <= LOOK_ROWS * MOST_GAPS else None
+        if at is not None:
+            note = message("LD019", f"{raw.name}, {raw.unit} {raw.lines[at]} on", n=len(raw.lines) - at, what="another table")
+            kept = [column.slice(0, at) for column in raw.cells]
+            raw = raw._replace(cells=kept, lines=raw.lines[:at], notes=(*raw.notes, note))
     rows = _records(raw, slice(max(0, len(raw.lines) - LOOK_ROWS), len(raw.lines)))
     below = bottom_records(rows)
-    if not below:
+    if below:
+        said = [shown(next(filter(None, row))) for row in rows[-below:] if any(row)]
+        where = f"{raw.name}, {raw.unit} {raw.lines[-below]} on: {listing(said)}"
+        note = message("LD019", where, n=len(said), what="a total, a mean or a remark")
+        kept = [column.slice(0, len(column) - below) for column in raw.cells]
+        raw = raw._replace(cells=kept, lines=raw.lines[:-below], notes=(*raw.notes, note))
+    return _without_repeats(raw)
+
+
+def _without_repeats(raw: Raw) -> Raw:
+    """The table without lines that hold the names once more, and those of subtotals."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = [cell.as_text(cell.is_textual(column)) for column in raw.cells]
+    names = [name.strip() for name in raw.names or []]
+    again = np.ones(len(raw.lines), dtype=bool)
+    for text, name in zip(texts, names, strict=True):
+        again &= pc.equal(text, name).to_numpy(zero_copy_only=False)
+        if not again.any():
+            break
+    parts = cell.is_code(pc.utf8_rtrim(pc.utf8_lower(texts[0]), ": "), SUBTOTALS)
+    notes = list(raw.notes)
+    for mask, what in ((again & any(names), "the names again"), (parts & ~again, "a subtotal")):
+        if 0 < mask.sum() <= MOST_REPEATS * len(mask):
+            lines = [str(line) for line in raw.lines[mask]]
+            notes.append(message("LD019", f"{raw.name}, {raw.unit} {listing(lines, 5)}", n=len(lines), what=what))
+        else:
+            mask[:] = False
+    keep = ~(again | parts)
+    if keep.all():
         return raw
-    said = [shown(next(filter(None, row))) for row in rows[-below:] if any(row)]
-    note = message("LD019", f"{raw.name}, {raw.unit} {raw.lines[-below]} on: {listing(said)}", n=len(said))
-    kept = [column.slice(0, len(column) - below) for column in raw.cells]
-    return raw._replace(cells=kept, lines=raw.lines[:-below], notes=(*raw.notes, note))
+    kept = [column.filter(pa.array(keep)) for column in raw.cells]
+    return raw._replace(cells=kept, lines=raw.lines[keep], notes=tuple(notes))
 
 
 def _comes_again(row: list[str], columns: list[Any], after: int) -> bool:

@@ -194,7 +194,7 @@ def _evened(
     numbers = [sniff.are_numbers([row[j] for row in rows[1:] if len(row) == width]) for j in range(width)]
     ends = [*starts[1:].tolist(), len(text)]
     parts, done = list[bytes](), 0
-    short, left = list[int](), list[int]()
+    short, joined, left = list[int](), list[int](), list[int]()
     for number in sorted(bad):
         start, end = int(starts[number - 1]), int(ends[number - 1])
         record = text[start:end]
@@ -206,6 +206,10 @@ def _evened(
             short.append(int(lines[number - 1]))
         elif len(cells) > width and not any(cells[width:]):
             body = body[: len(body) - (len(cells) - width) * len(mark)]
+        elif len(cells) > width and fits and sum(numbers) >= 2 and not numbers[-1] and b'"' not in body:
+            before, after = cells[: width - 1], cells[width - 1 :]  # words with a comma that nobody put between quotes
+            body = f'{mark.join(before)}{mark}"{mark.join(after)}"'.encode()
+            joined.append(int(lines[number - 1]))
         else:
             body = b"\n" * body.count(b"\n")
             left.append(int(lines[number - 1]))
@@ -213,11 +217,16 @@ def _evened(
         done = end
     if len(left) > MOST_LEFT * len(starts):
         return text
-    if short:
-        noted.append(message("LD014", f"{name}, lines {listing(map(str, short), 5)}", n=len(short), width=width))
+    for where, what, why in (
+        (short, f"fewer cells than {width}: what is missing at the end was taken as empty", "programs often do not write it"),
+        (joined, f"more cells than {width}: those at the end were joined", "the last column holds words, which may have such a sign"),
+    ):
+        if where:
+            at = f"{name}, lines {listing(map(str, where), 5)}"
+            noted.append(message("LD014", at, n=len(where), what=what, why=why))
     if left:
-        where = f"{name}, lines {listing(map(str, left), 5)}"
-        noted.append(message("LD020", where, n=len(left), width=width, line=left[0], sep=SEPS.get(sep, "separator")))
+        at = f"{name}, lines {listing(map(str, left), 5)}"
+        noted.append(message("LD020", at, n=len(left), width=width, line=left[0], sep=SEPS.get(sep, "separator")))
     return b"".join([*parts, text[done:]])
 
 

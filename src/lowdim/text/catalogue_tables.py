@@ -65,11 +65,11 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD014": Entry(
         TableWarning,
-        "{n} {n|line has|lines have} fewer cells than the other lines, {width}: what is missing at the end was taken as empty",
-        "programs often do not write empty cells at the end of a line",
+        "{n} {n|line has|lines have} {what}",
+        "{why}",
         "nothing to do if the cells there are in their own columns",
         "changed",
-        about="Empty cells that are not written at the end of a line",
+        about="Lines with fewer or more cells than others, as far as it is clear what they mean",
         once=True,
     ),
     "LD020": Entry(
@@ -117,12 +117,11 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD019": Entry(
         TableWarning,
-        "{n} {n|line below the table is|lines below the table are} a total, a mean or a remark and "
-        "{n|was|were} left out",
-        "totals say what the other rows say once more, and lie far from them",
+        "{n} {n|line is|lines are} no row of the table but {what}, and {n|was|were} left out",
+        "totals say what the other rows say once more, and lie far from them; names and remarks measure nothing",
         "nothing to do: a file that is filled lacks them; if such a line is a row, give it a name of its own",
         "changed",
-        about="Rows of totals and remarks below a table were left out",
+        about="Totals, remarks, names again and other tables below a table were left out",
         once=True,
     ),
     "LD103": Entry(OptionError, "There is no column '{column}'", "{option} names it", "{fix}"),
