@@ -78,8 +78,6 @@ def judge(made: Case, folder: Path, name: str = "case") -> Outcome:
     path.write_bytes(made.data)
     try:
         table = read(path, **options_from_flags(shlex.split(made.flags)))
-    except KeyError as problem:
-        return Outcome("refused", str(problem))
     except LowdimError as problem:
         text = str(problem.messages) if isinstance(problem, CheckError) else str(problem)
         return Outcome("as meant" if made.refused else "refused", text)

@@ -105,7 +105,7 @@ ASKED = ("dims", "level", "seed", "budget", "robust", "rotate")  # options that 
 
 
 READING = {  # what options of reading are about, as help has them
-    "how it is written": ("sep", "decimal", "encoding", "header", "names", "sheet", "transpose"),
+    "how it is written": ("sep", "decimal", "encoding", "header", "names", "sheet", "transpose", "spread"),
     "its cells": ("na", "inf", "below_limit", "ranges", "log", "no_log", "pairs"),
     "its columns": ("columns", "drop", "use", "label", "encode", "id", "time", "weight", "keep_copies"),
     "how much of it": ("scale", "sample", "memory", "strict"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,8 @@ UNIT_SHARE = 0.5  # of the cells of a column that must carry the sign
 DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)]
 DISGUISES += [-9.0, -99.9, -999.9, -999.99, -9999.99, -8888.0, -7777.0]
 DISGUISES += [-32768.0, 32767.0, 65535.0, -1e20, -1e30, 1e20, 1e30]
+ANSWER_CODES = {*range(-9, 0), *(7, 8, 9), *(77, 88, 96, 97, 98, 99, -99, -98, -97, 997, 998, 999)}  # "don't know", "no answer"
+MOST_STEPS = 14  # of a scale, with such codes
 LEAST_OTHERS = 3  # numbers that a code stands apart from
 SURE_OTHERS = 10  # numbers from which a code is taken for what it is
 SURE_TIMES = 2  # cells of one column from which it is no slip
@@ -223,7 +226,7 @@ def decide_decimal(
             "what": f"Numbers have a decimal comma ({shown(evidence[clear[0]].example)}) in "
             f"{len(clear)} column{'s' * (len(clear) != 1)} and a decimal point in others: each was read by its own",
             "why": "its cells leave no doubt; where both stand in one column, both are decimal signs",
-            "fix": choices([("one sign for all", propose(decimal=",")), ("or", propose(decimal="."))]),
+            "fix": "nothing to do, or write the file with one sign",
             "columns": clear,
         }
         return ".", facts
@@ -590,7 +593,52 @@ def find_gap_codes(columns: dict[str, Array]) -> list[GapCode]:
                 for name, x in apart.items()
             )
             found.append(GapCode(code, tuple(name for name in columns if name in times), total, sure))
+    known = {code.value for code in found}
+    return found + [code for code in _beyond_scales(columns) if code.value not in known]
+
+
+def _beyond_scales(columns: dict[str, Array]) -> list[GapCode]:
+    """Codes that stand beyond the steps of several scales, such as 8 and 9 where all answers are 1 to 5: surveys give
+    them to who does not know or does not say. A step between them in any of the columns, and they are steps too.
+
+    >>> answers = np.tile([1.0, 2, 3, 4, 5], 8)
+    >>> [code[:3] for code in _beyond_scales({name: np.r_[answers, 9.0] for name in ("q1", "q2", "q3")})]
+    [(9.0, ('q1', 'q2', 'q3'), 3)]
+    """
+    scales = {name: levels for name, x in columns.items() if 0 < len(levels := _levels(x)) <= MOST_STEPS}
+    steps = {name: {v for v in levels if v not in ANSWER_CODES or _follows(v, levels)} for name, levels in scales.items()}
+    beyond = Counter[float](v for name, levels in scales.items() for v in levels - steps[name])
+    found = []
+    for value, times in sorted(beyond.items()):
+        holding = [name for name, levels in scales.items() if value in levels - steps[name]]
+        ends = [end for name in holding for end in (min(steps[name], default=value), max(steps[name], default=value))]
+        if times < LEAST_HOLDING or min(abs(value - end) for end in ends) < 2:
+            continue
+        total = sum(int((columns[name] == value).sum()) for name in holding)
+        rare = all(_is_rare(columns[name], int((columns[name] == value).sum())) for name in holding)
+        elsewhere = any((x == value).any() for name, x in columns.items() if name not in holding)
+        found.append(GapCode(value, tuple(holding), total, rare and not elsewhere))
     return found
+
+
+def _levels(x: Array) -> set[float]:
+    """The values of a column, where they are few whole numbers."""
+    levels = set(np.unique(x[~np.isnan(x)][: MOST_STEPS * LOOKED_AT]).tolist())
+    if len(levels) > MOST_STEPS or any(v != int(v) for v in levels if np.isfinite(v)):
+        return set()
+    levels = set(np.unique(x[~np.isnan(x)]).tolist())
+    return levels if all(np.isfinite(v) and v == int(v) for v in levels) else set()
+
+
+def _follows(value: float, levels: set[float]) -> bool:
+    """Whether a level belongs to a run of steps that is no run of such codes alone."""
+    run, at = [value], value
+    for step in (-1, 1):
+        at = value
+        while at + step in levels:
+            at += step
+            run.append(at)
+    return any(v not in ANSWER_CODES for v in run)
 
 
 def _stands_apart(x: Array, code: float) -> bool:

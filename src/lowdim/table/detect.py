@@ -553,6 +553,17 @@ def _names_numbers(row: list[str], below: list[list[str]]) -> bool:
     )
 
 
+def without_types(names: list[str]) -> list[str]:
+    """Names without the letters by which Orange marks what columns are; as they are where not most have them.
+
+    >>> without_types(["mS#town", "C#height", "cD#sort"])
+    ['town', 'height', 'sort']
+    """
+    marked = [re.fullmatch(r"[miwc]?[CDST]?#(.+)", name) for name in names]
+    most = sum(mark is not None for mark in marked)
+    return [mark[1] if mark and 2 * most > len(names) and most > 1 else name for name, mark in zip(names, marked, strict=True)]
+
+
 def joined_names(upper: list[str], lower: list[str], *, sure: bool = False) -> list[str] | None:
     """Names of two lines as one, where the upper one names groups of columns, once each or over each column; None where
     it names every column by itself, unless both lines are `sure` to be names.
@@ -566,12 +577,13 @@ def joined_names(upper: list[str], lower: list[str], *, sure: bool = False) -> l
     below = ["" if name.strip().lower() in RESPONSE_WORDS else name.strip() for name in lower]
     filled = [j for j, name in enumerate(above) if not name and below[j]]
     repeated = len(set(above) - {""}) < sum(name != "" for name in above)
-    if not (filled or repeated) and (not sure or all(above)):
+    if not (filled or repeated or sure):
         return None
     group, names = "", []
     for one, other in zip(above, below, strict=True):
         group = one or group
-        names.append(f"{group} {other}".strip() if other not in ("", one) else one)
+        same = other == one and not is_number(one)  # a cell that is merged with the one below it
+        names.append(f"{group} {other}".strip() if other and not same else one)
     return names
 
 

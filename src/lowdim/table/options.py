@@ -94,6 +94,10 @@ class ReadingOptions(NamedTuple):
             instead="write the table the other way round first",
         ),
     ] = False
+    spread: Annotated[
+        str | None,
+        OptionFacts("Long form: a column for each value of this one.", instead="write the table in wide form first"),
+    ] = None
     inf: Annotated[
         str,
         OptionFacts(

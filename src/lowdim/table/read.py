@@ -27,10 +27,11 @@ from lowdim.table.detect import (
     lower_header,
     other_separators,
     second_table,
+    without_types,
 )
 from lowdim.table.open_file import Place, Raw, find_file, from_memory, read_binary, too_large
 from lowdim.table.options import LISTS, ReadingOptions, asked_role, check_options, split_names
-from lowdim.table.roles import assign_roles, check_names, give_roles, note_labels, unique_names
+from lowdim.table.roles import assign_roles, check_name, check_names, give_roles, note_labels, unique_names
 from lowdim.table.sheets import read_workbook
 from lowdim.table.table import Table
 from lowdim.table.text_file import read_text, separator_word
@@ -45,6 +46,7 @@ from lowdim.text.messages import Message, Messages, Notes, entry_of, error, mess
 MOST_GAPS = 20  # blank lines below which another table is looked for
 MOST_REPEATS = 0.25  # of the rows that may be names again, or subtotals
 MOST_LINES = 3  # times that further lines of a header are looked for
+MOSTLY = 0.9  # of the cells of a column that are numbers where it is measured
 USED = "number in the columns that are used"
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
 
@@ -76,6 +78,8 @@ def read(table: Any, **options: Any) -> Table:
         Sheet of a workbook, by name or counted from 1.
     transpose : bool, default False
         Swap rows and columns.
+    spread : str, default None
+        Of a table in long form the column whose values become columns; what else is no measurement names the rows.
     sample : int, default None
         Read so many rows at most, spread over the file.
     memory : int or str, default None
@@ -121,7 +125,7 @@ def read(table: Any, **options: Any) -> Table:
     raw = load_raw(table, reading)
     if reading.transpose:
         raw = transpose_raw(raw)
-    raw = sample_raw(raw, reading.sample)
+    raw = sample_raw(spread_raw(raw, reading.spread), reading.sample)
     notes = Notes(raw.name, raw.unit)
     notes.messages.extend(raw.notes)
     raw, names, blank = name_columns(raw, reading, notes)
@@ -185,6 +189,10 @@ def load_raw(table: Any, reading: ReadingOptions) -> Raw:
 
 def lower_headers(raw: Raw, named: bool) -> Raw:
     """The table without further lines of its header: names below those of groups, types, units."""
+    if raw.names is not None and (bare := without_types(raw.names)) != raw.names and not named:
+        what, why = "The names begin with the types of the columns, which were left out", "so Orange writes them"
+        note = message("LD018", f"{raw.name}: {listing(raw.names)}", what=what, why=why, fix="or leave the types out")
+        raw = raw._replace(names=bare, heads=(raw.names,), notes=(*raw.notes, note))
     for _ in range(MOST_LINES):
         if raw.names is None or len(raw.lines) < 2 or any(cell.is_textual(column) is None for column in raw.cells):
             return raw
@@ -193,8 +201,8 @@ def lower_headers(raw: Raw, named: bool) -> Raw:
         if not under or (_comes_again(under[-1], raw.cells, len(under)) and kind != "survey"):
             return raw
         names = None if named else raw.names
-        for line in under if names else ():
-            names = names and joined_names(names, line, sure=len(under) > 1)
+        for at, line in enumerate(under if names else ()):
+            names = names and joined_names(names, line, sure=at > 0)
         k, first = len(under), int(raw.lines[0])
         if kind == "types":
             names = None
@@ -312,6 +320,56 @@ def transpose_raw(raw: Raw) -> Raw:
         head = [title, *(head or [f"c{j + 1}" for j in range(len(body) - 1)])]
     n = len(body[0]) if body else 0
     return raw._replace(cells=body, names=head, lines=np.arange(1, n + 1), unit="row", index=None)
+
+
+def spread_raw(raw: Raw, item: str | None) -> Raw:
+    """A table in long form as one in wide form: a column for each value of `item`, a row for what else is no measurement.
+    Where there is no such column the table is what it was.
+
+    What is measured are the columns of numbers with fractions or with many values; else the last column of numbers.
+    """
+    import pyarrow as pa
+
+    if item is None:
+        return raw
+    names = unique_names(raw.names, len(raw.cells), Notes(raw.name, raw.unit))
+    check_name(item, "spread", names)
+    texts = [None if (text := cell.is_textual(column)) is None else cell.as_text(text) for column in raw.cells]
+    read_so = [
+        cell.typed_cells(name, j + 1, column) if text is None else cell.text_column(name, j + 1, column, ())[0]
+        for j, (name, column, text) in enumerate(zip(names, raw.cells, texts, strict=True))
+    ]
+    numbers = [c for c in read_so if c.name != item and c.good >= MOSTLY * c.seen > 0]
+    seen = [c.values[~np.isnan(c.values)] for c in numbers]
+    many = [len(np.unique(x)) > MOSTLY * len(x) / 2 or bool((x != np.round(x)).any()) for x in seen]
+    measured = [c.position - 1 for c, fine in zip(numbers, many, strict=True) if fine] or [
+        c.position - 1 for c in numbers[-1:]
+    ]
+    at = names.index(item)
+    keys = [j for j in range(len(names)) if j not in (at, *measured)]
+    words = [column.to_pylist() if text is None else text.to_pylist() for column, text in zip(raw.cells, texts, strict=True)]
+    units: dict[tuple[Any, ...], int] = {}
+    items: dict[str, int] = {}
+    places = [
+        (units.setdefault(key, len(units)), items.setdefault(str(one), len(items)))
+        for key, one in zip(zip(*(words[j] for j in keys), strict=True), words[at], strict=True)
+    ]
+    if not measured or not keys or len(set(places)) < len(places):
+        twice = f"{len(places) - len(set(places)):,} rows are of a pair that is there already"
+        problem = twice if measured and keys else "there is no column of numbers, or none that names the rows"
+        raise error("LD021", raw.name, item=item, problem=problem)
+    if (need := 24 * len(units) * len(items) * len(measured)) > (memory := int(TABLE_MEMORY_SHARE * free_memory())):
+        raise too_large(raw.name, need // 3, need, memory, shape=f", {len(units):,} x {len(items):,} once spread")
+    rows = np.full((len(units), len(items)), -1, dtype=np.int64)
+    rows[tuple(np.array(places).T)] = np.arange(len(places))
+    first = np.zeros(len(units), dtype=np.int64)
+    first[[unit for unit, _ in reversed(places)]] = np.arange(len(places))[::-1]
+    kept, wide = [raw.cells[j].take(pa.array(first)) for j in keys], list[Any]()
+    for j in measured:
+        wide += [raw.cells[j].take(pa.array(rows[:, k], mask=rows[:, k] < 0)) for k in range(len(items))]
+    called = [one if len(measured) == 1 else f"{one} {names[j]}" for j in measured for one in items]
+    lines = np.arange(1, len(units) + 1)
+    return raw._replace(cells=kept + wide, names=[*(names[j] for j in keys), *called], lines=lines, unit="row", index=None)
 
 
 def sample_raw(raw: Raw, most: int | None) -> Raw:
@@ -546,7 +604,8 @@ def read_rows(
         return found._replace(index=table.index, guess=table.guess)
     reading = check_options(options)
     raw = load_raw(table, reading)
-    return new_rows_of(transpose_raw(raw) if reading.transpose else raw, known, reading)
+    raw = spread_raw(transpose_raw(raw) if reading.transpose else raw, reading.spread)
+    return new_rows_of(raw, known, reading)
 
 
 def new_rows_of(raw: Raw, known: Mapping[str, Sequence[Any]], reading: ReadingOptions) -> NewTableRows:

@@ -43,6 +43,7 @@ from lowdim.text.messages import Notes, error
 NUMBER_SHARE = 0.5  # a column of which this share is numbers is meant as numbers
 RUNNING_ROWS = 5  # rows from which 1, 2, 3, ... is a running number and not a measurement
 STRAY_SHARE, STRAY_WORDS, ROWS_A_STRAY = 0.01, 2, 20  # words up to which a column of numbers is one: 1 %, or 1 in 20
+LONG_DIGITS, ROUND = r"^\d{17,}$", r"0{6}$"  # beyond what a double holds, and what it holds all the same
 MOST_CODES = 8  # codes that a fix lists
 LEAST_NUMBERS = 2  # columns of numbers that an analysis needs
 ID_NAME = re.compile(r"(.*[_. -])?(id|index|idx|row|rownames?|nr|no|number|obs|sample|unnamed: 0)|", re.I)
@@ -88,14 +89,15 @@ def check_names(options: ReadingOptions, names: list[str]) -> ReadingOptions:
         joined = ",".join(asked)  # a name that holds commas was split; where only the whole is a column, it is meant
         found[option] = (joined,) if len(asked) > 1 and joined in names else asked
         for name in log_entries(found[option], names) if option == "log" else found[option]:
-            _check_name(name, option, names)
+            check_name(name, option, names)
     for option in ("id", "time", "weight"):
         if getattr(options, option) is not None:
-            _check_name(getattr(options, option), option, names)
+            check_name(getattr(options, option), option, names)
     return options._replace(**found)
 
 
-def _check_name(name: str, option: str, names: list[str]) -> None:
+def check_name(name: str, option: str, names: list[str]) -> None:
+    """A column that an option names is found in the table, or an error proposes the nearest."""
     if name in names:
         return
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
@@ -232,7 +234,12 @@ def _dated(c: ColumnCells, when: NDArray[np.datetime64], free: bool, place: Plac
 def _running(c: ColumnCells, blank: bool) -> str:
     """Why a column of numbers is the name of the rows; nothing if it is not."""
     v = c.values
-    if len(v) < 3 or c.gap.any() or not is_whole(v):
+    if len(v) < 3 or c.gap.any():
+        return ""
+    long = c.text is not None and (matches(c.text, LONG_DIGITS) & ~matches(c.text, ROUND)).all()
+    if long and len(set(c.text.to_pylist())) == len(v):
+        return "has more digits than a number keeps"
+    if not is_whole(v):
         return ""
     if len(v) >= RUNNING_ROWS and (np.diff(v) == 1).all():
         return "" if kind_of(c.name, v).word == "year" else "counts the rows"
@@ -568,7 +575,7 @@ def _note_panel(columns: list[Column], notes: Notes) -> None:
         if every and is_panel(unit.words, item.words):
             rows, wide = (unit, item) if len(unit.labels) >= len(item.labels) else (item, unit)
             facts = {"n": f"{n:,}", "many": f"{len(rows.labels):,}", "unit": rows.name}
-            notes.add("LD134", **facts, items=len(wide.labels), item=wide.name)
+            notes.add("LD134", **facts, items=len(wide.labels), item=wide.name, spread=wide.name)
             return
 
 

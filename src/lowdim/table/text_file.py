@@ -81,25 +81,27 @@ def whole_records(data: bytes) -> bytes:
     return data[: scan.start] if scan.start else data
 
 
-def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw:
-    """A text table as columns of strings."""
+def read_text(data: bytes, name: str, options: ReadingOptions, kind: str, *, as_it_stands: bool = False) -> Raw:
+    """A text table as columns of strings; `as_it_stands` where the rest of the file will be read as its beginning is, and
+    no line of it may be changed or left out."""
     text, encoding = sniff.decode(data, options.encoding, name)
     noted = list[Message]()
     if 0 in text:
-        text = _without_nuls(text, name, noted)
-    declared, at = sniff.declared_names(text)
+        text = _without_nuls(text, name, 0.0 if as_it_stands else MOST_NULS, noted)
+    declared, at = (list[str](), 0) if as_it_stands else sniff.declared_names(text)
     if declared:  # what declares them is no record, nor is a comment among the data
         text = b"\n" * text.count(b"\n", 0, at) + re.sub(rb"^%.*$", b"", text[at:], flags=re.M)
-    text = sniff.without_rulings(text)
+    text = text if as_it_stands else sniff.without_rulings(text)
     skip, named = sniff.preamble(beginning(text))
     head = "".join(beginning(text).splitlines(keepends=True)[skip:])
     if not head.strip():
         raise error("LD005", name=name, size=f"{len(data)} bytes, but no row")
     sep = options.sep or named or ("," if declared else sniff.guess_separator(head))
-    fixed = _fixed_columns(text, head, skip, sep) if not (options.sep or named or declared) else b""
+    guessed = not (options.sep or named or declared or as_it_stands)
+    fixed = _fixed_columns(text, head, skip, sep) if guessed else b""
     if fixed:
         text, sep = fixed, "\t"
-    quoted = sniff.in_double_quotes(text, sep)
+    quoted = text if as_it_stands else sniff.in_double_quotes(text, sep)
     if fixed or quoted != text:
         text, head = quoted, "".join(beginning(quoted).splitlines(keepends=True)[skip:])
     rows, titles = records(head, sep), list[str]()
@@ -115,7 +117,7 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
         text = respaced(text)
     width = _width(rows, names)
     table, lines, bad = split_records(text, sep, skip, width, name, header)
-    if bad:
+    if bad and not as_it_stands:
         text = _evened(text, sep, skip, bad, rows, width, name, noted)
         table, lines, bad = split_records(text, sep, skip, width, name, header)
     if bad:
@@ -134,11 +136,11 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str) -> Raw
     return Raw(name, cells, names, lines, guess, notes=tuple(noted))
 
 
-def _without_nuls(text: bytes, name: str, noted: list[Message]) -> bytes:
-    """The text without a few NUL bytes; with more it is none."""
+def _without_nuls(text: bytes, name: str, most: float, noted: list[Message]) -> bytes:
+    """The text without a few NUL bytes; with more than this share it is none."""
     nuls = text.count(0)
     line = text.count(b"\n", 0, text.index(0)) + 1
-    if nuls > MOST_NULS * len(text):
+    if nuls > most * len(text):
         raise error(
             "LD002",
             f"line {line}",

@@ -12,7 +12,7 @@ from lowdim.table import cells as cell
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
 from lowdim.table.open_file import Raw
 from lowdim.table.options import check_options
-from lowdim.table.read import sample_raw, transpose_raw
+from lowdim.table.read import sample_raw, spread_raw, transpose_raw
 from lowdim.text.csv_table import csv_line
 from lowdim.text.escape import in_quotes, protect_cell
 from lowdim.text.format import all_digits, figures_by_width
@@ -59,11 +59,12 @@ class Sheet(NamedTuple):
 def original(raw: Raw, options: dict[str, Any]) -> Sheet:
     """The table of a file before anything was decided about it; `options` are those of `lowdim.read`."""
     reading = check_options(options)
-    raw = sample_raw(transpose_raw(raw) if reading.transpose else raw, reading.sample)
+    raw = spread_raw(transpose_raw(raw) if reading.transpose else raw, reading.spread)
+    raw = sample_raw(raw, reading.sample)
     cells = [texts(column) for column in raw.cells]
     if not raw.guess.encoding:
         return Sheet(raw.names, cells, heads=raw.heads)
-    whole = not reading.transpose and reading.sample is None and not raw.path.endswith(".gz")
+    whole = not (reading.transpose or reading.spread) and reading.sample is None and not raw.path.endswith(".gz")
     return Sheet(raw.names, cells, raw.guess.sep, raw.guess.encoding, line_end(raw.path), whole, raw.heads)
 
 

@@ -81,6 +81,12 @@ TABLE_MESSAGES: dict[str, Entry] = {
         about="Lines whose cells do not fit the columns were left out",
         once=True,
     ),
+    "LD021": Entry(
+        TableError,
+        "'{item}' cannot be spread into columns: {problem}",
+        "each row of the new table is made of the rows that agree in all but '{item}' and what was measured",
+        "leave out or add up what is there several times, or spread another column",
+    ),
     "LD015": Entry(TableError, "'{name}' cannot be read as {kind}: {problem}", DAMAGED.format(kind=""), WRITE_AGAIN),
     "LD016": Entry(
         TableError,
@@ -283,7 +289,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "The {n} rows are {many} '{unit}' by {items} '{item}', one row for each pair: a table in long form",
         "axes then say how the measured columns go together over all pairs, and not how one '{item}' goes with another",
-        "for a map of '{unit}' write one row for each, with a column for each '{item}' (a pivot table)",
+        Fix("for a map of '{unit}', one row each with a column for each '{item}':  ", propose(spread=None)),
         "note",
         about="A table in long form: two keys whose pairs have one row each",
     ),

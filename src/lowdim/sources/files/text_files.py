@@ -231,7 +231,7 @@ def beginning_of(path: Path, reading: ReadingOptions) -> tuple[Raw, int]:
         raise error(
             "LD009", name=name, encoding="a stream of bytes", why=f"it is written in {encoding}", fix="save it as UTF-8"
         )
-    raw = read_text(head, name, reading._replace(encoding=encoding), "CSV")
+    raw = read_text(head, name, reading._replace(encoding=encoding), "CSV", as_it_stands=True)
     return raw, int(raw.lines[0]) - 1 if len(raw.lines) else head.count(b"\n") + 1
 
 
