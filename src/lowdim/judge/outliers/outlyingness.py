@@ -26,6 +26,7 @@ COMMON_SHARE = 0.3  # of a column's cells with one value: it is a level, whateve
 CLIPPED_AT = 3.0  # robust units beyond which a cell counts no more
 N_DIRECTIONS = 250  # far clusters of 5 to 20 % were found with 100 (measured); the rest is for luck
 MEASURED_ROWS = 5000  # rows that set the median and the MAD along a direction
+ROWS_AT_ONCE = 2**13  # whose projections are in memory
 INNER_SHARE = 0.75  # of the rows, by a first measure, that set the second: a group of 20 % widens every spread
 FILL_PASSES = 10  # of the axes that fill the gaps
 SIMILAR_SHARE = 0.5  # of its distance from the origin, within which another far row is similar
@@ -158,19 +159,29 @@ def outlyingness(
     k = (i + rng.integers(1, len(Z), size=n_directions)) % len(Z)
     across = Z[i] - Z[k]
     length = np.linalg.norm(across, axis=1)
-    P = Z @ (across[length > 0] / length[length > 0, None]).T
+    directions = (across[length > 0] / length[length > 0, None]).T
     # how far out along the worst, beside all rows, then beside the inner ones
-    out = _farthest(P, P[evenly_spread(len(P), MEASURED_ROWS)])
-    inner = P[out <= np.quantile(out, INNER_SHARE)]
-    return _farthest(P, inner[evenly_spread(len(inner), MEASURED_ROWS)])
+    out = _farthest(Z, directions, Z[evenly_spread(len(Z), MEASURED_ROWS)])
+    inner = np.flatnonzero(out <= np.quantile(out, INNER_SHARE))
+    return _farthest(Z, directions, Z[inner[evenly_spread(len(inner), MEASURED_ROWS)]])
 
 
-def _farthest(P: Array, measured: Array) -> Array:
-    """How far each row of projections is out along the worst direction, by median and MAD of the measured rows."""
-    middle = np.median(measured, axis=0)
-    spread = MAD_TO_SD * np.median(np.abs(measured - middle), axis=0)
+def _farthest(Z: Array, directions: Array, measured: Array) -> Array:
+    """How far each row is out along the worst direction, by median and MAD of the measured rows; a block of rows at a
+    time, for the projections are many times the table."""
+    P = measured @ directions
+    middle = np.median(P, axis=0)
+    spread = MAD_TO_SD * np.median(np.abs(P - middle), axis=0)
     usable = spread > 1e-9 * spread.max(initial=0.0)
-    return np.asarray(np.max(np.abs(P[:, usable] - middle[usable]) / spread[usable], axis=1, initial=0.0))
+    directions, middle, spread = directions[:, usable], middle[usable], spread[usable]
+    out = np.zeros(len(Z))
+    for start in range(0, len(Z), ROWS_AT_ONCE):
+        P = Z[start : start + ROWS_AT_ONCE] @ directions
+        P -= middle
+        np.abs(P, out=P)
+        P /= spread
+        out[start : start + ROWS_AT_ONCE] = P.max(axis=1, initial=0.0)
+    return out
 
 
 def far_rows(outlying: Array, far_z: float = FAR_Z) -> Mask:
