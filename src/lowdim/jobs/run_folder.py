@@ -154,7 +154,7 @@ class SavedRun:
 
     def is_own(self, path: Path) -> bool:
         """Whether a file of the folder is there, and the one that run.json names."""
-        return path.is_file() and file_fingerprint(path.read_bytes()) == self.facts["files"].get(path.name)
+        return path.is_file() and file_fingerprint(path) == self.facts["files"].get(path.name)
 
     @cached_property
     def model(self) -> MapModel:
@@ -303,9 +303,10 @@ def write(path: str | PathLike[str], text: str | bytes | Iterable[str], *, encod
     return Path(path)
 
 
-def file_fingerprint(data: bytes) -> str:
+def file_fingerprint(path: Path) -> str:
     """A short fingerprint of a file's bytes."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def save_run(
@@ -328,7 +329,7 @@ def save_run(
 
 def save_facts(stage: Path, facts: dict[str, Any]) -> None:
     """Write run.json, the last file of a run: a folder without it is not one."""
-    files = {path.name: file_fingerprint(path.read_bytes()) for path in sorted(stage.iterdir())}
+    files = {path.name: file_fingerprint(path) for path in sorted(stage.iterdir())}
     write(stage / FACTS, json.dumps({**facts, "files": files}, indent=1, allow_nan=False) + "\n")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lowdim.judge.maps.map_columns import NumberFills
 from lowdim.maths.linalg import Array, Mask
-from lowdim.text.csv_table import csv_table
+from lowdim.text.csv_table import csv_lines, csv_table
 from lowdim.text.format import count
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lowdim.models.base.results import Posterior
     from lowdim.table.table import Table
 
+ROWS_AT_ONCE = 4096  # that are lists of Python while a table is written
 OUTSIDE = {-1: "below", 0: "", 1: "above"}
 LAWS = ("seen", "p", "D2", "D2_p", "T2", "T2_p", "Q", "Q_p")  # what is written of a row's distances
 
@@ -64,7 +65,9 @@ class RowPlaces(NamedTuple):
         """As JSON has them; what the model does not say is None."""
         return {"scores": self.z, "std": self.sd, "cluster": self.cluster, "log_density": self.density}
 
-    def lines(self, row_names: Sequence[str], odd: OddRows | None = None, groups: RowGroups | None = None) -> str:
+    def lines(
+        self, row_names: Sequence[str], odd: OddRows | None = None, groups: RowGroups | None = None
+    ) -> Iterator[str]:
         """As CSV, one line a row: its place, how far it is from what the model expects, its log density, its group.
 
         Clusters are counted from 1. A row with no more cells than dimensions has no Q: an empty cell, not a 0.
@@ -82,8 +85,14 @@ class RowPlaces(NamedTuple):
         head, parts = [*head, *(name for name, _ in self.more)], [*parts, *(values for _, values in self.more)]
         if groups is not None and len(groups.sizes) > 1:
             head, parts = [*head, "group"], [*parts, groups.label + 1]
-        lines = zip(row_names, zip(*(part.tolist() for part in parts), strict=True), strict=True)
-        return csv_table(head, [[name, *line] for name, line in lines])
+        return csv_lines(head, _lines_of(row_names, parts))
+
+
+def _lines_of(row_names: Sequence[str], parts: Sequence[NDArray[Any]]) -> Iterator[list[Any]]:
+    """The name of each row and its number of each part; some rows at a time, for numbers of Python are large."""
+    for start in range(0, len(row_names), ROWS_AT_ONCE):
+        some = slice(start, start + ROWS_AT_ONCE)
+        yield from map(list, zip(row_names[some], *(part[some].tolist() for part in parts), strict=True))
 
 
 def law_numbers(seen: NDArray[np.intp], p: Array, D2: Law, T2: Law, Q: Law) -> Array:
@@ -99,9 +108,9 @@ def places_of(posterior: Posterior) -> RowPlaces:
 
 
 # the files of a run ---------------------------------------------------------------------------------------
-def tables(analysis: Analysis) -> dict[str, str]:
-    """The CSV files of a run by name, as far as what they hold is there."""
-    t, texts = analysis.table, {}
+def tables(analysis: Analysis) -> dict[str, str | Iterator[str]]:
+    """The CSV files of a run by name, as text or line by line, as far as what they hold is there."""
+    t, texts = analysis.table, dict[str, str | Iterator[str]]()
     if analysis.has("posterior") and analysis.has("odd"):
         groups = analysis.groups if analysis.finished else None
         texts["scores.csv"] = places_of(analysis.posterior).lines(t.row_names, analysis.odd, groups)

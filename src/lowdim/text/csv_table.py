@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
@@ -22,7 +22,14 @@ def csv_table(header: Iterable[object], rows: Iterable[Iterable[object]], newlin
     >>> csv_table(["a", "=b"], [[0.1, None]])
     "a,'=b\\r\\n0.1,\\r\\n"
     """
-    return "".join(csv_line(row, newline=newline) for row in [header, *rows])
+    return "".join(csv_lines(header, rows, newline))
+
+
+def csv_lines(header: Iterable[object], rows: Iterable[Iterable[object]], newline: str = "\r\n") -> Iterator[str]:
+    """The lines of a CSV file, one after the other."""
+    yield csv_line(header, newline=newline)
+    for row in rows:
+        yield csv_line(row, newline=newline)
 
 
 def csv_columns(columns: Mapping[str, Iterable[Any]], newline: str = "\r\n") -> str:
