@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array, Mask
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
 from lowdim.text.escape import shown
-from lowdim.text.fix import Fix, choices, propose
-from lowdim.text.messages import error
+from lowdim.text.fix import choices, propose
 
 PLAIN = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 COMMA = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
@@ -50,7 +49,11 @@ WEEK = r"^(?P<y>\d{4})-?W(?P<w>\d{1,2})$"
 IDEOGRAPHS = r"^(?P<y>\d{4})[年년]\s?(?P<m>\d{1,2})[月월]\s?(?:(?P<d>\d{1,2})[日일])?$"
 WEEKDAY = r"^(?:\pL{2,10}\.?,? )?"
 # 1 Dec 1999, December 1999, 1. Dezember 1999, 1 de enero de 2020, 31JAN2020
-NAMED_MONTH = WEEKDAY + r"(?:(?P<d>\d{1,2})(?:\.|er|st|nd|rd|th)?[ .-]*)?(?:de )?(?P<b>\pL{3,10})[ .,-]*(?:de )?(?P<y>\d{4})" + CLOCK
+NAMED_MONTH = (
+    WEEKDAY
+    + r"(?:(?P<d>\d{1,2})(?:\.|er|st|nd|rd|th)?[ .-]*)?(?:de )?(?P<b>\pL{3,10})[ .,-]*(?:de )?(?P<y>\d{4})"
+    + CLOCK
+)
 SHORT_MONTH = r"^(?:(?P<d>\d{1,2})[ -])?(?P<b>\pL{3,4})[-'](?P<y>\d{2})$"  # 31-Jan-20, Jan-20
 MONTH_FIRST = WEEKDAY + r"(?P<b>\pL{3,10})[ .]+(?P<d>\d{1,2})(?:st|nd|rd|th)?[ ,]+(?P<y>\d{4})" + CLOCK  # Dec 1, 1999
 SLASHED_DATE = r"^(?P<a>\d{1,2})[-/](?P<b>\d{1,2})[-/](?P<c>\d{4}|\d{2})\b"
@@ -59,14 +62,23 @@ MONTHS = {
     letters: month
     for month, words in enumerate(
         (
-            "jan ene gen sty янв", "feb fév fev lut фев", "mar mär maa mrt мар", "apr abr avr kwi апр", "may mai mei maj mag май мая",
-            "jun juin giu cze июн", "jul juil lug lip июл", "aug ago aoû aou sie авг", "sep set wrz сен", "oct okt out ott paź окт",
-            "nov lis ноя", "dec dez dic déc gru дек",
+            "jan ene gen sty янв",
+            "feb fév fev lut фев",
+            "mar mär maa mrt мар",
+            "apr abr avr kwi апр",
+            "may mai mei maj mag май мая",
+            "jun juin giu cze июн",
+            "jul juil lug lip июл",
+            "aug ago aoû aou sie авг",
+            "sep set wrz сен",
+            "oct okt out ott paź окт",
+            "nov lis ноя",
+            "dec dez dic déc gru дек",
         ),
         start=1,
     )
     for letters in words.split()
-}  # fmt: skip
+}
 TWO_DIGITS = 69  # years of two digits from which they are those of the last century, as in POSIX
 DAY_NUMBERS = r"^(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:\.0*)?$"
 DATE_FORMS = (
@@ -83,7 +95,11 @@ UNIT_SHARE = 0.5  # of the cells of a column that must carry the sign
 DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)]
 DISGUISES += [-9.0, -99.9, -999.9, -999.99, -9999.99, -8888.0, -7777.0]
 DISGUISES += [-32768.0, 32767.0, 65535.0, -1e20, -1e30, 1e20, 1e30]
-ANSWER_CODES = {*range(-9, 0), *(7, 8, 9), *(77, 88, 96, 97, 98, 99, -99, -98, -97, 997, 998, 999)}  # "don't know", "no answer"
+ANSWER_CODES = {
+    *range(-9, 0),
+    *(7, 8, 9),
+    *(77, 88, 96, 97, 98, 99, -99, -98, -97, 997, 998, 999),
+}  # "don't know", "no answer"
 MOST_STEPS = 14  # of a scale, with such codes
 LEAST_OTHERS = 3  # numbers that a code stands apart from
 SURE_OTHERS = 10  # numbers from which a code is taken for what it is
@@ -222,7 +238,7 @@ def decide_decimal(
     if clear and not points and not grouped:
         return ",", {}
     if clear:
-        facts = {
+        facts: dict[str, Any] = {
             "what": f"Numbers have a decimal comma ({shown(evidence[clear[0]].example)}) in "
             f"{len(clear)} column{'s' * (len(clear) != 1)} and a decimal point in others: each was read by its own",
             "why": "its cells leave no doubt; where both stand in one column, both are decimal signs",
@@ -606,7 +622,9 @@ def _beyond_scales(columns: dict[str, Array]) -> list[GapCode]:
     [(9.0, ('q1', 'q2', 'q3'), 3)]
     """
     scales = {name: levels for name, x in columns.items() if 0 < len(levels := _levels(x)) <= MOST_STEPS}
-    steps = {name: {v for v in levels if v not in ANSWER_CODES or _follows(v, levels)} for name, levels in scales.items()}
+    steps = {
+        name: {v for v in levels if v not in ANSWER_CODES or _follows(v, levels)} for name, levels in scales.items()
+    }
     beyond = Counter[float](v for name, levels in scales.items() for v in levels - steps[name])
     found = []
     for value, times in sorted(beyond.items()):

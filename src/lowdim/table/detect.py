@@ -82,13 +82,13 @@ END_OF_FILE = b"\x00\x1a"  # what disks and DOS add
 STRANGE = re.compile("[\udc80-\udcff]+")  # bytes that are no UTF-8, as Python keeps them
 LOOK_LINES = 2000  # with letters beyond ASCII, by which their encoding is guessed
 CODECS = (  # the more common first
-    "cp1252", "cp1250", "iso8859-2", "cp1251", "cp932", "euc_kr", "gb2312", "euc_jp", "gb18030", "big5", "mac-roman", "cp850",
+    "cp1252", "cp1250", "iso8859-2", "cp1251", "cp932", "euc_kr", "gb2312", "euc_jp", "gb18030", "big5", "mac-roman",
+    "cp850",
 )  # fmt: skip
 LEAST_PLAUSIBLE, MUCH_MORE = 0.5, 0.05  # of the letters of a text
 PLAIN_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 LATIN = frozenset(
-    "äöüßéèêëàâáãåæçñóòôõøíìîïúùûýœÄÖÜÉÈÊËÀÂÁÃÅÆÇÑÓÔÕØÍÎÚÛÝŒ"
-    "ąćęłńśźżĄĆĘŁŃŚŹŻčďěňřšťůžČĎĚŇŘŠŤŮŽőűŐŰăşţđĂŞŢĐľĺ"
+    "äöüßéèêëàâáãåæçñóòôõøíìîïúùûýœÄÖÜÉÈÊËÀÂÁÃÅÆÇÑÓÔÕØÍÎÚÛÝŒąćęłńśźżĄĆĘŁŃŚŹŻčďěňřšťůžČĎĚŇŘŠŤŮŽőűŐŰăşţđĂŞŢĐľĺ"
 )
 SIGNS = frozenset("°²³µ€£§±×·‰½¼¾–—‘’“”„«»…®©™ªº¹\u00a0†‡•、。（）「」・：，％")
 JOINERS = frozenset("’·–\u00a0・、")
@@ -213,8 +213,8 @@ def plausibility(text: str) -> float:
     """The share of the letters beyond ASCII that stand as they do in words: among letters of their own script, capitals
     not behind small ones; and of signs, which stand beside words and not inside.
 
-    >>> [plausibility(data.decode(codec)) for data in ("Gdańsk, Łódź".encode("cp1250"),) for codec in ("cp1250", "cp1252")]
-    [1.0, 0.0]
+    >>> [plausibility("Gdańsk, Łódź".encode("cp1250").decode(codec)) for codec in ("cp1250", "cp1252")]
+    [1.0, 0.5]
     """
     good = seen = 0
     for at, char in enumerate(text):
@@ -224,12 +224,20 @@ def plausibility(text: str) -> float:
         before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
         beside = [one for one in (before, after) if one.isalpha()]
         if not char.isalpha():
-            good += char in SIGNS and not (len(beside) == 2 and char not in JOINERS) and not (char in "£€¿¡" and after.isalpha())
+            good += (
+                char in SIGNS
+                and not (len(beside) == 2 and char not in JOINERS)
+                and not (char in "£€¿¡" and after.isalpha())
+            )
         elif _script(char) == "latin":
             capital = char.isupper() and before.islower()
             odd = char not in LATIN or capital or (char.isupper() and before.isupper() and after.islower())
             word = [one for one in beside if _script(one) == "latin"]
-            good += not odd and len(word) == len(beside) and any(one in PLAIN_LETTERS for one in text[max(at - 2, 0) : at + 3])
+            good += (
+                not odd
+                and len(word) == len(beside)
+                and any(one in PLAIN_LETTERS for one in text[max(at - 2, 0) : at + 3])
+            )
         else:
             good += all(_script(one) == _script(char) for one in beside) and not (char.isupper() and before.islower())
     return good / seen if seen else 0.0
@@ -276,7 +284,7 @@ def declared_names(text: bytes) -> tuple[list[str], int]:
 
 
 def without_rulings(text: bytes) -> bytes:
-    """The text without the lines that Markdown and databases draw near the names; blank ones are left in their place."""
+    """The text without the lines that Markdown and databases draw near the names; blank ones stay in their place."""
     for line in list(RULING.finditer(text[:LOOK_BYTES]))[:MOST_RULINGS]:
         if text.count(b"\n", 0, line.start()) <= MOST_TITLES:
             text = text[: line.start()] + b" " * len(line[0]) + text[line.end() :]
@@ -532,7 +540,11 @@ def lower_header(names: list[str], rows: list[list[str]]) -> tuple[list[list[str
     numbers = _columns_of_numbers(below)
     if said and all(not (names[j].strip() or numbers[j]) for j, cell in enumerate(row) if cell):
         others = (j for j in range(len(row)) if not row[j])
-        if sum(numbers) >= 2 and all(names[j].strip() for j in others) and not any(map(_is_like, row, _by_column(below))):
+        if (
+            sum(numbers) >= 2
+            and all(names[j].strip() for j in others)
+            and not any(map(_is_like, row, _by_column(below)))
+        ):
             return rows[:1], "names"  # of the columns that have none, as pandas writes them
     for k in range(MOST_LOWER):
         below = rows[k + 1 :]
@@ -561,7 +573,10 @@ def without_types(names: list[str]) -> list[str]:
     """
     marked = [re.fullmatch(r"[miwc]?[CDST]?#(.+)", name) for name in names]
     most = sum(mark is not None for mark in marked)
-    return [mark[1] if mark and 2 * most > len(names) and most > 1 else name for name, mark in zip(names, marked, strict=True)]
+    return [
+        mark[1] if mark and 2 * most > len(names) and most > 1 else name
+        for name, mark in zip(names, marked, strict=True)
+    ]
 
 
 def joined_names(upper: list[str], lower: list[str], *, sure: bool = False) -> list[str] | None:
@@ -620,7 +635,9 @@ def second_table(rows: list[list[str]], after: list[int]) -> int | None:
     for k in after:
         numbers = _columns_of_numbers(rows[:k])
         row = rows[k]
-        words = sum(bool(row[j]) and not is_number(row[j]) and row[j] not in GAPS for j in range(len(row)) if numbers[j])
+        words = sum(
+            bool(row[j]) and not is_number(row[j]) and row[j] not in GAPS for j in range(len(row)) if numbers[j]
+        )
         if k >= LEAST_BELOW and words >= 2 and not any(numbers[j] and is_number(cell) for j, cell in enumerate(row)):
             return k
     return None

@@ -245,7 +245,9 @@ def without_strangers(raw: Raw) -> Raw:
         last = gaps[-1] + 1
         at = second_table(_records(raw, slice(0, last)), gaps) if last <= LOOK_ROWS * MOST_GAPS else None
         if at is not None:
-            note = message("LD019", f"{raw.name}, {raw.unit} {raw.lines[at]} on", n=len(raw.lines) - at, what="another table")
+            note = message(
+                "LD019", f"{raw.name}, {raw.unit} {raw.lines[at]} on", n=len(raw.lines) - at, what="another table"
+            )
             kept = [column.slice(0, at) for column in raw.cells]
             raw = raw._replace(cells=kept, lines=raw.lines[:at], notes=(*raw.notes, note))
     rows = _records(raw, slice(max(0, len(raw.lines) - LOOK_ROWS), len(raw.lines)))
@@ -323,8 +325,8 @@ def transpose_raw(raw: Raw) -> Raw:
 
 
 def spread_raw(raw: Raw, item: str | None) -> Raw:
-    """A table in long form as one in wide form: a column for each value of `item`, a row for what else is no measurement.
-    Where there is no such column the table is what it was.
+    """A table in long form as one in wide form: a column for each value of `item`, a row for what else is no
+    measurement. Where no `item` is asked for the table is what it was.
 
     What is measured are the columns of numbers with fractions or with many values; else the last column of numbers.
     """
@@ -347,7 +349,9 @@ def spread_raw(raw: Raw, item: str | None) -> Raw:
     ]
     at = names.index(item)
     keys = [j for j in range(len(names)) if j not in (at, *measured)]
-    words = [column.to_pylist() if text is None else text.to_pylist() for column, text in zip(raw.cells, texts, strict=True)]
+    words = [
+        column.to_pylist() if text is None else text.to_pylist() for column, text in zip(raw.cells, texts, strict=True)
+    ]
     units: dict[tuple[Any, ...], int] = {}
     items: dict[str, int] = {}
     places = [
@@ -369,7 +373,9 @@ def spread_raw(raw: Raw, item: str | None) -> Raw:
         wide += [raw.cells[j].take(pa.array(rows[:, k], mask=rows[:, k] < 0)) for k in range(len(items))]
     called = [one if len(measured) == 1 else f"{one} {names[j]}" for j in measured for one in items]
     lines = np.arange(1, len(units) + 1)
-    return raw._replace(cells=kept + wide, names=[*(names[j] for j in keys), *called], lines=lines, unit="row", index=None)
+    return raw._replace(
+        cells=kept + wide, names=[*(names[j] for j in keys), *called], lines=lines, unit="row", index=None
+    )
 
 
 def sample_raw(raw: Raw, most: int | None) -> Raw:
@@ -439,8 +445,8 @@ def parse_columns(
         for j, c in enumerate(parsed):  # only now is it worth asking the plain columns about their points
             if j not in slow and c.text is not None:
                 slow[j] = cell.decimal_evidence(c.text, c.gap)
-    evidence = {names[j]: slow[j] for j in sorted(slow)}
-    decimal, assumed = cell.decide_decimal(evidence, reading.decimal, raw.guess.sep)
+    signs = {names[j]: slow[j] for j in sorted(slow)}
+    decimal, assumed = cell.decide_decimal(signs, reading.decimal, raw.guess.sep)
     if assumed:
         notes.add("LD112", f"columns {listing(assumed.pop('columns'))}", **assumed)
     for j, evidence in slow.items():

@@ -1,11 +1,14 @@
-"""Workbooks of Excel and OpenDocument: the sheet with the table, merged cells, and no more memory than its cells need."""
+"""Workbooks of Excel and OpenDocument: the sheet with the table, merged cells, no more memory than its cells need.
+
+Their XML is read by expat, which bounds what entities may grow to and opens no other file.
+"""
 
 from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -29,7 +32,7 @@ MOST_ROWS = 2**21  # that a sheet may have; programs allow 2^20
 MOST_CELLS = 2**14  # of a row
 
 
-class Grid(NamedTuple):
+class SheetRows(NamedTuple):
     """The rows of a sheet as text, without empty cells at their end, and cells that stand for those below them."""
 
     rows: list[list[str]]
@@ -86,7 +89,7 @@ def _chosen(sheet: str | int | None, titles: list[str], sizes: list[int], name: 
     raise error("LD010", name=name, sheet=sheet, fix=fix)
 
 
-def _excel(file: FoundFile, options: ReadingOptions, memory: int) -> tuple[list[str], list[int], Grid, int]:
+def _excel(file: FoundFile, options: ReadingOptions, memory: int) -> tuple[list[str], list[int], SheetRows, int]:
     """The titles of the sheets of an Excel workbook, how many numbers they hold, one of them, and which."""
     import openpyxl  # 0.2 s: not before a workbook is read
 
@@ -96,12 +99,14 @@ def _excel(file: FoundFile, options: ReadingOptions, memory: int) -> tuple[list[
     for sheet in book.worksheets if len(titles) > 1 and options.sheet is None else ():
         sheet.reset_dimensions()
         rows = sheet.iter_rows(max_row=LOOK_ROWS_OF_SHEETS, values_only=True)
-        sizes.append(sum(isinstance(value, int | float) and not isinstance(value, bool) for row in rows for value in row))
+        sizes.append(
+            sum(isinstance(value, int | float) and not isinstance(value, bool) for row in rows for value in row)
+        )
     chosen = _chosen(options.sheet, titles, sizes, protect_terminal(file.path.name))
     sheet = book.worksheets[chosen]
     sheet.reset_dimensions()  # a sheet may claim a million rows and hold three
     rows = ([cell_text(value) for value in row] for row in sheet.iter_rows(values_only=True))
-    grid = Grid(list(_within(rows, file, memory)), _merged(file.path, titles[chosen]))
+    grid = SheetRows(list(_within(rows, file, memory)), _merged(file.path, titles[chosen]))
     book.close()
     return titles, sizes, grid, chosen
 
@@ -123,9 +128,9 @@ def _merged(path: Path, title: str) -> list[tuple[int, int, int]]:
     from openpyxl.utils.cell import range_boundaries
 
     with zipfile.ZipFile(path) as archive:
-        links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+        links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))  # noqa: S314 - as above
         targets = {link.get("Id"): link.get("Target", "") for link in links}
-        book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
+        book = ElementTree.fromstring(archive.read("xl/workbook.xml"))  # noqa: S314 - as above
         ids = {one.get("name"): one.get(LINK) for one in book.iter() if one.tag.endswith("}sheet")}
         member = targets.get(ids.get(title), "").removeprefix("/")
         member = member if member.startswith("xl/") else f"xl/{member}"
@@ -133,7 +138,7 @@ def _merged(path: Path, title: str) -> list[tuple[int, int, int]]:
             return []
         tall = []
         with archive.open(member) as xml:
-            for _, element in ElementTree.iterparse(xml):
+            for _, element in ElementTree.iterparse(xml):  # noqa: S314 - as above
                 if element.tag == MERGED:
                     left, top, _, bottom = range_boundaries(element.get("ref"))
                     tall.append((top - 1, left - 1, bottom - top + 1))
@@ -141,17 +146,19 @@ def _merged(path: Path, title: str) -> list[tuple[int, int, int]]:
         return [one for one in tall if 1 < one[2] <= MOST_ROWS]
 
 
-def _open_document(file: FoundFile, options: ReadingOptions, memory: int) -> tuple[list[str], list[int], Grid, int]:
+def _open_document(
+    file: FoundFile, options: ReadingOptions, memory: int
+) -> tuple[list[str], list[int], SheetRows, int]:
     """The same of an OpenDocument sheet, whose cells say how often they are repeated."""
-    titles, grids = list[str](), list[Grid]()
+    titles, grids = list[str](), list[SheetRows]()
     with zipfile.ZipFile(file.path) as archive, archive.open("content.xml") as xml:
         rows, tall, empty, cells = list[list[str]](), list[tuple[int, int, int]](), 0, 0
-        for event, element in ElementTree.iterparse(xml, ("start", "end")):
+        for event, element in ElementTree.iterparse(xml, ("start", "end")):  # noqa: S314 - as above
             if event == "start":
                 if element.tag == f"{TABLE}table":
                     rows, tall, empty = [], [], 0
                     titles.append(element.get(f"{TABLE}name", ""))
-                    grids.append(Grid(rows, tall))
+                    grids.append(SheetRows(rows, tall))
                 continue
             if element.tag != f"{TABLE}table-row" or not grids:
                 continue
@@ -190,7 +197,7 @@ def _row_of(element: ElementTree.Element) -> tuple[list[str], list[tuple[int, in
         row += [text] * times
         empty = 0
         if len(row) > MOST_CELLS:
-            raise ValueError("a row of too many cells")
+            raise error("LD171", d=f"{len(row):,}", most=f"{MOST_CELLS:,}", fix="save the sheet as CSV, on its side")
     return row, spans
 
 

@@ -82,8 +82,8 @@ def whole_records(data: bytes) -> bytes:
 
 
 def read_text(data: bytes, name: str, options: ReadingOptions, kind: str, *, as_it_stands: bool = False) -> Raw:
-    """A text table as columns of strings; `as_it_stands` where the rest of the file will be read as its beginning is, and
-    no line of it may be changed or left out."""
+    """A text table as columns of strings; `as_it_stands` where the rest of the file will be read as its beginning is,
+    and no line of it may be changed or left out."""
     text, encoding = sniff.decode(data, options.encoding, name)
     noted = list[Message]()
     if 0 in text:
@@ -109,10 +109,7 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str, *, as_
     if above and (taken := _lines_of(head, above, sep)):
         titles = [", ".join(filter(None, row)) for row in rows[:above] if any(row)]
         rows, skip = rows[above:], skip + taken
-    if declared:
-        names, header = declared, False
-    else:
-        names, header = _header(rows, options.header, text, skip, sep)
+    names, header = (declared, False) if declared else _header(rows, options.header, text, skip, sep)
     if sep == " ":
         text = respaced(text)
     width = _width(rows, names)
@@ -128,7 +125,7 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str, *, as_
         cells, lines = [column.slice(1) for column in cells], lines[1:]
     _check_fields(cells, lines)
     guess = Guess(kind if sep != "\t" else "TSV", sep, ".", encoding, names is not None, (), first_line(rows[0]), skip)
-    if options.encoding is None and not encoding.startswith("utf") or sniff.is_mixed(data, encoding):
+    if (options.encoding is None and not encoding.startswith("utf")) or sniff.is_mixed(data, encoding):
         noted.append(_encoding_note(text, encoding, name))
     noted += [titles_note(titles, name)] if titles else []
     if options.header is None and names is None:
@@ -160,7 +157,9 @@ def _encoding_note(text: bytes, encoding: str, name: str) -> Message:
     if not encoding.startswith("utf"):
         what = f"'{name}' is not written in UTF-8 and was read as {sniff.NAMES.get(encoding, encoding)}"
     other = "cp1250" if encoding != "cp1250" else "cp1252"
-    fix = Fix("if letters are wrong, name its encoding:  ", propose(encoding=other), ", cp1251, shift_jis, gb18030, ...")
+    fix = Fix(
+        "if letters are wrong, name its encoding:  ", propose(encoding=other), ", cp1251, shift_jis, gb18030, ..."
+    )
     return message("LD012", f"e.g. {example}", what=what, fix=fix)
 
 
@@ -202,7 +201,9 @@ def _evened(
         record = text[start:end]
         body = record.rstrip(b"\n")
         cells = next(iter(records(body.decode("utf-8", "replace"), mark)), [])
-        fits = all(not numbers[j] or cell in sniff.GAPS or sniff.is_number(cell) for j, cell in enumerate(cells[1:width], 1))
+        fits = all(
+            not numbers[j] or cell in sniff.GAPS or sniff.is_number(cell) for j, cell in enumerate(cells[1:width], 1)
+        )
         if len(cells) < width and (fits or len([cell for cell in cells if cell]) == 1):
             body += mark.encode() * (width - len(cells))
             short.append(int(lines[number - 1]))
@@ -220,8 +221,16 @@ def _evened(
     if len(left) > MOST_LEFT * len(starts):
         return text
     for where, what, why in (
-        (short, f"fewer cells than {width}: what is missing at the end was taken as empty", "programs often do not write it"),
-        (joined, f"more cells than {width}: those at the end were joined", "the last column holds words, which may have such a sign"),
+        (
+            short,
+            f"fewer cells than {width}: what is missing at the end was taken as empty",
+            "programs often do not write it",
+        ),
+        (
+            joined,
+            f"more cells than {width}: those at the end were joined",
+            "the last column holds words, which may have such a sign",
+        ),
     ):
         if where:
             at = f"{name}, lines {listing(map(str, where), 5)}"
