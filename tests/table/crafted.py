@@ -704,8 +704,8 @@ HOLES = [(2, 1), (5, 1), (11, 1), (17, 1), (20, 1), (8, 3)]
 WORDS = (
     "NA", "n/a", "NaN", "null", "?", "-", "--", ".", "*", "k. A.", "k.A.", "n. v.", "s. d.", "NC", "ND", "n.d.", "n.b.",
     "keine Angabe", "weiß nicht", "fehlt", "o. A.", "non disponible", "manquant", "sin dato", "n.r.", "N/R", "brak",
-    "brak danych", "нет данных", "н/д", "不明", "欠測", "saknas", "missing", "Missing", "unknown", "not available", "(blank)", "#NV",
-    "#N/D",
+    "brak danych", "нет данных", "н/д", "不明", "欠測", "saknas", "missing", "Missing", "unknown", "not available",
+    "(blank)", "#NV", "#N/D",
     "#WERT!", "-nan", "1.#QNAN", ".a", "na.", "No data", "not measured", "Prefer not to say", "\\N",
 )  # fmt: skip
 
