@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,7 +99,7 @@ ANSWER_CODES = {
     *(7, 8, 9),
     *(77, 88, 96, 97, 98, 99, -99, -98, -97, 997, 998, 999),
 }  # "don't know", "no answer"
-MOST_STEPS = 14  # of a scale, with such codes
+LEAST_STEPS, MOST_STEPS = 3, 14  # of a scale, with such codes
 LEAST_OTHERS = 3  # numbers that a code stands apart from
 SURE_OTHERS = 10  # numbers from which a code is taken for what it is
 SURE_TIMES = 2  # cells of one column from which it is no slip
@@ -621,22 +620,21 @@ def _beyond_scales(columns: dict[str, Array]) -> list[GapCode]:
     >>> [code[:3] for code in _beyond_scales({name: np.r_[answers, 9.0] for name in ("q1", "q2", "q3")})]
     [(9.0, ('q1', 'q2', 'q3'), 3)]
     """
-    scales = {name: levels for name, x in columns.items() if 0 < len(levels := _levels(x)) <= MOST_STEPS}
-    steps = {
-        name: {v for v in levels if v not in ANSWER_CODES or _follows(v, levels)} for name, levels in scales.items()
-    }
-    beyond = Counter[float](v for name, levels in scales.items() for v in levels - steps[name])
-    found = []
-    for value, times in sorted(beyond.items()):
-        holding = [name for name, levels in scales.items() if value in levels - steps[name]]
-        ends = [end for name in holding for end in (min(steps[name], default=value), max(steps[name], default=value))]
-        if times < LEAST_HOLDING or min(abs(value - end) for end in ends) < 2:
-            continue
-        total = sum(int((columns[name] == value).sum()) for name in holding)
-        rare = all(_is_rare(columns[name], int((columns[name] == value).sum())) for name in holding)
-        elsewhere = any((x == value).any() for name, x in columns.items() if name not in holding)
-        found.append(GapCode(value, tuple(holding), total, rare and not elsewhere))
-    return found
+    scales = dict[tuple[float, float], dict[str, set[float]]]()  # by their ends the columns, each with what lies beyond
+    for name, x in columns.items():
+        levels = _levels(x)
+        steps = {v for v in levels if v not in ANSWER_CODES or _follows(v, levels)}
+        if len(steps) >= LEAST_STEPS and max(steps) - min(steps) == len(steps) - 1:
+            scales.setdefault((min(steps), max(steps)), {})[name] = levels - steps
+    found = dict[float, GapCode]()
+    for (low, high), beyond in scales.items():
+        for value in sorted({v for values in beyond.values() for v in values if min(abs(v - low), abs(v - high)) >= 2}):
+            holding = {name: int((columns[name] == value).sum()) for name, values in beyond.items() if value in values}
+            if len(holding) >= LEAST_HOLDING and 2 * len(beyond) >= len(columns):  # a survey, no table of counts
+                rare = all(_is_rare(columns[name], times) for name, times in holding.items())
+                elsewhere = any((x == value).any() for name, x in columns.items() if name not in holding)
+                found[value] = GapCode(value, tuple(holding), sum(holding.values()), rare and not elsewhere)
+    return list(found.values())
 
 
 def _levels(x: Array) -> set[float]:

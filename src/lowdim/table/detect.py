@@ -421,10 +421,16 @@ def title_records(rows: list[list[str]]) -> int:
     if short and all(len(row) == length for row in rows[short:]) and any(_columns_of_numbers(rows[short + 1 :])):
         return short if guess_header(rows[short:]) else 0
     width = Counter(cells).most_common(1)[0][0] if rows else 0
-    most = max(width // 2, 1)
+    most = max(width // 3, 1)
     above = 0
     for row, filled in zip(rows[:MOST_TITLES], cells, strict=False):
-        if width < 3 or filled > most or any(row[filled:]) or (filled and all(map(is_number, row[:filled]))):
+        fact = filled == 2 and width >= 2 * filled  # what is said of the whole table, and its name
+        if (
+            width < 3
+            or (filled > most and not fact)
+            or any(row[filled:])
+            or (filled and all(map(is_number, row[:filled])))
+        ):
             break
         above += 1
     if not above or len(rows) < above + 2 or cells[above] <= most or not guess_header(rows[above:]):
@@ -597,8 +603,7 @@ def joined_names(upper: list[str], lower: list[str], *, sure: bool = False) -> l
     group, names = "", []
     for one, other in zip(above, below, strict=True):
         group = one or group
-        same = other == one and not is_number(one)  # a cell that is merged with the one below it
-        names.append(f"{group} {other}".strip() if other and not same else one)
+        names.append(f"{group} {other}".strip() if other else one)
     return names
 
 

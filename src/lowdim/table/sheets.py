@@ -51,10 +51,11 @@ def read_workbook(file: FoundFile, options: ReadingOptions, memory: int) -> Raw:
     except Exception:  # a damaged workbook may fail anywhere inside the reader
         raise error("LD002.damaged", name=name, kind=what) from None
     for row, column, count in grid.tall:
-        first = grid.rows[row][column] if row < len(grid.rows) and column < len(grid.rows[row]) else ""
-        for below in grid.rows[row + 1 : row + count] if first else []:
-            below += [""] * (column + 1 - len(below))
-            below[column] = below[column] or first
+        merged = grid.rows[row : row + count]
+        if all(any(map(is_number, one)) for one in merged) and any(merged[:1]) and column < len(merged[0]):  # no header
+            for below in merged[1:]:
+                below += [""] * (column + 1 - len(below))
+                below[column] = below[column] or merged[0][column]
     kind = f"{what}, sheet '{protect_terminal(titles[chosen])}'" + (f" of {len(titles)}" if len(titles) > 1 else "")
     raw = from_records(grid.rows, name, kind, options.header, memory, file.size)._replace(unit="row")
     others = [title for k, title in enumerate(titles) if k != chosen and sizes and (sizes[k] or k < chosen)]
