@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import zipfile
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from tests.table.crafted import Case, cases, judge
+from lowdim.table.read import read
+from lowdim.text.messages import LowdimError
+from tests.table.crafted import NAMES, SHEET, Case, X, cases, judge, workbook
 
 EVERY = 4  # cases of which one is read in every run
 
@@ -29,3 +34,31 @@ def test_what_people_write_is_read_as_they_mean_it(tmp_path: Path) -> None:
 def test_all_of_what_people_write_is_read_as_they_mean_it(tmp_path: Path) -> None:
     kinds = outcomes(cases(), tmp_path)
     assert kinds["as meant"] >= 0.95 * kinds.total() > 300
+
+
+def test_a_cell_in_the_last_row_and_column_costs_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(workbook({"Data": SHEET}))
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    stray = b'<row r="1048576"><c r="XFD1048576"><v>7</v></c></row></sheetData>'
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data.replace(b"</sheetData>", stray) if "sheet1" in name else data)
+    table = read(path, memory="100MB")  # 2^34 cells of one byte each are 17 GB
+    assert table.names == NAMES
+    np.testing.assert_array_equal(table.X, X)
+
+
+def test_packed_short_rows_are_refused_by_what_their_cells_cost(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n3,4\n" * 500_000, 1))
+    with pytest.raises(LowdimError, match="LD170"):  # 4 MB of text, but two million numbers
+        read(path, memory="50MB")
+
+
+def test_a_long_table_that_says_things_twice_is_not_spread(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("well,metal,value\n" + "".join(f"w{k % 3},{'ab'[k % 2]},{k}.5\n" for k in range(8)))
+    with pytest.raises(LowdimError, match="LD021"):
+        read(path, spread="metal")

@@ -545,12 +545,10 @@ def lower_header(names: list[str], rows: list[list[str]]) -> tuple[list[list[str
             return rows[:1], "survey"
     numbers = _columns_of_numbers(below)
     if said and all(not (names[j].strip() or numbers[j]) for j, cell in enumerate(row) if cell):
-        others = (j for j in range(len(row)) if not row[j])
-        if (
-            sum(numbers) >= 2
-            and all(names[j].strip() for j in others)
-            and not any(map(_is_like, row, _by_column(below)))
-        ):
+        others = all(names[j].strip() for j, cell in enumerate(row) if not cell)
+        like = any(map(_is_like, row, _by_column(below)))
+        section = any(not any(one[j] for j, number in enumerate(numbers) if number and j < len(one)) for one in below)
+        if sum(numbers) >= 2 and others and not (like or section):
             return rows[:1], "names"  # of the columns that have none, as pandas writes them
     for k in range(MOST_LOWER):
         below = rows[k + 1 :]

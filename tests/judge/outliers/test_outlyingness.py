@@ -120,3 +120,10 @@ def test_units_of_all_columns_at_once_are_those_of_each(gaps):
     assert centre.tolist() == [np.median(x) for x in seen]
     assert spread[:6] == pytest.approx([1.4826 * median_abs_deviation(x) for x in seen[:6]], rel=1e-15)
     assert spread[6:].tolist() == [seen[6].std(), 1.0]  # few levels, and one
+
+
+def test_blocks_of_rows_are_as_far_out_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    Z = np.random.default_rng(0).standard_t(3, size=(300, 4))
+    whole = outlyingness(Z, None, np.random.default_rng(1))
+    monkeypatch.setattr("lowdim.judge.outliers.outlyingness.ROWS_AT_ONCE", 64)
+    np.testing.assert_allclose(outlyingness(Z, None, np.random.default_rng(1)), whole, rtol=1e-12)
