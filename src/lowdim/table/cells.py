@@ -50,11 +50,11 @@ WEEKDAY = r"^(?:\pL{2,10}\.?,? )?"
 # 1 Dec 1999, December 1999, 1. Dezember 1999, 1 de enero de 2020, 31JAN2020
 NAMED_MONTH = (
     WEEKDAY
-    + r"(?:(?P<d>\d{1,2})(?:\.|er|st|nd|rd|th)?[ .-]*)?(?:de )?(?P<b>\pL{3,10})[ .,-]*(?:de )?(?P<y>\d{4})"
+    + r"(?:(?P<d>\d{1,2})(?:\.|er|st|nd|rd|th)?[ .-]*)?(?:de )?(?P<b>\pL{3,12})[ .,-]*(?:de )?(?P<y>\d{4})"
     + CLOCK
 )
 SHORT_MONTH = r"^(?:(?P<d>\d{1,2})[ -])?(?P<b>\pL{3,4})[-'](?P<y>\d{2})$"  # 31-Jan-20, Jan-20
-MONTH_FIRST = WEEKDAY + r"(?P<b>\pL{3,10})[ .]+(?P<d>\d{1,2})(?:st|nd|rd|th)?[ ,]+(?P<y>\d{4})" + CLOCK  # Dec 1, 1999
+MONTH_FIRST = WEEKDAY + r"(?P<b>\pL{3,12})[ .]+(?P<d>\d{1,2})(?:st|nd|rd|th)?[ ,]+(?P<y>\d{4})" + CLOCK  # Dec 1, 1999
 SLASHED_DATE = r"^(?P<a>\d{1,2})[-/](?P<b>\d{1,2})[-/](?P<c>\d{4}|\d{2})\b"
 # By the first letters, four where three are not enough, in the languages of the Latin and the Cyrillic script
 MONTHS = {
@@ -85,6 +85,7 @@ DATE_FORMS = (
     SHORT_DATE, SHORT_MONTH,
 )  # fmt: skip
 UNIT_SIGNS = ("%", "‰", "€", "$", "£", "¥", "₹", "°", "R$", "US$", "zł", "EUR", "USD", "GBP", "CHF", "JPY")
+BLANKS = r"[\s\x{a0}\x{202f}]*"  # spaces that do not break too
 UNIT_DIGITS = r"[+-]?(\d[\d.,' \x{a0}\x{2009}\x{202f}\x{2019}]*|[.,]\d+)([eE][+-]?\d+)?"
 OWN_UNIT = r"[+-]?[\d.,]*\d[.,]?\s*(?P<unit>[^\W\d_][^\s\d]*(?: ?/ ?[^\W\d_][^\s\d]*)?|[°µμ][^\s\d]+)"  # after a space
 LOOKED_AT = 100  # cells among which there is one with its unit, where others are limits
@@ -542,7 +543,7 @@ def bare_numbers(text: Any, unit: str) -> Any:
 
     mark = re.escape(unit)
     held = _marked(text, mark) | matches(text, rf"^{BELOW}\s*({mark})$")  # <0.5 mg/L
-    bare = pc.replace_substring_regex(text, rf"^([+-]?)({mark})\s*|\s*({mark})$", r"\1")
+    bare = pc.replace_substring_regex(text, rf"^([+-]?)({mark}){BLANKS}|{BLANKS}({mark})$", r"\1")
     return pc.if_else(pa.array(held), bare, text)
 
 
@@ -567,7 +568,7 @@ def _own_unit(text: Any, gap: Mask) -> tuple[str, ...]:
 
 def _marked(text: Any, marks: str) -> Mask:
     """Which cells are a number with a mark in front of it or behind."""
-    return matches(text, rf"^[+-]?({marks})\s*{UNIT_DIGITS}$|^{UNIT_DIGITS}\s*({marks})$")
+    return matches(text, rf"^[+-]?({marks}){BLANKS}{UNIT_DIGITS}$|^{UNIT_DIGITS}{BLANKS}({marks})$")
 
 
 # numbers that stand for a gap, such as -999 --------------------------------------------------------------------

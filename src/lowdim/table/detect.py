@@ -82,18 +82,20 @@ END_OF_FILE = b"\x00\x1a"  # what disks and DOS add
 STRANGE = re.compile("[\udc80-\udcff]+")  # bytes that are no UTF-8, as Python keeps them
 LOOK_LINES = 2000  # with letters beyond ASCII, by which their encoding is guessed
 CODECS = (  # the more common first
-    "cp1252", "cp1250", "iso8859-2", "cp1251", "cp932", "euc_kr", "gb2312", "euc_jp", "gb18030", "big5", "mac-roman",
-    "cp850",
+    "cp1252", "cp1254", "cp1250", "iso8859-2", "cp1251", "koi8-r", "cp1253", "cp932", "euc_kr", "gb2312", "euc_jp",
+    "gb18030", "big5", "mac-roman", "cp850",
 )  # fmt: skip
+OWN_LETTERS = {"euc_kr": ("\uac00", "\ud7a3"), "euc_jp": ("\u3040", "\u30ff")}  # without which a text is of another
 LEAST_PLAUSIBLE, MUCH_MORE = 0.5, 0.05  # of the letters of a text
 PLAIN_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 LATIN = frozenset(
-    "äöüßéèêëàâáãåæçñóòôõøíìîïúùûýœÄÖÜÉÈÊËÀÂÁÃÅÆÇÑÓÔÕØÍÎÚÛÝŒąćęłńśźżĄĆĘŁŃŚŹŻčďěňřšťůžČĎĚŇŘŠŤŮŽőűŐŰăşţđĂŞŢĐľĺ"
+    "äöüßéèêëàâáãåæçñóòôõøíìîïúùûýœÄÖÜÉÈÊËÀÂÁÃÅÆÇÑÓÔÕØÍÎÚÛÝŒğışİŞĞąćęłńśźżĄĆĘŁŃŚŹŻčďěňřšťůžČĎĚŇŘŠŤŮŽőűŐŰăşţđĂŞŢĐľĺ"
 )
 SIGNS = frozenset("°²³µ€£§±×·‰½¼¾–—‘’“”„«»…®©™ªº¹\u00a0†‡•、。（）「」・：，％")
 JOINERS = frozenset("’·–\u00a0・、")
 SCRIPTS = (
-    (0x41, 0x24F, "latin"), (0x400, 0x4FF, "cyrillic"), (0x1100, 0x11FF, "hangul"), (0xAC00, 0xD7A3, "hangul"),
+    (0x41, 0x24F, "latin"), (0x370, 0x3FF, "greek"), (0x400, 0x4FF, "cyrillic"),
+    (0x1100, 0x11FF, "hangul"), (0xAC00, 0xD7A3, "hangul"),
     (0x3040, 0x30FF, "east"), (0x4E00, 0x9FFF, "east"), (0xFF66, 0xFF9F, "half-width"),
 )  # fmt: skip
 BOMS = (
@@ -113,6 +115,9 @@ NAMES = {
     "cp1252": "Windows-1252",
     "cp1250": "Windows-1250",
     "cp1251": "Windows-1251",
+    "cp1253": "Windows-1253",
+    "cp1254": "Windows-1254",
+    "koi8-r": "KOI8-R",
     "cp932": "Shift-JIS",
     "gb2312": "GB 2312",
     "euc_kr": "EUC-KR",
@@ -203,6 +208,9 @@ def guess_encoding(data: bytes) -> str:
             text = sample.decode(codec)
             data.decode(codec)
         except UnicodeDecodeError:
+            continue
+        first, last = OWN_LETTERS.get(codec, ("", chr(0x10FFFF)))
+        if not any(first <= char <= last for char in text):
             continue
         if (share := plausibility(text)) > score:
             best, score = codec, share + MUCH_MORE
