@@ -202,6 +202,9 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
             ),
         )
     ],
+    ("decimal_mixed.csv", "LD112"): [
+        Repair("write the file with one sign", edited(lambda text: text.replace(".", ",")))
+    ],
     ("panel.csv", "LD126"): [Repair("one row for each country, such as its mean", edited(mean_of_each))],
     ("titles.csv", "LD017"): [
         Repair("leave them out of the file", edited(lambda text: "\n".join(text.split("\n")[3:])))

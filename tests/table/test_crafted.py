@@ -62,3 +62,17 @@ def test_a_long_table_that_says_things_twice_is_not_spread(tmp_path: Path) -> No
     path.write_text("well,metal,value\n" + "".join(f"w{k % 3},{'ab'[k % 2]},{k}.5\n" for k in range(8)))
     with pytest.raises(LowdimError, match="LD021"):
         read(path, spread="metal")
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "said"),
+    [
+        ("Ort,a,b\nZürich,1.5,2\nGenf,2.5,4.5\nBern,3,1\nBasel,4,7\n".encode("cp1252"), "LD012", "Windows-1252"),
+        (b"a,b\n1.5,2\n2.5,\x004.5\n" + b"3,1\n4,7\n" * 40, "LD013", "1 NUL byte was"),
+        (b"a,b\n1.5,2\n2.5\n3,1\n4,7\n", "LD014", "1 line has fewer cells than 2"),
+        (b"a,b\n1.5,2\n2.5,3,4\n" + b"3,1\n4,7\n" * 20, "LD020", "1 line has more or other cells than the 2 columns"),
+    ],
+)
+def test_what_was_assumed_of_a_file_is_said(tmp_path: Path, data: bytes, code: str, said: str) -> None:
+    (tmp_path / "t.csv").write_bytes(data)
+    assert said in next(m.what for m in read(tmp_path / "t.csv").messages if m.code == code)

@@ -199,7 +199,7 @@ def test_it_is_fitted_saved_and_places_rows(tmp_path, monkeypatch, name):
     assert (found.places.density is None) == (name == "autoencoder")
     assert (METHODS[name].estimate in found.text()) and METHODS[name].title.lower() in found.text().lower()
     again = place_run(run, str(tmp_path / "t.csv")).places
-    assert again.lines(table.row_names) == found.places.lines(table.row_names)
+    assert list(again.lines(table.row_names)) == list(found.places.lines(table.row_names))
 
 
 @pytest.mark.filterwarnings("ignore::lowdim.text.messages.LowdimWarning")
