@@ -17,6 +17,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -304,7 +305,7 @@ def shaped_lines() -> list[str]:
 
 PAGE = """# How many dimensions
 
-`python benchmarks/dimensions.py` writes this page: lowdim {version}, numpy {numpy}, one core.
+`python benchmarks/dimensions.py` writes this page: {date}, lowdim {version}, numpy {numpy}, one core.
 
 ## Simulated tables
 
@@ -344,6 +345,7 @@ def main() -> None:
         print("\n".join(lines))
         return
     page = PAGE.format(
+        date=date.today(),
         version=ld.__version__,
         numpy=np.__version__,
         seed=FIRST_SEED,

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import date
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -120,6 +121,7 @@ HEAD = """# Real tables
 `OPENBLAS_NUM_THREADS=1 python benchmarks/real_tables.py` writes this page: every table as it is, no option given. Roles
 are those of columns that shape no axis; dimensions are those needed and those that are detectable; seconds are
 the processor's of one core from the start of Python to the five sentences and to the report, with a load of {load:.1f}.
+Run on {date}.
 
 | table | rows x measured | set aside | dimensions | odd rows | CPU s | a good answer | what it says | why it stands |
 | --- | --- | --- | --- | ---: | --- | --- | --- | --- |
@@ -136,7 +138,8 @@ def main(names: list[str]) -> None:
     if not names:
         page = HERE / "real_tables.md"
         judged = page.read_text(encoding="utf-8").partition("\n## ")  # sections that people wrote, below the table
-        page.write_text(HEAD.format(load=load) + "\n".join(lines) + "\n" + "".join(judged[1:]), encoding="utf-8")
+        head = HEAD.format(load=load, date=date.today())
+        page.write_text(head + "\n".join(lines) + "\n" + "".join(judged[1:]), encoding="utf-8")
 
 
 if __name__ == "__main__":
