@@ -281,6 +281,7 @@ class Analysis:
             held=partition.cell_mask(*X.shape),
             far=partition.outside_mask(len(X)),
             grouped=partition.group_mask(len(X)),
+            sharply=True,
         )
 
     @part

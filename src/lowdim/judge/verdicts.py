@@ -202,7 +202,7 @@ def held_sentence(analysis: Any) -> str:
 
 def because(row: Any) -> str:
     """Why a row is odd, in half a sentence."""
-    if far_out(row.p_hidden, row.p_Q):
+    if far_out(row.p_D2, row.p_hidden, row.p_Q):
         return "it lies far out on the map; no single cell explains it"
     return disagrees(row.column, row, row.words)
 

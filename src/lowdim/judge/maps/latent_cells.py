@@ -129,9 +129,12 @@ class LatentCells:
         """The law of rows from the model."""
         raise NotImplementedError
 
-    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None) -> tuple[RowLaw, Mask | None]:
+    def own_law(
+        self, X: Array, held: Mask | None = None, far: Mask | None = None, *, sharply: bool = False
+    ) -> tuple[RowLaw, Mask | None]:
         """The law that the bulk of a table's own rows sets, and the cells beside which the others are looked at: all
-        but wrong ones; None where these are all. Cells `held` out of the fit and `far` rows have no part in it."""
+        but wrong ones; None where these are all. Cells `held` out of the fit and `far` rows have no part in it; where
+        a model judges cells by few axes, `sharply` asks a sharper one."""
         raise NotImplementedError
 
     def surprises(self, X: Array) -> Array:
@@ -230,16 +233,22 @@ class GaussianCells(LatentCells):
         counted = law.counted(rows.x)
         block = g.inward(rows._replace(x=counted))
         cells, seen = given_others(g, block.x, block.mask, kept), rows.seen
+        judge = None if law.cells is None else law.cells.judge
+        by = g if judge is None else judge.gaussian
+        told, x = cells, block.x
+        if by is not g:
+            x = by.inward(rows._replace(x=counted)).x
+            told = given_others(by, x, block.mask, kept)
         T2, Q, rank = distances(g, cells.latent, block.mask if kept is None else kept)
         many = seen.sum(axis=1)
         rank = np.minimum(rank, many)
         none = np.zeros(seen.shape)
         return CellBeliefs(
             seen=seen,
-            mean=g.frame.outward(np.where(seen, block.x - cells.shift, cells.latent.mean @ g.W.T + g.mu)),
-            sd=cells.sd / g.frame.scale,
-            surprise=cells.surprise,
-            p=none + 1.0 if law.cells is None else cell_p_values(cells.surprise, cells.D2, seen, law),
+            mean=by.frame.outward(np.where(seen, x - told.shift, told.latent.mean @ by.W.T + by.mu)),
+            sd=told.sd / by.frame.scale,
+            surprise=told.surprise,
+            p=none + 1.0 if law.cells is None else cell_p_values(told.surprise, told.D2, seen, law.of_judge),
             share=none + 1.0,
             likeliest=none,
             likeliest_share=none,
@@ -255,12 +264,15 @@ class GaussianCells(LatentCells):
         """That of the model alone."""
         return model_law(self.model)
 
-    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None) -> tuple[RowLaw, Mask | None]:
-        """The law of the bulk of a table's own rows; few rows have the model's."""
+    def own_law(
+        self, X: Array, held: Mask | None = None, far: Mask | None = None, *, sharply: bool = False
+    ) -> tuple[RowLaw, Mask | None]:
+        """The law of the bulk of a table's own rows; few rows have the model's. Cells are judged by the model, or
+        `sharply` by what knows more of them than its axes."""
         if len(X) < LEAST_ROWS_OF_LAW:
             return self.plain_law, None
         mask = ~np.isnan(X)
-        return bulk_law(self._gaussian, np.where(mask, X, 0.0), mask, held, far)
+        return bulk_law(self._gaussian, np.where(mask, X, 0.0), mask, held, far, sharply=sharply)
 
     def surprises(self, X: Array) -> Array:
         """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""

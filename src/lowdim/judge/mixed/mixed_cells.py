@@ -168,8 +168,10 @@ class MixedCells(LatentCells):
         """That of rows from the model."""
         return GAUSSIAN_LAW
 
-    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None) -> tuple[RowLaw, Mask | None]:
-        """The law of the bulk of a table's own rows; few have the model's."""
+    def own_law(
+        self, X: Array, held: Mask | None = None, far: Mask | None = None, *, sharply: bool = False
+    ) -> tuple[RowLaw, Mask | None]:
+        """The law of the bulk of a table's own rows; few have the model's. It is as sharp as it gets."""
         if len(X) < LEAST_ROWS_OF_LAW:
             return GAUSSIAN_LAW, None
         return law_of_rows(self.given_others(X), self.levelled), None
@@ -328,7 +330,7 @@ def mixed_cell_p(told: GivenOthers, law: RowLaw) -> Array:
     """p of every cell, by the law of its column's cells; 1 at gaps."""
     if law.cells is None:
         return told.p
-    scale, dof, power, _ = law.cells
+    scale, dof, power = law.cells.scale, law.cells.dof, law.cells.power
     student = np.where(told.seen, 2.0 * stdtr(dof, -np.abs(told.surprise) / scale), 1.0)
     return np.where(power > 0.0, told.p ** np.where(power > 0.0, power, 1.0), student)
 

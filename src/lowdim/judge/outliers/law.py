@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
-from lowdim.judge.cells import CellBeliefs
+from lowdim.judge.cells import CellBeliefs, FramedGaussian
 from lowdim.judge.outliers.outlyingness import own_tails
 from lowdim.maths.linalg import Array, Mask
+from lowdim.sources.views import Frame
 
 if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian
@@ -44,6 +45,15 @@ LEVEL_KNOTS = 200  # values of a column of levels whose places are kept; between
 AS_IT_IS = np.zeros((2, 0))  # of a column whose values count as they are
 
 
+class CellJudge(NamedTuple):
+    """The Gaussian by which cells are judged, where that is not the map's, and the law of the distances it gives rows:
+    D2 / (k scale) ~ F(k, dof)."""
+
+    gaussian: FramedGaussian
+    scale: float
+    dof: float
+
+
 class CellLaws(NamedTuple):
     """How unlikely a cell is given the others of its row, column by column: w / scale ~ t(dof)."""
 
@@ -51,6 +61,7 @@ class CellLaws(NamedTuple):
     dof: Array  # 0: no cell of the column is unlikely by itself
     power: Array = np.zeros(0)  # of a mixed map's levels: that of their p; 0 of other columns
     counts: tuple[Array, ...] = ()  # of columns of levels 2 x k: values, and where each counts as being
+    judge: CellJudge | None = None  # what says of each cell what its row expects; none where the map's model does
 
 
 class RowLaw(NamedTuple):
@@ -82,6 +93,12 @@ class RowLaw(NamedTuple):
         return self.cells.counts[j] if self.cells is not None and self.cells.counts else AS_IT_IS
 
     @property
+    def of_judge(self) -> RowLaw:
+        """The law of the distances by what judges the cells."""
+        by = None if self.cells is None else self.cells.judge
+        return self if by is None else self._replace(scale=by.scale, dof=by.dof)
+
+    @property
     def judges(self) -> bool:
         """Whether a law fits the bulk at all."""
         return self.dof >= JUDGING_DOF
@@ -98,6 +115,10 @@ def facts_of_law(law: RowLaw) -> dict[str, Any]:
         columns = {name: getattr(law.cells, name).tolist() for name in ("scale", "dof", "power")}
         places = [[j, *own.tolist()] for j, own in enumerate(law.cells.counts) if own.size]
         known["cells"] = {**columns, "counts": places}
+        if law.cells.judge is not None:
+            g, scale, dof = law.cells.judge
+            parts = {"W": g.W, "mu": g.mu, "psi": g.psi, "shift": g.frame.shift, "unit": g.frame.scale}
+            known["cells"]["judge"] = {"scale": scale, "dof": dof, **{k: v.tolist() for k, v in parts.items()}}
     return known
 
 
@@ -120,9 +141,22 @@ def _cells_of_facts(facts: Any) -> CellLaws | None:
     counts = [AS_IT_IS] * len(scale)
     for j, values, places in facts["counts"]:
         counts[j] = np.array([values, places], dtype=np.float64)
+    judge = _judge_of_facts(facts["judge"], len(scale)) if "judge" in facts else None
     parts = (scale, dof, power, *counts)
     fine = len(dof) == len(scale) and all(np.isfinite(part).all() for part in parts) and (scale > 0.0).all()
-    return CellLaws(scale, dof, power, tuple(counts)) if fine else None
+    fine &= (judge is None) == ("judge" not in facts)
+    return CellLaws(scale, dof, power, tuple(counts), judge) if fine else None
+
+
+def _judge_of_facts(facts: Any, d: int) -> CellJudge | None:
+    W = np.array(facts["W"], dtype=np.float64).reshape(d, -1)
+    mu, psi, shift, unit = (np.array(facts[name], dtype=np.float64) for name in ("mu", "psi", "shift", "unit"))
+    law = np.array([facts["scale"], facts["dof"]], dtype=np.float64)
+    fine = all(np.isfinite(part).all() for part in (W, mu, psi, shift, unit, law))
+    fine &= all(len(part) == d for part in (mu, psi, shift, unit))
+    if not fine or not ((psi > 0.0).all() and (unit > 0.0).all() and (law > 0.0).all()):
+        return None
+    return CellJudge(FramedGaussian(W, mu, psi, psi, np.ones(d), Frame(shift, unit, np.ones(d)), None), *law.tolist())
 
 
 # of a table, by a linear Gaussian -----------------------------------------------------------------------------

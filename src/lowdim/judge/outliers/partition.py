@@ -35,9 +35,13 @@ from lowdim.judge.cells import CellsGivenOthers, FramedGaussian, framed_gaussian
 from lowdim.judge.hidden_cells import left_out
 from lowdim.judge.outliers.law import (
     JUDGING_DOF,
+    CellJudge,
     RowLaw,
+    LEAST_ROWS_OF_LAW,
     as_counted,
     cell_laws,
+    cell_p_values,
+    false_discovery,
     level_counts,
     row_law,
     t_law,
@@ -86,6 +90,7 @@ LEAST_ROWS, LEAST_COLUMNS = 20, 3  # of a table in which a robust fit is tried
 LEAST_CELLS = 20  # of a column by which candidates are judged
 ERROR_CAP = 4.0  # robust units: a larger error counts as this, since a wrong cell is predicted by nobody
 LEAST_GAIN = 0.03  # of the error, that a robust fit must win: 1 % of wrong cells cost 8 % and more
+CELL_RATE = 0.05  # of the cells that are called wrong, those that are not
 SCREEN_TOL = 1e-3  # nats a row, of the fits by which the table is screened and the candidates compared
 
 # Whether what was left out is wrong, or the tail of the rest:
@@ -458,6 +463,22 @@ class _RobustTable(NamedTuple):
             why = f"with {how}, cells of other rows are predicted with {less:.0f}% less error"
         return Choice(name, screen if name == "screened" else None, errors, why)
 
+    def unlikely(self, g: FramedGaussian, x: Array, seen: Mask, held: Mask, far: Mask) -> Mask:
+        """Those of the cells held out of a fit that the laws of their columns hardly have: the others are their tails,
+        which a fit is better off with."""
+        if len(x) < LEAST_ROWS_OF_LAW or not held.any():
+            return held
+        law, beside = bulk_law(g, np.where(seen, x, 0.0), seen, held, far, sharply=True)
+        assert law.cells is not None
+        by = g if law.cells.judge is None else law.cells.judge.gaussian
+        z = by.inward(Block(np.where(seen, law.counted(x), 0.0), seen)).x
+        told = given_others(by, z, seen, beside)
+        p = cell_p_values(told.surprise, told.D2, seen, law.of_judge)
+        asked = seen & ~far[:, None]
+        rare = np.zeros_like(held)
+        rare[asked] = false_discovery(p[asked], CELL_RATE)
+        return held & rare
+
     def result(self, found: Choice, source: Any) -> RobustFit:
         """The chosen fit to all rows, which stand as they came again."""
         as_came = np.argsort(self.order)
@@ -469,10 +490,14 @@ class _RobustTable(NamedTuple):
         if found.screen is not None:
             far = found.screen.far[as_came]
             held_cells = seen & ~found.screen.keep[as_came] & ~far[:, None]
-        shown = np.where(held_cells | ~seen, np.nan, x)
         weight = (np.ones(n) if source.weight is None else source.weight) * ~far
         names = source.columns if source.named else None
-        model.fit(ArraySource(shown, columns=names, weight=weight))
+        model.fit(ArraySource(np.where(held_cells | ~seen, np.nan, x), columns=names, weight=weight))
+        wrong = self.unlikely(framed_gaussian(model), x, seen, held_cells, far)
+        if (wrong != held_cells).any():
+            held_cells = wrong
+            model.fit(ArraySource(np.where(held_cells | ~seen, np.nan, x), columns=names, weight=weight))
+        shown = np.where(held_cells | ~seen, np.nan, x)
         weights = np.where(far, 0.0, model.row_weights(shown))
         groups = similar_groups(self.z[as_came], seen, np.flatnonzero(far))
         together = tuple(tuple(int(k) for k in group) for group in groups)
@@ -542,26 +567,42 @@ def far_before_counting(scores: Array, x: Array, mask: Mask | None, rng: np.rand
 
 
 # what is ordinary beside it -----------------------------------------------------------------------------------
-def bulk_law(g: FramedGaussian, x: Array, mask: Mask, held: Mask | None, far: Mask | None) -> tuple[RowLaw, Mask]:
+def bulk_law(
+    g: FramedGaussian, x: Array, mask: Mask, held: Mask | None, far: Mask | None, *, sharply: bool = False
+) -> tuple[RowLaw, Mask]:
     """The law that the bulk of a table sets for its rows and cells, and the cells that the others are looked at beside:
     all but wrong ones.
 
     Cells `held` out of the fit and `far` rows have no part in saying what is ordinary, unless they are the tail of the
-    rest; where rows are few, all cells have, since so few cannot tell wrong ones from a tail.
+    rest; where rows are few, all cells have, since so few cannot tell wrong ones from a tail. Rows are judged by the
+    model g, their cells too, or `sharply`: by one that knows more of what columns tell of each other.
     """
     counts = level_counts(x, mask)
-    z = g.inward(Block(np.where(mask, as_counted(x, counts), 0.0), mask)).x
+    shown = Block(np.where(mask, as_counted(x, counts), 0.0), mask)
     out = np.zeros(len(mask), dtype=bool) if far is None else far
     kept = mask if held is None or len(x) < TAIL_ROWS else mask & ~held
+    judge, beside = g, kept
+    if sharply:
+        from lowdim.judge.outliers.cell_judge import cell_judge  # loads models: not where a partition is read
+
+        judge, beside = cell_judge(x, mask, kept, counts, out) or (g, kept)
+    z = judge.inward(shown).x
     if not kept.all() or out.any():
-        surprise = given_others(g, z, mask, kept).surprise
+        surprise = given_others(judge, z, mask, kept).surprise
         kept = mask & ~wrong_cells(surprise, mask & ~out[:, None], mask & ~kept)
-    cells: CellsGivenOthers = given_others(g, z, mask, kept)
+        beside = beside & kept
+    # rows by the model g
+    cells = given_others(g, g.inward(shown).x, mask, kept)
     seen = kept.sum(axis=1)
     inside = ~wrong_rows(cells.D2, seen, out)
-    law = row_law(cells.D2[inside], seen[inside])
-    own = kept & inside[:, None]
-    return law._replace(cells=cell_laws(cells.surprise, cells.D2, mask, law, own, counts)), kept
+    law, own = row_law(cells.D2[inside], seen[inside]), kept & inside[:, None]
+    if judge is g:
+        return law._replace(cells=cell_laws(cells.surprise, cells.D2, mask, law, own, counts)), kept
+    # cells by the sharper one, each beside those that it was fitted to; the law is that of all
+    cells, seen = given_others(judge, z, mask, beside), beside.sum(axis=1)
+    rows = row_law(cells.D2[inside], seen[inside])
+    columns = cell_laws(cells.surprise, cells.D2, mask, rows, own, counts)
+    return law._replace(cells=columns._replace(judge=CellJudge(judge, rows.scale, rows.dof))), beside
 
 
 def wrong_cells(surprise: Array, mask: Mask, held: Mask) -> Mask:

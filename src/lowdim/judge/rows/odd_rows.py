@@ -242,6 +242,7 @@ def judge_rows(
     far: Mask | None = None,
     grouped: Mask | None = None,
     law: RowLaw | None = None,
+    sharply: bool = False,
 ) -> OddRows:
     """The rows that a map finds odd, each with its one-sentence reason.
 
@@ -264,7 +265,7 @@ def judge_rows(
         raise error("LD160", n=0, least=1)
     source, kept = ArraySource(X, columns=map.names), None
     if law is None:
-        law, kept = map.cells.own_law(X, held, far)
+        law, kept = map.cells.own_law(X, held, far, sharply=sharply)
     parts = [part for _, part in walk(partial(_judge_whole_block, map, law, kept), source, Run())]
     rows = RowDistances(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
     none = np.zeros(0, dtype=bool)
@@ -384,7 +385,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     told = column.told(own.value, float(rows.likeliest[k]), float(rows.likeliest_share[k]))
     defined = bool(Q.dof[k] > 0)
     p_Q = float(Q.p[k]) if defined else None
-    if far_out(p_hidden, p_Q, rate):
+    if far_out(float(D2.p[k]), p_hidden, p_Q, rate):
         reason = f"far out on the map (T2 p {p_value(float(T2.p[k]))}), where its cells agree with each other "
         reason += f"(Q p {p_value(float(Q.p[k]))}): no single cell explains it"
     else:
@@ -463,9 +464,10 @@ def disagrees(column: str, cell: OwnCell | RowCell | OddRow, words: tuple[str, .
     return f"{column} is {observed(cell.value, cell.sd)}; the rest of the row says {says}"
 
 
-def far_out(p_hidden: float, p_Q: float | None, rate: float = 0.05) -> bool:
-    """Whether a row is odd by its place on the map alone: its cells agree, and hiding one does not help."""
-    return p_hidden < rate and p_Q is not None and p_Q >= rate
+def far_out(p_D2: float, p_hidden: float, p_Q: float | None, rate: float = 0.05) -> bool:
+    """Whether a row is odd by its place on the map alone: its distance is, its cells agree, and hiding one does not
+    help."""
+    return p_D2 < rate and p_hidden < rate and p_Q is not None and p_Q >= rate
 
 
 def _hidden(p: float, rate: float) -> str:

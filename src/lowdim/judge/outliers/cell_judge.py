@@ -1,0 +1,110 @@
+"""The Gaussian by which the cells of a table are judged: as sharp as the fills' straight model, not the map's few axes.
+
+A map of two axes leaves most of what columns tell of each other to its noise. The fills' linear model does not: all
+directions together where there are rows enough, else those that variational Bayesian PCA finds use for. Cells far from
+what the others of their row say would bend it, so they are left out of its fit, in turns: the worst of each row, by a
+law of its column that the centre of the others sets and expects less than one such cell in the whole table; one that no
+longer surprises comes back. Who is left out here is not called wrong by it: the law of all cells says so, or not
+(`partition.bulk_law`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import stdtr
+
+from lowdim.judge.cells import FramedGaussian, given_others
+from lowdim.judge.fills.engines.linear import VariationalPCA
+from lowdim.judge.fills.engines.offered import MOST_DIMENSIONS, ROWS_A_COLUMN, WHOLE_GAUSSIAN_PASSES
+from lowdim.judge.outliers.law import as_counted, t_laws
+from lowdim.judge.outliers.outlyingness import robust_units
+from lowdim.judge.row_order import row_order
+from lowdim.maths.linalg import Array, Mask, centre_and_spread, moderate_scale
+from lowdim.models.mixtures.mixture import GaussianMixture
+from lowdim.sources.source import Block
+from lowdim.sources.views import Frame
+from lowdim.text.messages import no_warnings
+
+JUDGE_CELLS = 60_000  # of a table that the fit sees: more of them do not sharpen it
+MOST_JUDGED_COLUMNS = 300  # of wider tables the map's axes are as many as can be told from noise
+LEAST_JUDGED_ROWS = 20  # as few rows as set a law
+ROUNDS = 5  # of fit and screening; most tables are still after three
+CUT = 3.5  # robust deviations below which nothing is left out of a fit
+WIDE_CELL = 6.0  # robust units beyond which a cell has no part in the first fit,
+WIDE_SHARE = 0.05  # unless so many of its column do
+CENTRAL_CELLS = 0.1  # beyond the quantile of a column's centre
+LEFT_SHARE = 0.3  # of a row's cells that may be left out
+LEAST_NOISE = 1e-8  # of a column's variance
+WHOLE_TOL = 1e-2  # nats in the whole table
+
+
+def sharp_gaussian(x: Array, seen: Mask) -> FramedGaussian | None:
+    """The straight model of fills for these cells; none where a table is too small or too wide for one."""
+    shown = np.where(seen, x, np.nan)
+    rows = np.flatnonzero(seen.any(axis=1))
+    n, d = len(rows), x.shape[1]
+    if n < LEAST_JUDGED_ROWS or not 2 <= d <= MOST_JUDGED_COLUMNS or not seen.any(axis=0).all():
+        return None
+    if n * d > JUDGE_CELLS:
+        rows = rows[row_order(x[rows], seen[rows], 0)[: JUDGE_CELLS // d]]
+        if not seen[rows].any(axis=0).all():
+            return None
+    scale = moderate_scale(np.abs(np.where(seen[rows], x[rows], 0.0)).max(axis=0, initial=0.0))
+    shift, spread = centre_and_spread(shown[rows] * scale)
+    frame = Frame(shift / scale, scale / spread, np.ones(d))
+    z = (shown[rows] * scale - shift) / spread
+    if len(z) < ROWS_A_COLUMN * d or d > MOST_DIMENSIONS:
+        b = VariationalPCA(z, max(min(MOST_DIMENSIONS, d - 1, len(z) - 2), 0)).beliefs
+        W, mu, psi = b.W, b.mu, np.full(d, b.psi)
+    else:
+        with no_warnings():
+            tol = WHOLE_TOL / len(z)
+            whole = GaussianMixture(1, tol=tol, max_iter=WHOLE_GAUSSIAN_PASSES, calibrate=False).fit(z)
+        # a covariance is W W' + psi I with all axes but one, psi its least eigenvalue
+        values, U = np.linalg.eigh(whole.covariances_[0])
+        least = max(float(values[0]), LEAST_NOISE)
+        W, mu, psi = U[:, 1:] * np.sqrt(np.maximum(values[1:] - least, 0.0)), whole.means_[0], np.full(d, least)
+    return FramedGaussian(W, mu, psi, psi, np.ones(d), frame, None)
+
+
+def cell_judge(
+    x: Array, mask: Mask, kept: Mask, counts: tuple[Array, ...], far: Mask
+) -> tuple[FramedGaussian, Mask] | None:
+    """The Gaussian that judges the cells of a table, and those cells beside which the others are looked at: all but
+    what it was fitted without. Rows that are `far` and cells that are not `kept` have no part in it; levels (`counts`)
+    are never left out."""
+    y = as_counted(x, counts)
+    levels = np.array([places.size > 0 for places in counts], dtype=bool)
+    inner = kept & ~far[:, None]
+    centre, unit = robust_units(y, inner)
+    wide = inner & (np.abs(y - centre) > WIDE_CELL * unit) & ~levels
+    keep = kept & ~(wide & (wide.sum(axis=0) <= WIDE_SHARE * inner.sum(axis=0)))
+    judge = None
+    for _ in range(ROUNDS):
+        judge = sharp_gaussian(y, keep & ~far[:, None])
+        if judge is None:
+            return None
+        z = judge.inward(Block(np.where(mask, y, 0.0), mask)).x
+        p = _centre_p(given_others(judge, z, mask, keep).surprise, inner) if inner.any() else np.ones(mask.shape)
+        p[:, levels] = 1.0
+        rare, before = 1.0 / max(int(inner.sum()), 1), keep
+        keep = keep | (kept & (p >= rare))
+        worst, rows = np.where(keep, p, 2.0).argmin(axis=1), np.arange(len(p))
+        out = keep[rows, worst] & (p[rows, worst] < rare)
+        out &= (mask & ~keep).sum(axis=1) + 1 <= LEFT_SHARE * mask.sum(axis=1)
+        keep[rows[out], worst[out]] = False
+        if np.array_equal(keep, before):
+            break
+    return None if judge is None else (judge, keep)
+
+
+def _centre_p(surprise: Array, inner: Mask) -> Array:
+    """How rare cells are by the law that the centre of their column sets; 1 where they are no wider than its noise."""
+    p, size = np.ones(surprise.shape), np.abs(surprise)
+    for j in range(size.shape[1]):
+        own = size[inner[:, j], j]
+        if len(own) and (middle := float(np.median(own))) > 0.0:
+            scale, dof = (float(part[0]) for part in t_laws(own[:, None], CENTRAL_CELLS))
+            far = size[:, j] > CUT * middle * 1.4826
+            p[far, j] = 2.0 * stdtr(dof, -size[far, j] / scale)
+    return p
