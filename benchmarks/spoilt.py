@@ -67,7 +67,7 @@ def named(frame: pd.DataFrame) -> Named:
         by[row[found.row], found.column] = "odd row"
     for note in table.messages:
         if note.code == "LD135":
-            for name, line in re.findall(r"(?:: |, )([^,:]+?) \S+ in row (\d+) \(", note.what):
+            for name, line in re.findall(r"(?:: |, |; )([^,:;]+?) \S+ in row (\d+)", note.what):
                 by[int(line) - 1, name] = "check"
     return Named(set(by), by, time.process_time() - start)
 
@@ -210,10 +210,9 @@ def clean(kind: str, seed: int) -> np.ndarray:
 
 def clean_line(kind: str) -> tuple[str, float, int]:
     """Rows of clean tables that are called odd, in 1,000; and tables that have any."""
-    odd = [
-        len(analysis_of(pd.DataFrame(clean(kind, seed), columns=[f"x{j}" for j in range(CLEAN_COLUMNS)]), Settings()).odd.rows)
-        for seed in range(CLEAN_TABLES)
-    ]  # fmt: skip
+    names = [f"x{j}" for j in range(CLEAN_COLUMNS)]
+    tables = (pd.DataFrame(clean(kind, seed), columns=names) for seed in range(CLEAN_TABLES))
+    odd = [len(analysis_of(table, Settings()).odd.rows) for table in tables]
     return kind, 1000 * sum(odd) / (CLEAN_TABLES * CLEAN_ROWS), sum(k > 0 for k in odd)
 
 
@@ -231,12 +230,14 @@ def table_lines(names: tuple[str, ...], verbose: bool) -> list[TableResult]:
             flush=True,
         )
         if verbose:
-            print("\n".join(f"    {line}" for line in r.missed), dict(r.by), 'FALSE', dict(r.false_by), file=sys.stderr)
+            print("\n".join(f"    {line}" for line in r.missed), dict(r.by), "FALSE", dict(r.false_by), file=sys.stderr)
     total, found = sum(r.spoilt for r in results), sum(r.named for r in results)
     best, of_best = sum(r.findable for r in results), sum(r.found_of_findable for r in results)
     false = float(np.mean([r.false for r in results]))
     share = f"{found} ({100 * found / total:.0f} %)"
-    print(f"| **together** | | {sum(r.own for r in results)} | {total} | {share} | {of_best} of {best} | {false:.2f} | |")
+    print(
+        f"| **together** | | {sum(r.own for r in results)} | {total} | {share} | {of_best} of {best} | {false:.2f} | |"
+    )
     return results
 
 

@@ -61,7 +61,16 @@ def test_no_odd_rows_says_how_many_chance_makes():
 
 def test_spreads_are_named():
     row = SimpleNamespace(
-        column="BodyWgt", value=6654.0, expected=2983.2, sd=571.3, p_hidden=0.4, p_Q=1e-9, limit=0, words=(), range=None
+        column="BodyWgt",
+        value=6654.0,
+        expected=2983.2,
+        sd=571.3,
+        p_D2=1e-9,
+        p_hidden=0.4,
+        p_Q=1e-9,
+        limit=0,
+        words=(),
+        range=None,
     )
     assert because(row) == "BodyWgt is 6654; the rest of the row says 2980, sd 570"
 
@@ -119,22 +128,30 @@ def test_a_map_of_one_dimension_has_a_second_axis_and_says_so():
 
 
 def test_the_farthest_cell_that_is_held_out_and_in_no_odd_row_is_named():
-    """Heavy tails make no row odd; the cell that is held out is said all the same."""
     rng = np.random.default_rng(1)
     z = rng.standard_normal((200, 1))
-    frame = pd.DataFrame(z + 0.3 * rng.standard_t(2, (200, 5)), columns=list("abcde"))
-    frame.loc[17, "c"] = 30.0
+    frame = pd.DataFrame(z + 0.3 * rng.standard_normal((200, 5)), columns=list("abcde"))
+    for row, column, value in ((17, "c", 30.0), (40, "a", 12.0), (90, "e", -9.0)):
+        frame.loc[row, column] = value
     found = analyse(frame)
-    assert [17, 2] in found.partition.wrong_cells.tolist()
-    named = "row 18, because c is 30" if found.odd.odd[17] else "the farthest cell is in row 18: c is 30; the rest of"
-    assert named in found.sentences[3]
-    judged_none = SimpleNamespace(odd=np.zeros(200, dtype=bool), unjudged=())
+    assert {(17, 2), (40, 0), (90, 4)} <= {(i, j) for i, j in found.partition.wrong_cells.tolist()}
+    assert "the oddest is row 18, because c is 30" in found.sentences[3]
+    none = SimpleNamespace(odd=np.zeros(200, dtype=bool), unjudged=(), judged=found.odd.judged)
     said = SimpleNamespace(
-        partition=found.partition, odd=judged_none, model=found.model, table=found.table, row_names=found.row_names
+        partition=found.partition, odd=none, map=found.map, table=found.table, row_names=found.row_names
     )
     assert "the farthest cell is in row 18: c is 30; the rest of the row says" in held_sentence(said)
     said.partition = found.partition._replace(wrong_cells=found.partition.wrong_cells[:0])
     assert held_sentence(said) == said.partition.sentence
+
+
+def test_where_far_cells_are_the_tails_of_their_columns_none_is_held_out():
+    """Student's noise of two degrees of freedom has cells a hundred times its scale."""
+    rng = np.random.default_rng([0, 9])
+    frame = pd.DataFrame(rng.standard_normal((200, 1)) + 0.3 * rng.standard_t(2, (200, 5)), columns=list("abcde"))
+    found = analyse(frame)
+    assert found.partition.choice == "student" and not len(found.partition.wrong_cells)
+    assert "Nothing is held out of the fit; far rows count less in it." in found.sentences[3]
 
 
 @pytest.mark.parametrize(("goes", "tried", "said"), [(True, 40, True), (False, 40, False), (True, 0, False)])

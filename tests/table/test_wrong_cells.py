@@ -85,5 +85,7 @@ def test_a_row_of_zeros_is_named_where_hardly_another_row_has_one() -> None:
 def test_twenty_are_named_at_the_most() -> None:
     table = pd.DataFrame({f"rain{k}": spoilt(drawn(k).gamma(1, 5, N).clip(1) - 1, -1.0) for k in range(24)})
     (told,) = (m for m in read(table).messages if m.code == "LD135")
-    assert told.what.startswith("24 cells are unlike the others of their columns: rain0 -1 in row 8 (")
-    assert told.what.count(" in row 8 ") == 20 and told.what.endswith(" and 4 more")
+    assert told.what.startswith(
+        "24 cells are unlike the others of their columns: rain0 -1 in row 8, rain1 -1 in row 8, "
+    )
+    assert told.what.count(" in row 8") == 20 and told.what.endswith(" and 4 more")

@@ -15,7 +15,7 @@ from lowdim.judge.outliers.partition import is_group
 from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
 from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.table.table import MOST_GROUPS
-from lowdim.text.format import count, short
+from lowdim.text.format import count, listing, short
 
 if TYPE_CHECKING:
     from lowdim.judge.maps.groups import RowGroups
@@ -164,10 +164,11 @@ def odd_sentence(odd: Any) -> str:
     below = f"{count(odd.below, 'row')} {'has' if odd.below == 1 else 'have'} p < {1 - odd.odd_level:.2g}"
     chance = f"{below}; about {odd.expected:,.0f} expected by chance"
     if odd.unjudged:
-        first = odd.unjudged[0]
+        first, *others = odd.unjudged
+        beside = f", then {listing([row.name for row in others])}" if others else ""
         return (
-            "No row is called odd, since no law fits the bulk of the rows; the farthest, unjudged, is "
-            f"row {first.name}, because {because(first)}."
+            f"The most unusual row is {first.name}, because {because(first)}{beside}; how rare that is cannot be said, "
+            "since no law fits the bulk of the rows."
         )
     if not odd.rows:
         return f"No odd rows at a {rate:.3g}% false discovery rate ({chance})."
@@ -194,7 +195,7 @@ def held_sentence(analysis: Any) -> str:
     shown = [(i, j) for i, j in held.wrong_cells.tolist() if i not in named]
     if not shown:
         return str(held.sentence)
-    row, cell = farthest_held(analysis.model, analysis.table, held, shown)
+    row, cell = farthest_held(analysis.map, odd.judged.law, analysis.table, held, shown)
     beside = "beside the odd rows " if np.any(odd.odd) else ""
     where = f"{beside}the farthest cell is in row {analysis.row_names[row]}"
     return f"{held.sentence.removesuffix('.')}; {where}: {cell}."

@@ -10,11 +10,12 @@ import numpy as np
 from lowdim.explorer.cards import columns_of
 from lowdim.explorer.endpoints import packed
 from lowdim.explorer.module import REPORT_CORE, joined
-from lowdim.judge.cells import RANK_SHARE, framed_gaussian
+from lowdim.judge.cells import RANK_SHARE, FramedGaussian, framed_gaussian
 from lowdim.judge.outliers.law import GAUSSIAN_DOF, facts_of_law
 from lowdim.judge.rows.odd_rows import IMPOSSIBLE_P
 from lowdim.judge.rows.row_card import FEW_CELLS, ODD_LEVEL, ONE_BY_ONE
 from lowdim.maths.gaussian import SHARP
+from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.table.column import LOG_FIGURES
@@ -49,10 +50,15 @@ def touch_data(analysis: Analysis) -> str:
         spread = np.nanstd(t.X, axis=0)
         kind, shift, scale = "f4", np.nanmean(t.X, axis=0), 1.0 / np.where(spread > 0.0, spread, 1.0)
         rows = np.sort(np.argsort(analysis.odd.p, kind="stable")[: max(MOST_TOUCHED_CELLS // t.d, 1)])
+    told = facts_of_law(law)
+    judge = None if law.cells is None else law.cells.judge
+    if judge is not None:  # its numbers are packed, beside the model's
+        told["cells"]["judge"] = {"scale": judge.scale, "dof": judge.dof}
     first = analysis.odd.rows[0].row if analysis.odd.rows else int(rows[0])
     facts = {
-        "model": linear_gaussian(model),
-        "law": {**facts_of_law(law), "gaussian": GAUSSIAN_DOF, "impossible": IMPOSSIBLE_P, "judges": law.judges},
+        "model": gaussian_numbers(framed_gaussian(model), model.latent_axes()),
+        "law": {**told, "gaussian": GAUSSIAN_DOF, "impossible": IMPOSSIBLE_P, "judges": law.judges},
+        **({} if judge is None else {"judge": gaussian_numbers(judge.gaussian, np.eye(judge.gaussian.W.shape[1]))}),
         "rules": RULES,
         "columns": [{key: v for key, v in c.items() if key != "shown"} | {"answers": []} for c in columns_of(t)],
         "axes": analysis.dims,
@@ -67,10 +73,10 @@ def touch_data(analysis: Analysis) -> str:
     return json.dumps(packed(facts), allow_nan=False)
 
 
-def linear_gaussian(model: LinearGaussian) -> dict[str, Any]:
-    """x = mu + W z + e as `explorer/web/posterior.js` takes it: cells count as (x - shift) * scale."""
-    g = framed_gaussian(model)
-    frame = {"shift": g.frame.shift, "scale": g.frame.scale, "turn": model.latent_axes()}
+def gaussian_numbers(g: FramedGaussian, turn: Array) -> dict[str, Any]:
+    """x = mu + W z + e as `explorer/web/posterior.js` takes it: cells count as (x - shift) * scale, and `turn` leads
+    from the model's axes to those that are shown."""
+    frame = {"shift": g.frame.shift, "scale": g.frame.scale, "turn": turn}
     return {"W": g.W, "mu": g.mu, "psi": g.psi, **frame, "sharp": SHARP, "rankShare": RANK_SHARE}
 
 

@@ -291,16 +291,17 @@ def remarks(work: Numbers, everything: list[Column], options: ReadingOptions, pl
 
 
 def _wrong(work: Numbers, place: Place, notes: Notes) -> None:
-    """Cells that look wrong by themselves: up to twenty are named, by row and column."""
+    """Cells that look wrong by themselves: up to twenty are named, by row and column, those of one reason together."""
     cells = wrong_cells(work.X, work.columns)
     if cells:
-        told = [
-            f"{work.names[c.column]} {figures(work.X[c.row, c.column], 6)} in {place.unit} "
-            f"{place.lines[work.rows[c.row]]} ({c.why})"
-            for c in cells[:MOST_WRONG_TOLD]
-        ]
-        more = f" and {len(cells) - len(told)} more" if len(cells) > len(told) else ""
-        notes.add("LD135", place.name, n=len(cells), cells=", ".join(told) + more)
+        told = dict[str, list[str]]()
+        for c in cells[:MOST_WRONG_TOLD]:
+            where = f"in {place.unit} {place.lines[work.rows[c.row]]}"
+            value = figures(work.X[c.row, c.column], 6)
+            told.setdefault(c.why, []).append(f"{work.names[c.column]} {value} {where}")
+        more = f" and {len(cells) - MOST_WRONG_TOLD} more" if len(cells) > MOST_WRONG_TOLD else ""
+        said = "; ".join(f"{', '.join(named)} ({why})" for why, named in told.items())
+        notes.add("LD135", place.name, n=len(cells), cells=said + more)
 
 
 def _gappy(work: Numbers, place: Place, notes: Notes) -> None:

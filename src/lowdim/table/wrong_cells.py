@@ -73,8 +73,8 @@ def _beyond_hundred(name: str, v: Array, seen: Array) -> Mask:
 
 
 def _below_zero(v: Array, seen: Array) -> Mask:
-    """Negative cells of a column whose others end at zero: many are zero, or lie as near to it on the other side. A tail
-    that thins out to zero has few there: of Gaussian columns one in 600 is taken for one with an end."""
+    """Negative cells of a column whose others end at zero: many are zero, or lie as near to it on the other side. A
+    tail that thins out to zero has few there: of Gaussian columns one in 600 is taken for one with an end."""
     negative = seen[seen < 0]
     if not 0 < len(negative) <= MOST_WRONG:
         return _none(v)

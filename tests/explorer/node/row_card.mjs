@@ -12,7 +12,7 @@ const {unpacked} = await web("packed.js"),
 
 for (const [name, {touch, cards}] of Object.entries(facts.reports)) {
   const given = unpacked(touch),
-    model = new LinearGaussian(given.model),
+    model = new LinearGaussian(given.model, given.judge),
     law = new RowLaw(given.law),
     d = given.columns.length,
     row = i => Float64Array.from({length: d}, (_, j) => given.rows[i * d + j] / given.scale[j] + given.shift[j]),

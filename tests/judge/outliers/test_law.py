@@ -92,7 +92,8 @@ def test_where_no_law_fits_the_farthest_are_listed_unjudged():
     found = judge_rows(PPCA(1, standardize=True).fit(X), X)
     assert found.law_dof < 2 and not found.odd.any() and not found.rows
     assert len(found.unjudged) == 5 and "no law fits" in found.sentence and found.unjudged[0].column in found.text()
-    assert odd_sentence(found).startswith("No row is called odd") and "unjudged" in odd_sentence(found)
+    assert odd_sentence(found).startswith(f"The most unusual row is {found.unjudged[0].name}, because")
+    assert odd_sentence(found).endswith("since no law fits the bulk of the rows.")
 
 
 def test_the_laws_recover_what_made_the_rows():

@@ -86,12 +86,12 @@ export const fUpper = (m, n, x) => (x <= 0 ? 1 : betaLower(n / 2, m / 2, n / (n 
 /** P(|t(n)| > |x|). @param {number} n @param {number} x */
 export const tTwoSided = (n, x) => betaLower(n / 2, 0.5, n / (n + x * x), (x * x) / (n + x * x));
 
-/** @typedef {{surprise: Float64Array, seen: number, D2: number}} Far */
+/** @typedef {{surprise: Float64Array, seen: number, D2: number, cellD2: number}} Far by what judges cells: cellD2 */
 
 /** The law of a squared distance on k cells, D2 / (k scale) ~ F(k, dof), and of each column's cells given the others. */
 export class RowLaw {
   /** @param {{scale: number, dof: number, gaussian: number, impossible: number, judges: boolean, cells?: {scale: number[], dof: number[],
-   *   counts: [number, number[], number[]][]}}} law impossible: p of a cell below which another's says no more; judges: whether
+   *   counts: [number, number[], number[]][], judge?: {scale: number, dof: number}}}} law impossible: p of a cell below which another's says no more; judges: whether
    *   it fits the bulk of the rows at all */
   constructor({scale, dof, gaussian, impossible, judges, cells}) {
     this.scale = scale;
@@ -100,6 +100,7 @@ export class RowLaw {
     this.impossible = impossible;
     this.judges = judges;
     this.cells = cells ?? null;
+    this.ofCells = cells?.judge ?? {scale, dof};
   }
 
   /** Upper tail; without cells it is 1. @param {number} D2 @param {number} k @returns {number} */
@@ -130,17 +131,17 @@ export class RowLaw {
 
   /** The p of a row: of its distance or of its least likely cell, each counted as often as was looked.
    * @param {Far} judged @returns {number} */
-  rowP({surprise, seen, D2}) {
+  rowP({surprise, seen, D2, cellD2}) {
     const far = this.p(D2, seen),
-      p = surprise.map((s, j) => this.cellP(s, j, D2, seen));
+      p = surprise.map((s, j) => this.cellP(s, j, cellD2, seen));
     return this.cells ? Math.min(1, 2 * Math.min(far, Math.max(seen, 1) * Math.min(...p))) : far;
   }
 
   /** How much each cell is to blame, the least likely before all others, then by size. @param {Far} judged */
-  doubtful({surprise, seen, D2}) {
+  doubtful({surprise, seen, cellD2}) {
     const size = surprise.map(s => (Number.isNaN(s) ? -1 : Math.abs(s)));
     if (!this.cells || !this.judges) return size;
-    const p = surprise.map((s, j) => (size[j] < 0 ? 2 : this.cellP(s, j, D2, seen))),
+    const p = surprise.map((s, j) => (size[j] < 0 ? 2 : this.cellP(s, j, cellD2, seen))),
       least = Math.max(Math.min(...p), this.impossible);
     return size.map((s, j) => (p[j] <= least ? s + 1 + Math.max(...size) : s));
   }
@@ -149,11 +150,12 @@ export class RowLaw {
    * @param {number} D2 @param {number} seen @returns {number} */
   cellP(surprise, j, D2, seen) {
     const dof = this.cells?.dof[j] ?? 0,
-      more = this.dof + Math.max(seen, 1) - 1;
+      of = this.ofCells,
+      more = of.dof + Math.max(seen, 1) - 1;
     if (Number.isNaN(surprise) || !(dof > 0)) return 1;
-    const s2 = surprise ** 2 / this.scale,
-      rest = Math.max(D2 / this.scale - s2, 0);
-    return tTwoSided(Math.min(dof, more), Math.sqrt((s2 * more) / (this.dof + rest)) / (this.cells?.scale[j] ?? 1));
+    const s2 = surprise ** 2 / of.scale,
+      rest = Math.max(D2 / of.scale - s2, 0);
+    return tTwoSided(Math.min(dof, more), Math.sqrt((s2 * more) / (of.dof + rest)) / (this.cells?.scale[j] ?? 1));
   }
 }
 

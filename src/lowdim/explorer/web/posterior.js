@@ -5,7 +5,7 @@
 /** @typedef {import("./packed.js").Tensor} Tensor */
 /** @typedef {{W: Tensor, mu: Tensor, psi: Tensor, turn: Tensor, shift: Tensor, scale: Tensor, sharp: number,
  *   rankShare: number}} Numbers psi: one for each column; turn: from the model's axes to those that are shown */
-/** @typedef {{expected: Float64Array, sd: Float64Array, surprise: Float64Array, seen: number, D2: number, T2: number,
+/** @typedef {{expected: Float64Array, sd: Float64Array, surprise: Float64Array, cellD2: number, seen: number, D2: number, T2: number,
  *   Q: number, rank: number}} Judged */
 
 // small matrices, row by row ------------------------------------------------------------------------------------
@@ -101,9 +101,11 @@ function turned(C, T) {
 
 // one row ---------------------------------------------------------------------------------------------------------
 export class LinearGaussian {
-  /** @param {Numbers} numbers */
-  constructor(numbers) {
+  /** @param {Numbers} numbers @param {Numbers=} sharper of the model that cells are judged by, where it is another */
+  constructor(numbers, sharper) {
     this.m = numbers;
+    /** @type {LinearGaussian | null} */
+    this.judge = sharper ? new LinearGaussian(sharper) : null;
     this.d = numbers.W.shape[0];
     this.q = numbers.W.shape[1];
   }
@@ -179,7 +181,14 @@ export class LinearGaussian {
     const {T2, Q, rank} = this.within(at),
       off = at.seen.reduce((sum, j) => sum + at.residual[j] ** 2 / m.psi[j], 0),
       D2 = at.mean.reduce((sum, v) => sum + v * v, off);
-    return {expected, sd, surprise, seen: at.seen.length, D2, T2, Q, rank: Math.min(rank, at.seen.length)};
+    const cells = {expected, sd, surprise, cellD2: D2, ...this.judge?.cells(row)};
+    return {...cells, seen: at.seen.length, D2, T2, Q, rank: Math.min(rank, at.seen.length)};
+  }
+
+  /** What the others of the row say of each cell, and the row's distance. @param {Float64Array} row */
+  cells(row) {
+    const {expected, sd, surprise, D2} = this.surprise(row);
+    return {expected, sd, surprise, cellD2: D2};
   }
 
   /** T2, Q and the rank of the map within the seen cells: sums of squares that cannot cancel.

@@ -14,7 +14,7 @@ function touchable(host) {
     d = facts.columns.length,
     q = facts.axes,
     n = facts.places.length / 2;
-  const model = new LinearGaussian(facts.model),
+  const model = new LinearGaussian(facts.model, facts.judge),
     law = new RowLaw(facts.law);
   const row = (/** @type {number} */ i) =>
     Float64Array.from({length: d}, (_, j) => facts.rows[i * d + j] / facts.scale[j] + facts.shift[j]);

@@ -143,8 +143,8 @@ def _cells_of_facts(facts: Any) -> CellLaws | None:
         counts[j] = np.array([values, places], dtype=np.float64)
     judge = _judge_of_facts(facts["judge"], len(scale)) if "judge" in facts else None
     parts = (scale, dof, power, *counts)
-    fine = len(dof) == len(scale) and all(np.isfinite(part).all() for part in parts) and (scale > 0.0).all()
-    fine &= (judge is None) == ("judge" not in facts)
+    fine = len(dof) == len(scale) and all(np.isfinite(part).all() for part in parts) and bool((scale > 0.0).all())
+    fine = fine and (judge is None) == ("judge" not in facts)
     return CellLaws(scale, dof, power, tuple(counts), judge) if fine else None
 
 

@@ -31,13 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from lowdim.judge.cells import CellsGivenOthers, FramedGaussian, framed_gaussian, given_others
+from lowdim.judge.cells import FramedGaussian, framed_gaussian, given_others
 from lowdim.judge.hidden_cells import left_out
 from lowdim.judge.outliers.law import (
     JUDGING_DOF,
+    LEAST_ROWS_OF_LAW,
     CellJudge,
     RowLaw,
-    LEAST_ROWS_OF_LAW,
     as_counted,
     cell_laws,
     cell_p_values,
@@ -90,6 +90,7 @@ LEAST_ROWS, LEAST_COLUMNS = 20, 3  # of a table in which a robust fit is tried
 LEAST_CELLS = 20  # of a column by which candidates are judged
 ERROR_CAP = 4.0  # robust units: a larger error counts as this, since a wrong cell is predicted by nobody
 LEAST_GAIN = 0.03  # of the error, that a robust fit must win: 1 % of wrong cells cost 8 % and more
+TAIL_WHY = "cells that contradict their rows are the tails of their columns"
 CELL_RATE = 0.05  # of the cells that are called wrong, those that are not
 SCREEN_TOL = 1e-3  # nats a row, of the fits by which the table is screened and the candidates compared
 
@@ -494,6 +495,10 @@ class _RobustTable(NamedTuple):
         names = source.columns if source.named else None
         model.fit(ArraySource(np.where(held_cells | ~seen, np.nan, x), columns=names, weight=weight))
         wrong = self.unlikely(framed_gaussian(model), x, seen, held_cells, far)
+        if found.screen is not None and not wrong.any() and not far.any():
+            # what was left out is the tail of the table: rows count less, or all alike
+            name = "student" if found.errors["student"] < found.errors["plain"] else "plain"
+            return self.result(found._replace(name=name, screen=None, why=TAIL_WHY), source)
         if (wrong != held_cells).any():
             held_cells = wrong
             model.fit(ArraySource(np.where(held_cells | ~seen, np.nan, x), columns=names, weight=weight))

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.engine.fold import Run, walk
-from lowdim.judge.cells import CellBeliefs, framed_gaussian, given_others
+from lowdim.judge.cells import CellBeliefs
 from lowdim.judge.maps.map_columns import MapColumn
 from lowdim.judge.outliers.law import (
     GAUSSIAN_LAW,
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.outliers.partition import Partition
     from lowdim.judge.rows.row_card import RowCell
-    from lowdim.models.linear.linear_gaussian import LinearGaussian
     from lowdim.table.column import ColumnScales
+    from lowdim.table.table import Table
 
 P_NOTE = "p: of the row's distance D2 or of its least likely cell, whichever is rarer; the others are of one distance."
 LISTED_ROWS = 20  # odd rows that a notebook lists
@@ -195,7 +195,9 @@ class OddRows(NamedTuple):
     def sentence(self) -> str:
         """How many, at which rate, beside what chance makes."""
         if self.unjudged:
-            return f"No row is judged: no law fits the bulk of the rows (the farthest are {_names(self.unjudged)})"
+            return (
+                f"No row is called odd: no law fits the bulk of the rows (the most unusual are {_names(self.unjudged)})"
+            )
         k, rate = len(self.rows), f"{100 * (1 - self.odd_level):.3g}%"
         head = f"{count(k, 'odd row') if k else 'No odd rows'} at {rate} false discovery rate"
         have = f"{count(self.below, 'row')} {'has' if self.below == 1 else 'have'} p < {1 - self.odd_level:.3g}"
@@ -340,20 +342,19 @@ def blame(told: CellBeliefs, law: RowLaw) -> Array:
 
 
 def farthest_held(
-    model: LinearGaussian, table: Any, partition: Partition, cells: Sequence[tuple[int, int]]
+    map: TableMap, law: RowLaw, table: Table, partition: Partition, cells: Sequence[tuple[int, int]]
 ) -> tuple[int, str]:
     """Of some cells that are held out of a fit, the one farthest from what the kept cells of its row say: its row, and
     that in words."""
-    g, i, j = framed_gaussian(model), *np.array(cells, dtype=np.intp).T
+    i, j = np.array(cells, dtype=np.intp).T
     x, own = table.X[i], np.arange(len(i))
     mask: Mask = ~np.isnan(x)
     kept = mask & ~partition.cell_mask(*table.X.shape)[i]
-    inward = g.inward(Block(np.where(mask, x, 0.0), mask)).x
-    shift, sd = (part[own, j] for part in given_others(g, inward, mask, kept)[:2])
-    k = int(np.argmax(np.abs(shift) / sd))
-    unit, value, column = float(g.frame.scale[j[k]]), float(x[k, j[k]]), int(j[k])
-    told = own_cell(table.scales, GAUSSIAN_LAW, column, value, value - float(shift[k]) / unit, float(sd[k]) / unit)
-    return int(i[k]), disagrees(table.names[column], told)
+    told = map.cells.beliefs(Block(np.where(mask, x, 0.0), mask), law, kept)
+    k = int(np.argmax(np.abs(told.surprise[own, j])))
+    column, cell = int(j[k]), (k, int(j[k]))
+    said = own_cell(table.scales, law, column, float(x[cell]), float(told.mean[cell]), float(told.sd[cell]))
+    return int(i[k]), disagrees(table.names[column], said)
 
 
 def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> OddRows:
