@@ -275,9 +275,11 @@ def _verdict(
     tried = len(found.squares) - 1
     S, whole = covariance(scores, t.mask, rng), covariance(t.x, t.mask, rng)
     bic = factor_evidence(S, rows, tried, rng)
-    shared = neighbour_evidence(S, rows, bic) if t.mask is None else None
+    as_they_came = scores[:, t.came]  # neighbours are those of the file
+    shared = neighbour_evidence(covariance(as_they_came, None, rng), rows, bic) if t.mask is None else None
     if shared is not None:  # the factors beside noise that neighbouring columns share
-        found = of_scores.errors(neighbour_ladder, tried, weight=t.shares, patient=True)
+        neighbours = RowFolds(as_they_came, None, folds, seed)
+        found = neighbours.errors(neighbour_ladder, tried, weight=t.shares[t.came], patient=True)
         bic = shared.bic
     # The columns in their own units: principal axes on the same folds.
     own = of_columns.errors(partial(principal_ladder, most=tried), tried, weight=np.ones(t.d), patient=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from lowdim.engine.fold import Run
-from lowdim.judge.row_order import row_order
+from lowdim.judge.row_order import column_order, row_order
 from lowdim.maths.linalg import Array, Mask
 from lowdim.maths.seeds import EVIDENCE_SAMPLE
 from lowdim.models.base.survey import survey_table
@@ -32,6 +33,7 @@ class JuryTable(NamedTuple):
     n: int
     d: int
     sampled: int  # rows of the whole table where only some were drawn, else 0
+    came: NDArray[np.intp]  # where each column of the table as it came stands here
 
     @property
     def seen(self) -> int:
@@ -86,8 +88,11 @@ def jury_table(X: Any, *, standardize: bool, seed: int) -> JuryTable:
         kept = mask.any(axis=1)  # an empty row says nothing about the number of dimensions
         x, mask = x[kept], mask[kept]
         mask = None if mask.all() else mask
+    # Columns in an order of their own too: judges draw numbers column by column.
+    columns = column_order(x, seed)
+    x, mask = x[:, columns], None if mask is None else mask[:, columns]
     sampled = source.n if source.n > judged.n else 0
-    return JuryTable(np.ascontiguousarray(x), mask, len(x), x.shape[1], sampled)
+    return JuryTable(np.ascontiguousarray(x), mask, len(x), x.shape[1], sampled, np.argsort(columns))
 
 
 def normal_scores(x: Array, mask: Mask | None) -> Array:
