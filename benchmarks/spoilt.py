@@ -243,7 +243,7 @@ def table_lines(names: tuple[str, ...], verbose: bool) -> list[TableResult]:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    part, verbose = (sys.argv[1] if len(sys.argv) > 1 else "all"), "-v" in sys.argv
+    verbose, part = "-v" in sys.argv, next((word for word in sys.argv[1:] if word != "-v"), "all")
     if part == "all":
         print("# Spoilt cells\n\n" + str(__doc__).split("\n\n", 2)[2].strip())
     results = []
