@@ -17,7 +17,8 @@ the rest of its row,
 
 in closed form. The screened fit screens the rows that it predicts, too: that is how it will be used. The plain fit is
 kept unless another is better by one standard error: in skew tables the far rows are the signal, and a robust fit that
-does not predict better throws it away.
+does not predict better throws it away. Of the cells that a screened fit leaves out those are called wrong, and stay
+out, which the law of their column hardly has: the others are its tail.
 
 Reference: W. A. Stahel (1981) and D. L. Donoho (1982) for the screening of rows; P. J. Rousseeuw and W. Van den Bossche
 (2018), Detecting deviating data cells, Technometrics 60, 135-145, for that of cells.

@@ -11,8 +11,9 @@ freedom and Q does not exist. Cells are looked at beside what the others of thei
 
 These laws are those of a Gaussian table with known parameters. From 20 rows on, the bulk of the rows says what is
 ordinary instead (`judge/outliers/law.py`): F laws of the distances, a t law for each column's surprises, levels by
-their shares. A row is odd if its distance is, or one of its cells given the others. Where not even a heavy-tailed law
-fits the bulk, none is called odd, and the farthest are listed as unjudged.
+their shares; and the main job judges cells `sharply`, by a Gaussian that knows more of them than the map's axes
+(`judge/outliers/cell_judge.py`). A row is odd if its distance is, or one of its cells given the others. Where not even
+a heavy-tailed law fits the bulk, none is called odd, and the farthest are listed as unjudged.
 
 Reference: [Lawrence2012] for the posterior; Benjamini and Hochberg, Controlling the false discovery rate,
 Journal of the Royal Statistical Society B 57 (1995).
@@ -252,7 +253,7 @@ def judge_rows(
     reason names the cell that disagrees most with the rest of its row, and what hiding it does. Cells `held` out of
     the fit (n x d) and `far` rows (n) have no part in saying what is ordinary; those of them that are `grouped` (n) are
     not asked about. Rows that are not those of the fit are judged by a `law` of the fit, such as its model's
-    `plain_law`: they may be odd all together.
+    `plain_law`: they may be odd all together. Cells are judged by the map's model, or `sharply` by one that knows more.
 
     >>> from lowdim.judge.maps.table_map import table_map
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
