@@ -14,16 +14,14 @@ import numpy as np
 from scipy.special import stdtr
 
 from lowdim.judge.cells import FramedGaussian, given_others
-from lowdim.judge.fills.engines.linear import VariationalPCA
-from lowdim.judge.fills.engines.offered import MOST_DIMENSIONS, ROWS_A_COLUMN, WHOLE_GAUSSIAN_PASSES
+from lowdim.judge.fills.engines.linear import VariationalPCA, WholeGaussian
+from lowdim.judge.fills.engines.offered import MOST_DIMENSIONS, ROWS_A_COLUMN
 from lowdim.judge.outliers.law import as_counted, t_laws
 from lowdim.judge.outliers.outlyingness import robust_units
 from lowdim.judge.row_order import row_order
 from lowdim.maths.linalg import Array, Mask, centre_and_spread, moderate_scale
-from lowdim.models.mixtures.mixture import GaussianMixture
 from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
-from lowdim.text.messages import no_warnings
 
 JUDGE_CELLS = 60_000  # of a table that the fit sees: more of them do not sharpen it
 MOST_JUDGED_COLUMNS = 300  # of wider tables the map's axes are as many as can be told from noise
@@ -35,7 +33,6 @@ WIDE_SHARE = 0.05  # unless so many of its column do
 CENTRAL_CELLS = 0.1  # beyond the quantile of a column's centre
 LEFT_SHARE = 0.3  # of a row's cells that may be left out
 LEAST_NOISE = 1e-8  # of a column's variance
-WHOLE_TOL = 1e-2  # nats in the whole table
 
 
 def sharp_gaussian(x: Array, seen: Mask) -> FramedGaussian | None:
@@ -57,13 +54,11 @@ def sharp_gaussian(x: Array, seen: Mask) -> FramedGaussian | None:
         b = VariationalPCA(z, max(min(MOST_DIMENSIONS, d - 1, len(z) - 2), 0)).beliefs
         W, mu, psi = b.W, b.mu, np.full(d, b.psi)
     else:
-        with no_warnings():
-            tol = WHOLE_TOL / len(z)
-            whole = GaussianMixture(1, tol=tol, max_iter=WHOLE_GAUSSIAN_PASSES, calibrate=False).fit(z)
+        whole = WholeGaussian(z).part  # in units of the columns' spread already
         # a covariance is W W' + psi I with all axes but one, psi its least eigenvalue
-        values, U = np.linalg.eigh(whole.covariances_[0])
+        values, U = np.linalg.eigh(whole.C)
         least = max(float(values[0]), LEAST_NOISE)
-        W, mu, psi = U[:, 1:] * np.sqrt(np.maximum(values[1:] - least, 0.0)), whole.means_[0], np.full(d, least)
+        W, mu, psi = U[:, 1:] * np.sqrt(np.maximum(values[1:] - least, 0.0)), whole.mu, np.full(d, least)
     return FramedGaussian(W, mu, psi, psi, np.ones(d), frame, None)
 
 
