@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris, load_wine
 
 import lowdim as ld
 from lowdim.jobs.analysis import Analysis, Settings
@@ -121,6 +122,15 @@ def test_the_penguins_of_one_species_are_a_group(need):
     assert analysis.sentences[4].endswith(words)
 
 
+def test_iris_falls_into_two_groups_and_wine_too():
+    """Setosa stands apart; the other two species overlap. Of the three cultivars one does."""
+    for load, sizes in ((load_iris, (100, 50)), (load_wine, (127, 51))):
+        found = Analysis(on_suitable_scales(ld.read(load().data)), Settings()).groups
+        assert found.sizes == sizes
+        apart = load().target[found.label == 1]
+        assert np.bincount(apart).max() >= 0.9 * len(apart)
+
+
 def test_groups_colour_a_map_without_labels():
     rng = np.random.default_rng(1)
     z = rng.standard_normal((200, 2)) + 8.0 * (np.arange(200) < 80)[:, None] * [1.0, -1.0]
@@ -171,5 +181,5 @@ def test_scores_of_a_run_name_the_group_of_each_row(tmp_path):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((120, 4)) + np.where(np.arange(120) < 50, 9.0, 0.0)[:, None]
     found = ld.analyse(X, dims=2, budget="1s")
-    lines = list(csv.DictReader(tables(found)["scores.csv"].splitlines()))
+    lines = list(csv.DictReader(tables(found)["scores.csv"]))
     assert [int(line["group"]) for line in lines] == [2] * 50 + [1] * 70

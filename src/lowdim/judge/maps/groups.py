@@ -1,10 +1,10 @@
 """Do the rows fall into groups? Parts of the map between which hardly any rows lie.
 
-The places are cut into 2 to 6 parts by their nearest centres, in units of the spread within parts. Two parts are apart
-where the density of their rows, along the direction that tells them apart best, has a deep and sure valley, and where
-the rows beside it lie between the two: those of a bend lie to one side. Parts that are not apart are one. A skew or
-heavy tail has no valley, steps of a column are blurred before, and rows that go on from the one before count as fewer,
-so that none of these makes groups.
+A mixture of Gaussians proposes them: as many as predict left-out rows best, the fewest within one standard error. Two
+parts are apart where the rows themselves, along the direction that tells them apart best, have a deep and sure valley,
+and where the rows beside it lie between the two: those of a bend lie to one side. Parts that are not apart are one. A
+skew or heavy tail needs several Gaussians and has no valley, steps of a column are blurred before, and rows that go on
+from the one before count as fewer, so that none of these makes groups.
 
 References: Fisher (1936) for the direction; Silverman, "Density estimation" (1986), for the width of the kernel and the
 variance of a density's square root.
@@ -20,33 +20,39 @@ from scipy.spatial import cKDTree
 from scipy.special import chdtri
 
 from lowdim.judge.axes import eta_squared
+from lowdim.judge.hidden_cells import left_out
 from lowdim.judge.outliers.partition import GROUP_SHARE
 from lowdim.judge.row_order import row_order
-from lowdim.maths.kmeans import Labels, nearest_centers, plus_plus
+from lowdim.maths.kmeans import Labels
 from lowdim.maths.linalg import Array, Mask
 from lowdim.table.column import in_ones, one_names, ones_of
+from lowdim.text.messages import no_warnings
 
 if TYPE_CHECKING:
     from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.outliers.partition import Partition
+    from lowdim.models.mixtures.mixture import GaussianMixture
     from lowdim.table.table import Table
 
 MOST_ROWS = 2000  # rows that are looked at; the others go with their nearest
-MOST_PARTS = 6
+MOST_PARTS = 7  # Gaussians that are tried, as long as one of the last two more predicted better
+MOST_AXES = 5  # of the map, in which a Gaussian's spread is known well enough
+FOLDS = 5
+STARTS, FOLD_STARTS = 5, 2  # of a mixture fitted to all rows, and to those of a fold
 ROWS_PER_AXIS = 25  # with fewer a direction can be found that parts any rows
 LEAST_ROWS = 10  # of a group that the map shows
 SEEN_SHARE = 0.5  # of a row's cells: one with fewer lies near the middle whatever it is
 FAR = 50.0  # spreads between two centres, beyond which it is no matter how far
 VALLEY = 0.4  # density of the valley over that of the lower peak: two Gaussians 4 spreads apart have 0.27
-EMPTY = 1e-6  # of the same, of a valley with no row for spreads around: no bend leaves one
-CLEAR = 3.6  # errors between the two: no false alarm among simulated skew, heavy-tailed, flat and bent tables
+EMPTY = 0.01  # of the same, of a valley with hardly a row: no bend leaves one
+CLEAR, SURE = 2.5, 3.6  # errors between the two, where a mixture of as many Gaussians predicts best; where that alone
+# tells, there were no false alarms among simulated skew, heavy-tailed, flat, bent and serial tables
 BESIDE, LEAST_BESIDE = 0.15, 8  # share and number of the rows beside a valley that tell whether it is a bend
 BENT_P, BENT_SQUARE = 0.02, 0.15  # how unlike the others these may lie: see `_bent`
 THIN, STRETCHED, TWO_SIDES = 0.6, 1.1, 1.7
 TOLD_SHARE = 0.5  # of the best column's share of variance between groups, from which a second one is named
 FARTHER_ON = 8  # rows: the rows of a series have much less to do with one so far on than with the next:
 SERIES, SERIES_ERRORS = 0.5, 5.5  # its square is so much larger; 0.6 to 0.9 in series, up to 0.45 in sorted tables
-UNITS, STEPS = 4, 12  # rounds of new units, and steps of the centres in each
 GRID = 256
 
 
@@ -148,18 +154,50 @@ def groups_of_places(z: Array, came: NDArray[np.intp] | None = None) -> Labels:
     """
     n = len(z)
     came = np.arange(n) if came is None else np.argsort(came)
-    one = best = np.zeros(n, dtype=np.int64)
-    z = z[:, : max(1, n // ROWS_PER_AXIS)]
+    one = np.zeros(n, dtype=np.int64)
+    z = z[:, : min(MOST_AXES, max(1, n // ROWS_PER_AXIS))]
     z = _white(z[:, np.ptp(z, axis=0) > 0], one)
     if not z.shape[1]:
         return one
-    least = max(LEAST_ROWS, GROUP_SHARE * n)
-    parted = [_large(z, _parts(z, k), least) for k in range(2, MOST_PARTS + 1)]
-    series = _are_series(z, parted, came)
-    for parts in parted:
-        label = _only_apart(z, parts, came if series else None)
-        best = label if label.max() > best.max() else best
-    return np.unique(best, return_inverse=True)[1]
+    K = _gaussians(z)
+    if K == 1:
+        return one
+    parts = _large(z, _components(z, K, STARTS), max(LEAST_ROWS, GROUP_SHARE * n))
+    if _are_series(z, came):
+        own = np.argsort(came)
+        return _only_apart(z[came], parts[came], SURE, series=True)[own]
+    groups = _only_apart(z, parts, CLEAR)
+    # where one group takes several Gaussians, as a bend does, that mixtures are better says nothing of valleys
+    return groups if groups.max() == parts.max() else _only_apart(z, parts, SURE)
+
+
+def _gaussians(z: Array) -> int:
+    """How many Gaussians predict left-out rows best: the fewest that do within one standard error."""
+    told = list[Array]()  # log density of each row, by the mixtures of 1, 2, ... that it was left out of
+    n, best = len(z), 0
+    for K in range(1, MOST_PARTS + 1):
+        if n * (FOLDS - 1) < FOLDS * K * LEAST_ROWS or len(told) - best > 2:
+            break
+        density = np.empty(n)
+        for rows in left_out(n, FOLDS):
+            with no_warnings():
+                density[rows] = _mixture(z[~rows], K, FOLD_STARTS).score_samples(z[rows])
+        told.append(density)
+        best = int(np.argmax([one.mean() for one in told]))
+    behind = [told[best] - one for one in told]
+    return 1 + next(k for k, less in enumerate(behind) if less.mean() <= less.std() / np.sqrt(n))
+
+
+def _mixture(z: Array, K: int, starts: int) -> GaussianMixture:
+    from lowdim.models.mixtures.mixture import GaussianMixture  # not loaded where stored groups are read
+
+    with no_warnings():  # nobody asked for it
+        return GaussianMixture(K, n_init=starts, reg_covar=1e-3, tol=1e-4, max_iter=200, calibrate=False).fit(z)
+
+
+def _components(z: Array, K: int, starts: int) -> Labels:
+    """The likeliest of K Gaussians for each row; those that are nobody's left out."""
+    return np.unique(_mixture(z, K, starts).predict(z), return_inverse=True)[1]
 
 
 def _white(z: Array, label: Labels) -> Array:
@@ -174,21 +212,6 @@ def _centers(z: Array, label: Labels) -> Array:
     return np.array([z[label == k].mean(axis=0) for k in range(label.max() + 1)])
 
 
-def _parts(z: Array, k: int) -> Labels:
-    """Up to k parts around their centres, the units found with them: long groups side by side are told apart."""
-    label, w = np.zeros(len(z), dtype=np.int64), z
-    centers = plus_plus(z, None, None, k, z.mean(axis=0), [np.random.default_rng(0)])[0]
-    for _ in range(UNITS):
-        for _ in range(STEPS):
-            before, label = label, np.unique(nearest_centers(w, None, centers[None])[0], return_inverse=True)[1]
-            centers = _centers(w, label)
-            if np.array_equal(before, label):
-                break
-        w = _white(z, label)
-        centers = _centers(w, label)
-    return label
-
-
 def _large(z: Array, label: Labels, least: float) -> Labels:
     """Parts that are too small for a group go with the nearest that is not."""
     large = np.flatnonzero(np.bincount(label) >= least)
@@ -199,24 +222,32 @@ def _large(z: Array, label: Labels, least: float) -> Labels:
     return to[label]
 
 
-def _only_apart(z: Array, label: Labels, came: NDArray[np.intp] | None) -> Labels:
-    """Parts joined, the nearest first, until all are apart from each other; `came` is the order of rows of a series."""
-    own = np.arange(len(z))
-    if came is not None:
-        z, label, own = z[came], label[came], np.argsort(came)
-    while label.any():
-        K = label.max() + 1
-        parts = [z[label == k] for k in range(K)]
-        joint = [(i, j) for i in range(K) for j in range(i) if not _apart(parts[i], parts[j], came is not None)]
+def _only_apart(z: Array, label: Labels, clear: float, *, series: bool = False) -> Labels:
+    """Parts joined, the nearest first, until all are apart from each other, as wholes or each part from each; rows of a
+    series are in their order."""
+    parts = [z[label == k] for k in range(label.max() + 1)]
+    surely = np.array(
+        [[i != j and _apart(a, b, SURE, series) for j, b in enumerate(parts)] for i, a in enumerate(parts)]
+    )
+    of = np.arange(len(parts))  # the group of each part
+    while of.any():
+        K = of.max() + 1
+        groups = [z[of[label] == k] for k in range(K)]
+        joint = [
+            (i, j)
+            for i in range(K)
+            for j in range(i)
+            if not surely[np.ix_(of == i, of == j)].all() and not _apart(groups[i], groups[j], clear, series)
+        ]
         if not joint:
             break
-        centers = _centers(_white(z, label), label)
+        centers = _centers(_white(z, of[label]), of[label])
         i, j = min(joint, key=lambda pair: float(((centers[pair[0]] - centers[pair[1]]) ** 2).sum()))
-        label = np.unique(np.where(label == i, j, label), return_inverse=True)[1]
-    return label[own]
+        of = np.unique(np.where(of == i, j, of), return_inverse=True)[1]
+    return of[label]
 
 
-def _apart(a: Array, b: Array, series: bool) -> bool:
+def _apart(a: Array, b: Array, clear: float, series: bool) -> bool:
     """Whether hardly any row lies between two parts, and those beside the valley are no bend; rows of a series, or of
     one unit, count as fewer.
     """
@@ -229,7 +260,7 @@ def _apart(a: Array, b: Array, series: bool) -> bool:
     at = along + np.where(np.arange(len(w)) < len(a), distance, 0.0)  # 0 is b's centre
     depth, errors, place = _valley(at, distance)
     alike = max(_alike(along[: len(a)]), _alike(along[len(a) :]), 0.0) if series else 0.0
-    if depth > VALLEY or errors * np.sqrt((1.0 - alike) / (1.0 + alike)) < CLEAR:
+    if depth > VALLEY or errors * np.sqrt((1.0 - alike) / (1.0 + alike)) < clear:
         return False
     if depth < EMPTY:
         return True
@@ -256,7 +287,7 @@ def _bent(across: Array) -> bool:
     return bool(one_side or thin or square[-1] > STRETCHED * (1.0 + chance) ** 2 or fourth < TWO_SIDES)
 
 
-def _are_series(z: Array, parted: list[Labels], came: NDArray[np.intp]) -> bool:
+def _are_series(z: Array, came: NDArray[np.intp]) -> bool:
     """Whether rows, as they came and less the centres of their parts, are more like the next than like one farther on,
     in most ways of parting them. Rows of a series are, and rows that come unit by unit; those of a table that is only
     sorted are not, once its parts are told apart.
@@ -264,7 +295,8 @@ def _are_series(z: Array, parted: list[Labels], came: NDArray[np.intp]) -> bool:
     if len(z) <= FARTHER_ON:
         return False
     nearer = []
-    for label in parted:
+    for K in range(2, MOST_PARTS + 1):
+        label = _components(z, K, FOLD_STARTS)
         off = (z - _centers(z, label)[label])[came]
         one, far = (np.sqrt(np.abs(off[k:] - off[:-k])).mean(axis=0) for k in (1, FARTHER_ON))  # leaps weigh little
         nearer.append(1.0 - (one / np.maximum(far, 1e-300)).min() ** 4)
