@@ -15,7 +15,7 @@ from lowdim.jobs.apply import place_run
 from lowdim.jobs.one_model import fit_method, save_fitted
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.jobs.table_model import subject
-from lowdim.text.messages import LowdimWarning
+from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.cli.calls import in_process
 
 
@@ -105,6 +105,14 @@ def test_a_bent_model_fills_new_rows_and_judges_none(tmp_path):
     assert said.code == 2 and "LD325" in said.err
     said = in_process("apply", "gtm.run", "t.csv", "--stream", cwd=tmp_path)
     assert said.code == 2 and "no law of rows' distances" in said.err
+
+
+def test_the_analysis_of_a_table_is_not_in_the_run_of_one_model(tmp_path):
+    run = saved(tmp_path, "gtm")
+    with pytest.raises(LowdimError, match="LD319"):  # dimensions and a report are the main job's
+        run.model  # noqa: B018
+    with pytest.raises(LowdimError, match="LD319"):  # a sheet has no straight axes
+        run.axes  # noqa: B018
 
 
 def test_labels_in_zeros_and_ones_are_cells_as_others(tmp_path):

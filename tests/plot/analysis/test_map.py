@@ -242,8 +242,9 @@ def test_what_a_map_cannot_be_asked(coloured, how, words):
 
 def test_rows_are_named_as_asked(coloured):
     found = coloured[1]
-    named = {t.get_text() for t in found.plot.map(labels=["3", 10]).figure.axes[0].texts}
-    assert {"3", found.table.row_names[10]} <= named
+    third, eleventh = found.table.row_names[2], found.table.row_names[10]  # the days
+    named = {t.get_text() for t in found.plot.map(labels=[third, 10]).figure.axes[0].texts}
+    assert {third, eleventh} <= named and third == "2020-01-03"
     assert not [t for t in found.plot.map(labels="none").figure.axes[0].texts if t.get_text()]
 
 
