@@ -152,7 +152,7 @@ def kind_of(name: str, x: Array) -> Kind:
     size = name == "n" or words in SAMPLE_SIZES
     if size and whole and v.min() >= 1 and len(np.unique(v)) > MOST_LEVELS:
         return Kind("weight", "it is called the size of a sample")
-    one = bool(v.min() >= 0 and abs(v.mean() - 1) < 0.02) and len(v) >= LEAST_WEIGHTS
+    one = bool(v.min() >= 0 and abs((v / len(v)).sum() - 1) < 0.02) and len(v) >= LEAST_WEIGHTS
     if set(words) & WEIGHT_WORDS and not whole and one and different > MOST_LEVELS:  # of an answer in a survey
         return Kind("weight", "it is called a weight and is 1 on average")
     return _few(words, v, whole)
