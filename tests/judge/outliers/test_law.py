@@ -90,7 +90,7 @@ def test_where_no_law_fits_the_farthest_are_listed_unjudged():
     rng = np.random.default_rng(0)
     X = np.exp(2.5 * rng.standard_normal((300, 5)))
     found = judge_rows(PPCA(1, standardize=True).fit(X), X)
-    assert found.law_dof < 2 and not found.odd.any() and not found.rows
+    assert found.judged.law.dof < 2 and not found.odd.any() and not found.rows
     assert len(found.unjudged) == 5 and "no law fits" in found.sentence and found.unjudged[0].column in found.text()
     assert odd_sentence(found).startswith(f"The most unusual row is {found.unjudged[0].name}, because")
     assert odd_sentence(found).endswith("since no law fits the bulk of the rows.")
@@ -183,7 +183,7 @@ def test_without_levels_the_law_of_new_rows_is_that_of_the_table():
     fit = robust_fit(X, 2)
     own = judge_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows)
     law = law_of_new_rows(fit.model, X, held=fit.held_cells, far=fit.far_rows)
-    assert (law.scale, law.dof) == (own.law_scale, own.law_dof)
+    assert (law.scale, law.dof) == (own.judged.law.scale, own.judged.law.dof)
 
 
 @pytest.mark.slow

@@ -215,15 +215,6 @@ class RobustFit(NamedTuple):
     errors: dict[str, float]  # mean absolute error of each candidate on cells of rows it was not fitted to
     why: str
 
-    def cleaned(self, X: Any) -> Array:
-        """The table with the cells that are held out as gaps.
-
-        `ProbabilisticPCA(q).fit(fit.cleaned(X), sample_weight=fit.weights)` is a plain model with the robust axes.
-        """
-        x, mask = gather(as_source(X))
-        hidden = self.held_cells if mask is None else self.held_cells | ~mask
-        return np.where(hidden, np.nan, x)
-
     @property
     def partition(self) -> Partition:
         """What is held out, as an analysis keeps it."""

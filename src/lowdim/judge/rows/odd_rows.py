@@ -154,8 +154,6 @@ class OddRows(NamedTuple):
     below: int  # rows with p < 1 - odd_level, by the p that picks them
     expected: float  # how many of them chance alone makes
     judged: JudgedRows  # what the reasons are made of, for another level
-    law_scale: float = GAUSSIAN_LAW.scale  # D2 / (seen law_scale) ~ F(seen, law_dof) in the bulk of the rows
-    law_dof: float = GAUSSIAN_LAW.dof
     unjudged: tuple[OddRow, ...] = ()  # the farthest rows where no law fits the bulk
     groups: tuple[tuple[int, ...], ...] = ()  # positions of odd rows that lie together, the largest group first
 
@@ -372,8 +370,7 @@ def picked(D2: Law, T2: Law, Q: Law, judged: JudgedRows, odd_level: float) -> Od
     rows = tuple(odd_row(k, judged, (D2, T2, Q), rate)._replace(p=float(p[k])) for k in listed)
     cards, few = (rows, ()) if law.judges else ((), rows)
     below, expected = int((p[asked] < rate).sum()), rate * float((seen[asked] > 0).sum())
-    parts = (D2, T2, Q, seen, len(judged.columns), odd_level, odd, cards, below, expected, judged)
-    return OddRows(*parts, law.scale, law.dof, few)
+    return OddRows(D2, T2, Q, seen, len(judged.columns), odd_level, odd, cards, below, expected, judged, few)
 
 
 def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float) -> OddRow:
