@@ -50,8 +50,7 @@ def touch_data(analysis: Analysis) -> str:
         spread = np.nanstd(t.X, axis=0)
         kind, shift, scale = "f4", np.nanmean(t.X, axis=0), 1.0 / np.where(spread > 0.0, spread, 1.0)
         rows = np.sort(np.argsort(analysis.odd.p, kind="stable")[: max(MOST_TOUCHED_CELLS // t.d, 1)])
-    told = facts_of_law(law)
-    judge = None if law.cells is None else law.cells.judge
+    told, judge = facts_of_law(law), law.cell_judge
     if judge is not None:  # its numbers are packed, beside the model's
         told["cells"]["judge"] = {"scale": judge.scale, "dof": judge.dof}
     first = analysis.odd.rows[0].row if analysis.odd.rows else int(rows[0])

@@ -104,9 +104,8 @@ class LatentCells:
     # what models with closed forms answer beside: the main job's are such ------------------------------------------
     title: ClassVar[str]
     method: ClassVar[str]  # its short name in the registry
-    judges_rows: ClassVar[bool] = (
-        False  # whether it has a law of their distances; those without have intervals that hold
-    )
+    # whether it has a law of rows' distances; those without have intervals that hold
+    judges_rows: ClassVar[bool] = False
     has_axes: ClassVar[bool] = False  # whether `resampled` knows what drives them
     places_vary: ClassVar[bool] = True  # without steps: few answers put many rows at one place, with gaps between them
     surprise_note: ClassVar[str] = (
@@ -233,10 +232,9 @@ class GaussianCells(LatentCells):
         counted = law.counted(rows.x)
         block = g.inward(rows._replace(x=counted))
         cells, seen = given_others(g, block.x, block.mask, kept), rows.seen
-        judge = None if law.cells is None else law.cells.judge
-        by = g if judge is None else judge.gaussian
-        told, x = cells, block.x
-        if by is not g:
+        by, x, told = g, block.x, cells
+        if law.cell_judge is not None:
+            by = law.cell_judge.gaussian
             x = by.inward(rows._replace(x=counted)).x
             told = given_others(by, x, block.mask, kept)
         T2, Q, rank = distances(g, cells.latent, block.mask if kept is None else kept)

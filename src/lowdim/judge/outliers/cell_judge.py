@@ -15,9 +15,9 @@ from scipy.special import stdtr
 
 from lowdim.judge.cells import FramedGaussian, given_others
 from lowdim.judge.fills.engines.linear import VariationalPCA, WholeGaussian
-from lowdim.judge.fills.engines.offered import MOST_DIMENSIONS, ROWS_A_COLUMN
+from lowdim.judge.fills.engines.offered import most_dimensions, takes_whole
 from lowdim.judge.outliers.law import as_counted, t_laws
-from lowdim.judge.outliers.outlyingness import robust_units
+from lowdim.judge.outliers.outlyingness import MAD_TO_SD, robust_units
 from lowdim.judge.row_order import row_order
 from lowdim.maths.linalg import Array, Mask, centre_and_spread, moderate_scale
 from lowdim.sources.source import Block
@@ -50,15 +50,15 @@ def sharp_gaussian(x: Array, seen: Mask) -> FramedGaussian | None:
     shift, spread = centre_and_spread(shown[rows] * scale)
     frame = Frame(shift / scale, scale / spread, np.ones(d))
     z = (shown[rows] * scale - shift) / spread
-    if len(z) < ROWS_A_COLUMN * d or d > MOST_DIMENSIONS:
-        b = VariationalPCA(z, max(min(MOST_DIMENSIONS, d - 1, len(z) - 2), 0)).beliefs
-        W, mu, psi = b.W, b.mu, np.full(d, b.psi)
-    else:
+    if takes_whole(len(z), d):
         whole = WholeGaussian(z).part  # in units of the columns' spread already
         # a covariance is W W' + psi I with all axes but one, psi its least eigenvalue
         values, U = np.linalg.eigh(whole.C)
         least = max(float(values[0]), LEAST_NOISE)
         W, mu, psi = U[:, 1:] * np.sqrt(np.maximum(values[1:] - least, 0.0)), whole.mu, np.full(d, least)
+    else:
+        b = VariationalPCA(z, most_dimensions(len(z), d)).beliefs
+        W, mu, psi = b.W, b.mu, np.full(d, b.psi)
     return FramedGaussian(W, mu, psi, psi, np.ones(d), frame, None)
 
 
@@ -100,6 +100,6 @@ def _centre_p(surprise: Array, inner: Mask) -> Array:
         own = size[inner[:, j], j]
         if len(own) and (middle := float(np.median(own))) > 0.0:
             scale, dof = (float(part[0]) for part in t_laws(own[:, None], CENTRAL_CELLS))
-            far = size[:, j] > CUT * middle * 1.4826
+            far = size[:, j] > CUT * middle * MAD_TO_SD
             p[far, j] = 2.0 * stdtr(dof, -size[far, j] / scale)
     return p

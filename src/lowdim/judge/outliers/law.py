@@ -93,9 +93,14 @@ class RowLaw(NamedTuple):
         return self.cells.counts[j] if self.cells is not None and self.cells.counts else AS_IT_IS
 
     @property
+    def cell_judge(self) -> CellJudge | None:
+        """What judges the cells, where that is not the map's model."""
+        return None if self.cells is None else self.cells.judge
+
+    @property
     def of_judge(self) -> RowLaw:
         """The law of the distances by what judges the cells."""
-        by = None if self.cells is None else self.cells.judge
+        by = self.cell_judge
         return self if by is None else self._replace(scale=by.scale, dof=by.dof)
 
     @property

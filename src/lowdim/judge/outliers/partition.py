@@ -462,8 +462,7 @@ class _RobustTable(NamedTuple):
         if len(x) < LEAST_ROWS_OF_LAW or not held.any():
             return held
         law, beside = bulk_law(g, np.where(seen, x, 0.0), seen, held, far, sharply=True)
-        assert law.cells is not None
-        by = g if law.cells.judge is None else law.cells.judge.gaussian
+        by = g if law.cell_judge is None else law.cell_judge.gaussian
         z = by.inward(Block(np.where(seen, law.counted(x), 0.0), seen)).x
         told = given_others(by, z, seen, beside)
         p = cell_p_values(told.surprise, told.D2, seen, law.of_judge)

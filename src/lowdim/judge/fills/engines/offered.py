@@ -84,10 +84,18 @@ def small_models(n: int, d: int, q: int | None = None) -> list[EngineFit]:
     """The linear models worth trying on a small table."""
     if q is not None:
         return [partial(VariationalPCA, q=q)]
-    tries: list[EngineFit] = [partial(VariationalPCA, q=max(min(MOST_DIMENSIONS, d - 1, n - 2), 0))]
-    if n >= ROWS_A_COLUMN * d and 2 <= d <= MOST_DIMENSIONS and n * d <= WHOLE_GAUSSIAN_CELLS:
-        tries.append(WholeGaussian)
-    return tries
+    tries: list[EngineFit] = [partial(VariationalPCA, q=most_dimensions(n, d))]
+    return [*tries, WholeGaussian] if takes_whole(n, d) else tries
+
+
+def most_dimensions(n: int, d: int) -> int:
+    """How many dimensions a small table is offered."""
+    return max(min(MOST_DIMENSIONS, d - 1, n - 2), 0)
+
+
+def takes_whole(n: int, d: int) -> bool:
+    """Whether a small table has rows enough for one Gaussian of all its columns."""
+    return n >= ROWS_A_COLUMN * d and 2 <= d <= MOST_DIMENSIONS and n * d <= WHOLE_GAUSSIAN_CELLS
 
 
 # engines beside them ------------------------------------------------------------------------------------
