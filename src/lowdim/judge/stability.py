@@ -266,7 +266,7 @@ def refit_bench(model: LinearGaussian, X: Any) -> RefitBench:
     many = sum(len(part.gone) for part in parts) * d > PATTERN_CELLS  # so that passes of EM are quicker
     enough = not avoids and (rows.mask is None or (principal and not many))
     wide = rows.mask is None and avoids and principal
-    return RefitBench(light, g.start(), source, g, wide, at, FramedRows(*rows[:2], parts) if enough else None)
+    return RefitBench(light, g.start(), source, g, wide, at, FramedRows(rows.x, rows.mask, parts) if enough else None)
 
 
 def refits(

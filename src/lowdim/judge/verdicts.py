@@ -126,8 +126,8 @@ def groups_by_label(analysis: Any) -> str:
     if len(groups.sizes) < 2:
         return ""
     values = values_of([groups.label == k for k in range(len(groups.sizes))], analysis.table.labels)
-    said = [f"group {k} is {value}" for k, value in enumerate(values, 1) if value]
-    return f"G{', '.join(said)[1:]}." if said else ""
+    said = ", ".join(f"group {k} is {value}" for k, value in enumerate(values, 1) if value)
+    return f"{said[0].upper()}{said[1:]}." if said else ""
 
 
 def told_group(rows: tuple[int, ...], groups: RowGroups) -> int | None:

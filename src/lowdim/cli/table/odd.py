@@ -45,7 +45,7 @@ def odd_command(
 
 
 def of_run(folder: str) -> OddRows:
-    """Those of a run folder; where its table is gone, they are as they were found."""
+    """The odd rows of a run folder; where its table is gone, as they were found."""
     from lowdim.jobs.run_folder import load_run
     from lowdim.text.messages import LowdimError, message
 

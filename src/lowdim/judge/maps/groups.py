@@ -180,8 +180,7 @@ def _gaussians(z: Array) -> int:
             break
         density = np.empty(n)
         for rows in left_out(n, FOLDS):
-            with no_warnings():
-                density[rows] = _mixture(z[~rows], K, FOLD_STARTS).score_samples(z[rows])
+            density[rows] = _mixture(z[~rows], K, FOLD_STARTS).score_samples(z[rows])
         told.append(density)
         best = int(np.argmax([one.mean() for one in told]))
     behind = [told[best] - one for one in told]

@@ -144,7 +144,8 @@ class WholeGaussian(FittedEngine):
     _pack, _unpack = _one.pack, _one.unpack  # what `em` asks for, beside the three functions at the end
 
     def __init__(self, X: Array) -> None:
-        (n, d), self.mean, self.sd = X.shape, *centre_and_spread(X)
+        n, d = X.shape
+        self.mean, self.sd = centre_and_spread(X)
         self.tol, self.n_components = TRIAL_TOL / n, d - 1
         block = self._inward(X)
         root = np.sqrt(np.maximum(block.seen.sum(axis=0), 1.0))
