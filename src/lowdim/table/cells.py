@@ -95,11 +95,8 @@ UNIT_SHARE = 0.5  # of the cells of a column that must carry the sign
 DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)]
 DISGUISES += [-9.0, -99.9, -999.9, -999.99, -9999.99, -8888.0, -7777.0]
 DISGUISES += [-32768.0, 32767.0, 65535.0, -1e20, -1e30, 1e20, 1e30]
-ANSWER_CODES = {
-    *range(-9, 0),
-    *(7, 8, 9),
-    *(77, 88, 96, 97, 98, 99, -99, -98, -97, 997, 998, 999),
-}  # "don't know", "no answer"
+# What surveys write for "don't know" and "no answer"
+ANSWER_CODES = {*range(-9, 0), 7, 8, 9, 77, 88, 96, 97, 98, 99, -99, -98, -97, 997, 998, 999}
 LEAST_STEPS, MOST_STEPS = 3, 14  # of a scale, with such codes
 LEAST_OTHERS = 3  # numbers that a code stands apart from
 SURE_OTHERS = 10  # numbers from which a code is taken for what it is

@@ -463,7 +463,11 @@ def is_mixed(data: bytes, encoding: str) -> bool:
 
 
 def _columns_of_numbers(rows: list[list[str]]) -> list[bool]:
-    return [_are_numbers(_seen(rows, j), NUMBERS_BELOW) for j in range(max(map(len, rows), default=0))]
+    return [_are_numbers(seen, NUMBERS_BELOW) for seen in _by_column(rows)]
+
+
+def _by_column(rows: list[list[str]]) -> list[list[str]]:
+    return [_seen(rows, j) for j in range(max(map(len, rows), default=0))]
 
 
 def _are_rows(top: list[list[str]], below: list[list[str]]) -> bool:
@@ -563,10 +567,6 @@ def lower_header(names: list[str], rows: list[list[str]]) -> tuple[list[list[str
         if is_second_header(rows[k], below) and all(_names_numbers(row, below) for row in rows[:k]):
             return rows[: k + 1], "names"
     return [], ""
-
-
-def _by_column(rows: list[list[str]]) -> list[list[str]]:
-    return [_seen(rows, j) for j in range(max(map(len, rows), default=0))]
 
 
 def _names_numbers(row: list[str], below: list[list[str]]) -> bool:

@@ -246,7 +246,7 @@ def file_kind(head: bytes, path: Path) -> str:
 
 
 def _zip(path: Path, name: str, suffix: str) -> str:
-
+    """The same of a zip archive, as sheets are."""
     try:
         with zipfile.ZipFile(path) as archive:
             inside = archive.namelist()

@@ -23,7 +23,7 @@ from lowdim.text.format import size as size_text
 from lowdim.text.messages import LowdimError, error, message
 
 LOOK_ROWS_OF_SHEETS = 1000  # by which the sheet with the table is chosen
-CELL_COST = 100  # bytes of memory that a cell with something in it needs while it is read
+SHEET_CELL_COST = 100  # bytes of memory that a cell with something in it needs while it is read
 PADDING_COST = 16  # the same of an empty cell of the table
 MERGED = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}mergeCell"
 LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
@@ -119,9 +119,14 @@ def _within(rows: Iterable[list[str]], file: FoundFile, memory: int) -> Iterator
         while row and not row[-1].strip():
             row.pop()
         cells += sum(map(bool, row))
-        if cells * CELL_COST > memory or k >= MOST_ROWS:
-            raise too_large(file.path.name, file.size, max(cells * CELL_COST, memory + 1), memory, shape=" packed")
+        _refuse_large(file, cells, k + 1, memory)
         yield row
+
+
+def _refuse_large(file: FoundFile, cells: int, rows: int, memory: int) -> None:
+    need = cells * SHEET_CELL_COST
+    if need > memory or rows > MOST_ROWS:
+        raise too_large(file.path.name, file.size, max(need, memory + 1), memory, shape=" packed")
 
 
 def _merged(path: Path, title: str) -> list[tuple[int, int, int]]:
@@ -170,8 +175,7 @@ def _open_document(
                 empty += times
                 continue
             cells += times * sum(map(bool, row))
-            if cells * CELL_COST > memory or len(rows) + empty + times > MOST_ROWS:
-                raise too_large(file.path.name, file.size, max(cells * CELL_COST, memory + 1), memory, shape=" packed")
+            _refuse_large(file, cells, len(rows) + empty + times, memory)
             rows.extend([] for _ in range(empty))
             tall.extend((len(rows), column, count) for column, count in spans)
             rows.extend(list(row) for _ in range(times))
