@@ -215,13 +215,11 @@ def _numbers(view: FillView, trial: Trial, fitted: Callable[[str], FittedEngine]
         return float(np.sqrt(weight @ square / weight.sum())) if len(square) else 0.0
 
     names, made = list(trial.guesses), list(trial.guesses.values())
+    weights, guesses = np.eye(len(names))[0], made[0]  # the linear model comes first
     if len(names) > 1 and len(weight):
-        weights = least_squares_weights(np.stack([g.error for g in made]) / unit, weight)
-        guesses = stacked_guesses(made, trial.cells.fold, weight, unit)
-        if off(guesses) >= off(made[0]):  # in a small table weights may follow chance: the linear model comes first
-            weights, guesses = np.eye(len(names))[0], made[0]
-    else:
-        weights, guesses = np.eye(len(names))[0], made[0]
+        stack = stacked_guesses(made, trial.cells.fold, weight, unit)
+        if off(stack) < off(guesses):  # in a small table weights may follow chance
+            weights, guesses = least_squares_weights(np.stack([g.error for g in made]) / unit, weight), stack
     used = [fitted(name) for name, w in zip(names, weights, strict=True) if w]
     shares = (EngineShare(*part) for part in zip(names, weights.tolist(), map(off, made), strict=True))
     failed = (EngineShare(name, 0.0, None, "could not be fitted") for name in trial.failed)
