@@ -57,6 +57,15 @@ def test_packed_short_rows_are_refused_by_what_their_cells_cost(tmp_path: Path) 
         read(path, memory="50MB")
 
 
+@pytest.mark.parametrize(("every", "left", "code"), [(10, 36, True), (2, 40, False)])
+def test_subtotals_are_left_out_where_they_are_few(tmp_path: Path, every: int, left: int, code: bool) -> None:
+    names = ["Subtotal" if k % every == 1 else f"w{k}" for k in range(40)]
+    rows = "".join(f"{name},{k * 1.37 % 7:.2f},{k * 2.11 % 5:.2f}\n" for k, name in enumerate(names))
+    (tmp_path / "t.csv").write_text("site,a,b\n" + rows)
+    table = read(tmp_path / "t.csv")
+    assert table.n == left and ("LD019" in table.messages.codes) == code
+
+
 def test_a_long_table_that_says_things_twice_is_not_spread(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("well,metal,value\n" + "".join(f"w{k % 3},{'ab'[k % 2]},{k}.5\n" for k in range(8)))

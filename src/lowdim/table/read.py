@@ -47,6 +47,7 @@ MOST_GAPS = 20  # blank lines below which another table is looked for
 MOST_REPEATS = 0.25  # of the rows that may be names again, or subtotals
 MOST_LINES = 3  # times that further lines of a header are looked for
 MOSTLY = 0.9  # of the cells of a column that are numbers where it is measured
+MANY_VALUES = 0.45  # of the same, that are different where they are no codes
 USED = "number in the columns that are used"
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
 
@@ -274,14 +275,12 @@ def _without_repeats(raw: Raw) -> Raw:
         if not again.any():
             break
     parts = cell.is_code(pc.utf8_rtrim(pc.utf8_lower(texts[0]), ": "), SUBTOTALS)
-    notes = list(raw.notes)
+    notes, keep = list(raw.notes), np.ones(len(raw.lines), dtype=bool)
     for mask, what in ((again & any(names), "the names again"), (parts & ~again, "a subtotal")):
         if 0 < mask.sum() <= MOST_REPEATS * len(mask):
             lines = [str(line) for line in raw.lines[mask]]
             notes.append(message("LD019", f"{raw.name}, {raw.unit} {listing(lines, 5)}", n=len(lines), what=what))
-        else:
-            mask[:] = False
-    keep = ~(again | parts)
+            keep &= ~mask
     if keep.all():
         return raw
     kept = [column.filter(pa.array(keep)) for column in raw.cells]
@@ -342,18 +341,11 @@ def spread_raw(raw: Raw, item: str | None) -> Raw:
         for j, (name, column, text) in enumerate(zip(names, raw.cells, texts, strict=True))
     ]
     numbers = [c for c in read_so if c.name != item and c.good >= MOSTLY * c.seen > 0]
-    seen = [c.values[~np.isnan(c.values)] for c in numbers]
-    many = [len(np.unique(x)) > MOSTLY * len(x) / 2 or bool((x != np.round(x)).any()) for x in seen]
-    measured = [c.position - 1 for c, fine in zip(numbers, many, strict=True) if fine] or [
-        c.position - 1 for c in numbers[-1:]
-    ]
+    measured = [c.position - 1 for c in [c for c in numbers if _is_measured(c.values)] or numbers[-1:]]
     at = names.index(item)
     keys = [j for j in range(len(names)) if j not in (at, *measured)]
-    words = [
-        column.to_pylist() if text is None else text.to_pylist() for column, text in zip(raw.cells, texts, strict=True)
-    ]
-    units: dict[tuple[Any, ...], int] = {}
-    items: dict[str, int] = {}
+    words = [(column if text is None else text).to_pylist() for column, text in zip(raw.cells, texts, strict=True)]
+    units, items = dict[tuple[Any, ...], int](), dict[str, int]()
     places = [
         (units.setdefault(key, len(units)), items.setdefault(str(one), len(items)))
         for key, one in zip(zip(*(words[j] for j in keys), strict=True), words[at], strict=True)
@@ -376,6 +368,12 @@ def spread_raw(raw: Raw, item: str | None) -> Raw:
     return raw._replace(
         cells=kept + wide, names=[*(names[j] for j in keys), *called], lines=lines, unit="row", index=None
     )
+
+
+def _is_measured(values: Array) -> bool:
+    """Whether numbers have fractions or many values."""
+    seen = values[~np.isnan(values)]
+    return len(np.unique(seen)) > MANY_VALUES * len(seen) or bool((seen != np.round(seen)).any())
 
 
 def sample_raw(raw: Raw, most: int | None) -> Raw:
