@@ -361,7 +361,9 @@ def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[str]:
     >>> area = np.array(["North", "North", "South", "West", "West", "West"] * 4)
     >>> values_of([area == "West", area != "West"], {"area": area, "half": np.repeat(["a", "b"], 12)})
     ['area West', 'area North and South']
-    >>> values_of([np.arange(24) < 12], {"area": area})
+    >>> values_of([np.arange(24) < 12], {"area": area})  # half of each
+    ['']
+    >>> values_of([np.arange(24) < 12], {"area": np.where(np.arange(24) < 12, None, area)})  # it is missing
     ['']
     """
     best, words = (0, 0.0), [""] * len(groups)
@@ -375,7 +377,8 @@ def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[str]:
         for rows in groups:
             inside = np.bincount(at, weights=rows[known], minlength=len(own))
             chosen = 2 * inside > times
-            agree = float(inside[chosen].sum() / (times[chosen].sum() + inside[~chosen].sum()))
+            either = times[chosen].sum() + inside[~chosen].sum()  # rows of the group or of its values
+            agree = float(inside[chosen].sum() / either) if either else 0.0
             if not 0 < chosen.sum() <= MOST_VALUES or agree < SAME_ROWS:
                 told.append("")
                 continue

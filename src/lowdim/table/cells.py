@@ -496,7 +496,7 @@ def _dates(text: Any, gap: Mask, pattern: str) -> NDArray[np.datetime64] | None:
             h = np.array([hour % 12 + 12 * (p == "p") if p else hour for hour, p in zip(h, half, strict=True)])
     m = np.where(q > 0, 3 * q - 2, np.where(w > 0, 1, m))
     d = np.where((d == 0) & ("<d>" not in pattern or "<b>" in pattern or pattern == IDEOGRAPHS), 1, d)
-    if not (((m >= 1) & (m <= 12) & (d >= 1) & (h < 25) & (i < 60) & (s < 61)) | gap).all():
+    if not (((m >= 1) & (m <= 12) & (d >= 1) & (w < 54) & (h < 25) & (i < 60) & (s < 61)) | gap).all():
         return None
     months = np.datetime64("1970-01") + np.where(gap, 0, 12 * (y - 1970) + m - 1).astype("timedelta64[M]")
     days = months.astype("datetime64[D]") + np.where(gap, 0, d - 1).astype("timedelta64[D]")
