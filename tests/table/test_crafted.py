@@ -57,6 +57,14 @@ def test_packed_short_rows_are_refused_by_what_their_cells_cost(tmp_path: Path) 
         read(path, memory="50MB")
 
 
+@pytest.mark.parametrize("end", [",", ",,", ", ,", ", , "])
+def test_empty_cells_beyond_the_last_column_are_none(tmp_path: Path, end: str) -> None:
+    rows = "".join(f"{k * 1.37 % 7:.2f},{k * 2.11 % 5:.2f}\n" for k in range(20))
+    (tmp_path / "t.csv").write_text(f"a,b\n1.5,2.5{end}\n{rows}")
+    table = read(tmp_path / "t.csv")
+    assert table.X.shape == (21, 2) and table.X[0].tolist() == [1.5, 2.5] and not table.messages.codes
+
+
 @pytest.mark.parametrize(("every", "left", "code"), [(10, 36, True), (2, 40, False)])
 def test_subtotals_are_left_out_where_they_are_few(tmp_path: Path, every: int, left: int, code: bool) -> None:
     names = ["Subtotal" if k % every == 1 else f"w{k}" for k in range(40)]

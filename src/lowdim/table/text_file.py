@@ -187,7 +187,7 @@ def _evened(
     noted: list[Message],
 ) -> bytes:
     """The text with records of one length, as far as a reader would know how: empty cells at the end are often not
-    written, or written once too often, and a few records of another length are left out. The text as it is, else."""
+    written, or written once too often, and a few records of another length are left out; else the text as it is."""
     mark = "\t" if sep == " " else sep
     starts, lines = _records(text, skip, mark)
     if max(bad) > len(starts) or sniff.other_separators("\n".join(mark.join(row) for row in rows), mark):
@@ -204,11 +204,11 @@ def _evened(
         fits = all(
             not numbers[j] or cell in sniff.GAPS or sniff.is_number(cell) for j, cell in enumerate(cells[1:width], 1)
         )
-        if len(cells) < width and (fits or len([cell for cell in cells if cell]) == 1):
+        if len(cells) < width and (fits or sum(map(bool, cells)) == 1):
             body += mark.encode() * (width - len(cells))
             short.append(int(lines[number - 1]))
         elif len(cells) > width and not any(cells[width:]):
-            body = body[: len(body) - (len(cells) - width) * len(mark)]
+            body = body.rsplit(mark.encode(), len(cells) - width)[0]
         elif len(cells) > width and fits and sum(numbers) >= 2 and not numbers[-1] and b'"' not in body:
             before, after = cells[: width - 1], cells[width - 1 :]  # words with a comma that nobody put between quotes
             body = f'{mark.join(before)}{mark}"{mark.join(after)}"'.encode()
