@@ -217,9 +217,7 @@ def decimal_evidence(text: Any, gap: Mask) -> DecimalEvidence:
     )
 
 
-def decide_decimal(
-    evidence: dict[str, DecimalEvidence], decimal: str | None, sep: str = ","
-) -> tuple[str, dict[str, Any]]:
+def decide_decimal(evidence: dict[str, DecimalEvidence], decimal: str | None, sep: str) -> tuple[str, dict[str, Any]]:
     """The decimal sign of the table: asked for, plain from its cells, or assumed, with what is to be said of that.
 
     A column whose own cells show its sign is read by that, whatever the others are. Where every comma stands before

@@ -219,7 +219,7 @@ def _ods_text(cell: ElementTree.Element) -> str:
 
 
 def from_records(
-    rows: list[list[str]], name: str, kind: str, header_option: bool | None, memory: int, size: int = 0
+    rows: list[list[str]], name: str, kind: str, header_option: bool | None, memory: int, size: int
 ) -> Raw:
     """A table from the rows of a sheet."""
     import pyarrow as pa

@@ -294,12 +294,17 @@ def walk_axis(subject: TableModel, axis: int, along: Array) -> Walk:
 
 
 def _check_decoder(subject: TableModel, name: str) -> None:
-    """Refuse a model without places that lead back to cells: it decodes nothing, or gives rows clusters."""
+    """Refuse a model without places that lead back to cells: it decodes nothing, gives rows clusters, or has two
+    views of a row."""
     verbs = (getattr(subject.model, verb, None) for verb in ("transform", "inverse_transform"))
-    clusters, views = bool(subject.entry.lack("map")), subject.entry.asks == "views"
-    if clusters or views or not all(map(callable, verbs)):
-        own = "it gives rows clusters, not places" if clusters else "it has no decoder"
-        why = "its columns are two views of a row" if views else own
+    why = ""
+    if subject.entry.asks == "views":
+        why = "its columns are two views of a row"
+    elif subject.entry.lack("map"):
+        why = "it gives rows clusters, not places"
+    elif not all(map(callable, verbs)):
+        why = "it has no decoder"
+    if why:
         raise lacks(subject, name, why, "a model with a decoder: ppca, gtm, gplvm")
 
 
