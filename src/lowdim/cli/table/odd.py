@@ -30,6 +30,7 @@ def odd_command(
     from lowdim.jobs.analysis import Settings, analysis_of
     from lowdim.jobs.run_folder import write
     from lowdim.jobs.run_tables import odd_table
+    from lowdim.text.escape import shell_word
     from lowdim.text.messages import check_level
 
     check_level(level)
@@ -39,8 +40,8 @@ def odd_command(
     path = write(out or f"{stem(target)}.odd.csv", odd_table(odd))
     first = odd.rows[0].name if odd.rows else odd.judged.row_names[0]
     run = target.rstrip("/") if Path(target).is_dir() else f"{stem(target)}.run"
-    condition = "" if Path(run).is_dir() else f" (after lowdim report {target})"
-    next_step = f"One row in full:  lowdim explain {run} --row {first}{condition}"
+    condition = "" if Path(run).is_dir() else f" (after lowdim report {shell_word(target)})"
+    next_step = f"One row in full:  lowdim explain {shell_word(run)} --row {shell_word(str(first))}{condition}"
     show(as_json, f"{odd.text()}\nSaved {path}.   {next_step}", **odd.facts(), wrote=str(path))
 
 
