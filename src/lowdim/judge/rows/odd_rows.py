@@ -387,6 +387,8 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     if far_out(float(D2.p[k]), p_hidden, p_Q, rate):
         reason = f"far out on the map (T2 p {p_value(float(T2.p[k]))}), where its cells agree with each other "
         reason += f"(Q p {p_value(float(Q.p[k]))}): no single cell explains it"
+    elif no_single_cell(surprise, p_hidden, told, rate):
+        reason = "its cells contradict each other: no single cell explains it"
     else:
         says = f"{observed(own.value, own.sd)}, expected {expectation(*own[:4])} {around(own)}"
         says = f"{told[0]}, expected {told[1]}" if told else says
@@ -467,6 +469,15 @@ def far_out(p_D2: float, p_hidden: float, p_Q: float | None, rate: float = 0.05)
     """Whether a row is odd by its place on the map alone: its distance is, its cells agree, and hiding one does not
     help."""
     return p_D2 < rate and p_hidden < rate and p_Q is not None and p_Q >= rate
+
+
+def no_single_cell(surprise: float, p_hidden: float, words: tuple[str, ...], rate: float = 0.05) -> bool:
+    """Whether a row is odd with and without its least likely cell, which is a number within what the others say.
+
+    >>> no_single_cell(-1.2, 1e-4, ()), no_single_cell(-4.0, 1e-4, ()), no_single_cell(-1.2, 0.3, ())
+    (True, False, False)
+    """
+    return p_hidden < rate and abs(surprise) < NORMAL_90 and not words
 
 
 def _hidden(p: float, rate: float) -> str:
