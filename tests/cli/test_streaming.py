@@ -64,7 +64,7 @@ def test_fill_and_apply_write_every_format(lowdim, cells, tmp_path, ending):
         "fill", "cells.parquet", "--stream", "-o", f"full.{ending}", "--intervals", "--sample", "150", "--quiet"
     )
     assert said.code == 0 and said.out.startswith(f"{gaps:,} gaps filled by a model of all 900 rows with ")
-    assert "150 rows drawn at random" in said.out and "90% intervals held" in said.out and said.err == ""
+    assert "150 rows drawn at random" in said.out and "90% intervals contain" in said.out and said.err == ""
     for word in ("", ".lower", ".upper", ".mask"):
         assert (tmp_path / f"full{word}.{ending}").exists()
     if ending == "csv":

@@ -247,7 +247,9 @@ def test_far_rows_are_held_out_of_the_fit_and_named(tmp_path):
     found, plain = (ld.analyse(tmp_path / "t.csv", budget="1s", robust=robust) for robust in (True, False))
     assert found.partition.choice == "screened" and found.partition.groups[0].tolist() == list(range(30))
     assert not found.odd.odd[:30].any() and "30 rows apart from the others are a group" in found.odd.sentence
-    assert "The rows fall into 2 groups (170, 30 rows)" in found.sentences[4] and "together" not in found.sentences[3]
+    assert (
+        "The rows fall into 2 groups (170 and 30 rows)" in found.sentences[4] and "together" not in found.sentences[3]
+    )
     assert found.sentences[4].endswith("the map is fitted without group 2.") and found.groups.unfitted == (1,)
     assert plain.partition.choice == "plain" and not plain.odd.odd[:30].all() and "held out" not in plain.sentences[3]
     clean = ld.PPCA(2, standardize=True).fit(X[30:])
@@ -270,8 +272,8 @@ def test_a_far_group_that_makes_an_axis_is_said_and_named(tmp_path):
     found = ld.analyse(tmp_path / "t.csv", budget="1s")
     (apart,) = (card for card in found.axes if card.apart)
     assert sorted(apart.apart.rows) == list(range(20)) and apart.apart.share > 0.8
-    assert found.groups.sizes == (80, 20) and "(80, 20 rows)" in found.sentences[4]  # where these rows are told
-    assert "is mostly how far group 2 lies from all others" in found.sentences[1] and "make" not in found.sentences[1]
+    assert found.groups.sizes == (80, 20) and "(80 and 20 rows)" in found.sentences[4]  # where these rows are told
+    assert "Group 2 lies far from all others" in found.sentences[1] and "(rows" not in found.sentences[1]
     assert found.sentences[1] == no_rows.sentences(found)[1]
     farthest = f"(rows {apart.apart.rows[0] + 1}, {apart.apart.rows[1] + 1}, "
     assert "20 rows lie far from all others " in apart.apart_words() and "(rows" not in apart.apart_words()

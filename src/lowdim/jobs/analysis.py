@@ -66,7 +66,7 @@ class Settings(NamedTuple):
     level: float = 0.9
     seed: int = 0
     budget: float | None = None  # seconds, from which counts are made; None = counts by the table's size
-    robust: bool = True  # whether wrong cells and far rows may be held out of the fit
+    robust: bool = True  # whether wrong cells and far rows may be left out of the fit
     rotate: str | None = None  # how the axes are turned, the principal ones where not at all
 
 

@@ -3,7 +3,7 @@
     run.json        what was asked, what was said, and the digest of every other file
     model.lowdim    the fitted model (`lowdim.load`)
     judges.lowdim   what the judges found, for `load_run(folder).analysis` (`jobs/store.py`)
-    scores.csv, fills.csv, odd.csv, and held.csv where cells or rows are held out of the fit
+    scores.csv, fills.csv, odd.csv, and held.csv where cells or rows are left out of the fit
 
 No model is imported before one is asked for.
 """

@@ -179,7 +179,7 @@ def _said(r: OddRow) -> tuple[Any, Any]:
 
 
 def held_table(t: Table, partition: Partition) -> str:
-    """One line a cell that is held out of the fit, in the table's units; a whole row has no column."""
+    """One line a cell that is left out of the fit, in the table's units; a whole row has no column."""
     values = t.scales.outward(t.X)
     cells = [[t.row_names[i], t.names[j], float(values[i, j])] for i, j in partition.wrong_cells]
     return csv_table(["row", "column", "value"], [*cells, *([t.row_names[i], "", ""] for i in partition.outside)])

@@ -135,7 +135,7 @@ class TableModel:
     def places(self) -> RowPlaces:
         """Where the rows are by all their seen cells, how surely, and their log densities.
 
-        The map of a report leaves out the cells that are held out of the fit; here they count until they are hidden.
+        The map of a report leaves out the cells that are left out of the fit; here they count until they are hidden.
         """
         if self.table.holds != "measurements":
             return RowPlaces(self.model.embedding_, None, None, None)  # of the pairs that it was fitted to

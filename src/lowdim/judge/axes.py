@@ -116,11 +116,12 @@ class AxisCard(NamedTuple):
         which = "" if row_names is None else f" (rows {listing(row_names[i] for i in self.apart.rows)})"
         *some, last = map(str, sorted(self.apart.axes))
         if group is not None:
-            line = f"The direction between axes {', '.join(some)} and {last}" if some else f"Axis {last}"
-            return f"{line} is mostly how far group {group} lies from all others ({100 * self.apart.share:.0f}% of it)."
+            far, make = f"Group {group} lies", "makes"
+        else:
+            far, make = f"{count(len(self.apart.rows), 'row')} lie", "make"
         line = f"between axes {', '.join(some)} and {last}" if some else f"along axis {last}"
-        far = f"{count(len(self.apart.rows), 'row')} lie far from all others {line}"
-        return f"{far} and make {100 * self.apart.share:.0f}% of the variation in that direction{which}."
+        share = f"{100 * self.apart.share:.0f}% of the variation in that direction"
+        return f"{far} far from all others {line} and {make} {share}{which if group is None else ''}."
 
     def text(self, row_names: Sequence[str] | None = None) -> str:
         """The card of `lowdim explain --axis`."""
@@ -360,7 +361,7 @@ def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[str]:
 
     >>> area = np.array(["North", "North", "South", "West", "West", "West"] * 4)
     >>> values_of([area == "West", area != "West"], {"area": area, "half": np.repeat(["a", "b"], 12)})
-    ['area West', 'area North and South']
+    ['the rows with area West', 'the rows with area North or South']
     >>> values_of([np.arange(24) < 12], {"area": area})  # half of each
     ['']
     >>> values_of([np.arange(24) < 12], {"area": np.where(np.arange(24) < 12, None, area)})  # it is missing
@@ -383,7 +384,7 @@ def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[str]:
                 told.append("")
                 continue
             nearly = "" if agree == 1 and known.all() else "nearly "
-            told.append(f"{nearly}{name} {listing(own[chosen], last=' and ')}")
+            told.append(f"{nearly}the rows with {name} {listing(own[chosen], last=' or ')}")
             agreed.append(agree)
         if agreed and (len(agreed), sum(agreed)) > best:
             best, words = (len(agreed), sum(agreed)), told

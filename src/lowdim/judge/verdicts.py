@@ -12,7 +12,7 @@ from lowdim.judge.axes import values_of
 from lowdim.judge.dimensions.text import in_words
 from lowdim.judge.fills.calibration import width_word
 from lowdim.judge.outliers.partition import is_group
-from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held
+from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held, no_single_cell
 from lowdim.judge.stability import DECIDING_DEGREES
 from lowdim.table.table import MOST_GROUPS
 from lowdim.text.format import count, listing, short
@@ -20,7 +20,7 @@ from lowdim.text.format import count, listing, short
 if TYPE_CHECKING:
     from lowdim.judge.maps.groups import RowGroups
 
-NOT_RANDOM = " The gaps go with values (LD124), so of them intervals may hold fewer."
+NOT_RANDOM = " The gaps depend on values (LD124), so their intervals may contain fewer."
 LONG_NAME = 42  # letters of a name in a sentence
 LABEL_SHARE, AS_MUCH = 0.5, 0.05  # of an axis that a label explains, from which it is said; as good as equal to that
 OTHER_SHARE = 0.1  # of a group's rows, by which some other rows may differ and be the same group
@@ -155,7 +155,7 @@ def unsteady(steady: Any) -> str:
 def fill_sentence(fills: Any, *, not_random: bool = False) -> str:
     """How the gaps were filled; what hidden cells say of intervals holds for gaps that come as those were chosen."""
     if not fills.is_filled.any():
-        return "There are no gaps to fill."
+        return "The measured columns have no gaps to fill."
     return str(fills.sentence) + NOT_RANDOM * (not_random and bool(fills.tried))
 
 
@@ -167,8 +167,8 @@ def odd_sentence(odd: Any) -> str:
         first, *others = odd.unjudged
         beside = f", then {listing([row.name for row in others])}" if others else ""
         return (
-            f"The most unusual row is {first.name}, because {because(first)}{beside}; how rare that is cannot be said, "
-            "since no law fits the bulk of the rows."
+            f"The most unusual row is {first.name}, because {because(first)}{beside}; it has no p-value, "
+            "because no distribution fits most of the rows."
         )
     if not odd.rows:
         return f"No odd rows at a {rate:.3g}% false discovery rate ({chance})."
@@ -184,27 +184,28 @@ def _together(odd: Any) -> str:
         return ""
     size, n = len(odd.groups[0]), len(odd.odd)
     text = f", {'all' if size == len(odd.rows) else size} of them together"
-    rather = f" ({100 * size / n:.0f}% of the rows: rather a bend of the table or a group than single errors)"
+    rather = f" ({100 * size / n:.0f}% of the rows: more likely a group or a curve than single errors)"
     return text + rather * is_group(size, n)
 
 
 def held_sentence(analysis: Any) -> str:
-    """What is held out of the fit, with the farthest of its cells that no odd row names."""
+    """What is left out of the fit, with the farthest of its cells that no odd row names."""
     held, odd = analysis.partition, analysis.odd
     named = {*np.flatnonzero(odd.odd).tolist(), *(r.row for r in odd.unjudged)}
     shown = [(i, j) for i, j in held.wrong_cells.tolist() if i not in named]
     if not shown:
         return str(held.sentence)
     row, cell = farthest_held(analysis.map, odd.judged.law, analysis.table, held, shown)
-    beside = "beside the odd rows " if np.any(odd.odd) else ""
-    where = f"{beside}the farthest cell is in row {analysis.row_names[row]}"
-    return f"{held.sentence.removesuffix('.')}; {where}: {cell}."
+    apart = "Apart from the odd rows, the" if np.any(odd.odd) else "The"
+    return f"{held.sentence} {apart} farthest cell is in row {analysis.row_names[row]}: {cell}."
 
 
 def because(row: Any) -> str:
     """Why a row is odd, in half a sentence."""
     if far_out(row.p_D2, row.p_hidden, row.p_Q):
         return "it lies far out on the map; no single cell explains it"
+    if no_single_cell(row.surprise, row.p_hidden, row.words):
+        return "its cells contradict each other; no single cell explains it"
     return disagrees(row.column, row, row.words)
 
 
@@ -215,7 +216,7 @@ def map_sentence(analysis: Any) -> str:
     shown = 100 * sum(shares[:2])
     if len(shares) <= 2:
         name = "2-D map shows" if len(shares) == 2 else "only axis shows"
-        weaker = " and what weaker dimensions hold" if analysis.jury.detectable > len(shares) else ""
+        weaker = " or weaker dimensions" if analysis.jury.detectable > len(shares) else ""
         if f"{shown:.0f}" == "100":
             return f"The {name} nearly all of the variation."
         return f"The {name} {shown:.0f}% of the variation; the rest is noise of single columns{weaker}."
@@ -244,7 +245,7 @@ def _predicts(fills: Any) -> TrustCheck:
 
 def _covers(fills: Any, not_random: bool) -> TrustCheck:
     """Whether intervals hold; cells hidden at random cannot vouch for gaps that go with values."""
-    name = "intervals hold what they claim"
+    name = "intervals contain what they claim"
     if not fills.tried:
         words = "labels have probabilities in place of intervals" if fills.labels else "no cell was hidden"
         return TrustCheck(name, None, words)

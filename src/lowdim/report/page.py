@@ -23,7 +23,7 @@ EVIDENCE = {
     "enough rows": "table",
     "gaps plausible at random": "gaps",
     "predicts hidden cells": "fills",
-    "intervals hold what they claim": "fills",
+    "intervals contain what they claim": "fills",
     "map is stable": "stability",
     "no single row decides": "stability",
 }

@@ -133,7 +133,7 @@ def odd(analysis: Analysis, rows: bool) -> Section:
 
 
 def held_grid(analysis: Analysis) -> tuple[Grid, ...]:
-    """The cells that are held out of the fit, and the rows; none where there are none."""
+    """The cells that are left out of the fit, and the rows; none where there are none."""
     found, names, columns = analysis.partition, analysis.row_names, analysis.table.names
     values = analysis.table.scales.outward(analysis.table.X) if found.wrong_cells.size else analysis.table.X
     lines: list[tuple[Any, ...]] = [(names[i], columns[j], float(values[i, j])) for i, j in found.wrong_cells]

@@ -16,7 +16,7 @@ def test_it_ends_with_the_sentences_and_the_path(lowdim, no_drawing, tmp_path):
     assert tail[1].startswith("  1. Three dimensions carry ")
     path = re.match(r"  Report  (\S+demo-gaussian.report.html) ", tail[7])
     assert path and (tmp_path / "demo-gaussian.report.html").samefile(path[1])
-    held = re.search(r"The intervals hold (\d+) of the (\d+) cells that were hidden", said.out)
+    held = re.search(r"The intervals contain (\d+) of the (\d+) cells that were hidden", said.out)
     assert held and 0.85 < int(held[1]) / int(held[2]) < 0.95
     # what it proposes next works
     (run,) = re.findall(r"lowdim odd (\S+)", tail[9])

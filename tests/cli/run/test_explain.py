@@ -32,7 +32,7 @@ def test_explain_takes_names_and_numbers(lowdim, made):
 
 
 def test_an_axis_is_told_by_the_rows_that_made_it(lowdim):
-    """Far rows are held out of the fit: each loading lies within its interval, as in the run."""
+    """Far rows are left out of the fit: each loading lies within its interval, as in the run."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((200, 6))
     X[:24] += rng.standard_normal(6) * 20.0

@@ -37,16 +37,18 @@ def test_five_sentences_then_the_report_and_the_run(digester):
     lines = said.out.split("\n")
     assert [line[:5] for line in lines[:5]] == [f"  {k}. " for k in range(1, 6)]
     # 5 dimensions; axis 1 is white_flow (9) + t_lower (7) + t_upper (6) against kappa (1), and hardly larger than
-    # axis 2; row 1 because of bf_cm_ratio, 121.717 where the rest says 73 +- 4, which is held out; a map of 43%
-    assert re.match(r"  1\. Five dimensions carry 9\d% of what the columns share", lines[0])
+    # axis 2; row 1 because of bf_cm_ratio, 121.717 where the rest says 73 +- 4, which is left out; a map of 43%
+    assert re.match(r"  1\. Five dimensions are needed: hidden cells are predicted 9\d% as well as with more", lines[0])
     assert lines[1].startswith("  2. Axis 1 is c9 + c7 + c6 against c1 (23% of variation). Axes 1 and 2 are interch")
     assert re.match(
         r"  4. 1 odd row: row 1, because c3 is 121.717; the rest of the row says 73\.\d, sd 3\.\d "
-        r"\(5 rows have p < 0.05; about 5 expected by chance\)\. 1 cell is held out of the fit\.$",
+        r"\(5 rows have p < 0.05; about 5 expected by chance\)\. 1 cell is left out of the fit\.$",
         lines[3],
     )
     assert lines[4].startswith("  5. The 2-D map shows 43% of the variation")
-    held = re.match(r"  3. 53 gaps filled; our 90% intervals held (\d+)% of ([\d,]+) cells hidden on purpose", lines[2])
+    held = re.match(
+        r"  3. 53 gaps filled; our 90% intervals contain (\d+)% of ([\d,]+) cells hidden on purpose", lines[2]
+    )
     assert held and 87 <= int(held[1]) <= 93 and int(held[2]) >= 800
     assert lines[6].startswith("  Report  kamyr.report.html") and lines[7].startswith("  Run     kamyr.run/")
     assert lines[8] == "  Next    lowdim explore kamyr.run"
@@ -131,7 +133,9 @@ def test_the_report_in_time_and_memory(tmp_path):
     said = child("large.csv", cwd=tmp_path)
     spent = time.perf_counter() - begun
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    assert said.code == 0 and said.out.startswith("  1. Six dimensions carry all that the columns share.")
+    assert said.code == 0 and said.out.startswith(
+        "  1. Six dimensions are needed: more predict hidden cells no better."
+    )
     assert spent < 60.0 and peak < 1e9, (spent, peak)
     stages = dict(re.findall(r"\[ok\] (\w+) .* ([\d.]+) s", said.err))
     assert sum(float(stages[name]) for name in ("read", "dimensions", "fit", "fills", "axes")) < 10.0, stages

@@ -37,7 +37,7 @@ def test_truth_in_98_of_100_seeds(make, want):
 @pytest.mark.parametrize("rows", [100, pytest.param(1000, marks=pytest.mark.drill)])
 def test_rank_two_in_a_thousand_columns(rows):
     found = choose_dimension(rank_two(rows))
-    assert found.sentence == "2 (all that the columns share)"
+    assert found.sentence == "2 (more predict hidden cells no better)"
     assert {j.q for j in found.judges} == {2}
 
 
@@ -84,7 +84,7 @@ def test_digester():
     """Minka on the 44 complete rows and BIC name 5, parallel analysis 4, as the table's own study does."""
     found = choose_dimension(digester())
     assert (found.q, found.needed, found.detectable) == (5, 5, 5)
-    assert found.sentence == "5 (99% of what the columns share)"
+    assert found.sentence == "5 (hidden cells are predicted 99% as well as with more)"
     answers = {j.name: j.q for j in found.judges}
     assert answers == {"left-out rows": 5, "own units": 5, "parallel analysis": 4, "evidence": 5, "Minka": 5}
     assert found.rows[5].q2 == pytest.approx(0.42, abs=0.03) and found.rows[5].skill == pytest.approx(0.42, abs=0.03)
@@ -93,7 +93,9 @@ def test_digester():
 
 def test_digester_in_words():
     text = choose_dimension(digester(), random_state=3).text()
-    assert text.startswith("Dimensions: 5 (98% of what the columns share; 1 weaker one detectable)\n")
+    assert text.startswith(
+        "Dimensions: 5 (hidden cells are predicted 98% as well as with more; 1 weaker one detectable)\n"
+    )
     assert ">5    65%" in text and "<- needed" in text and "<- detectable" in text
     assert "Minka 5 (44 complete rows, 5 has 7" in text
     assert "5 beats 4 by" in text
@@ -273,13 +275,14 @@ def jury(q: int, detectable: int, *skill: float) -> Jury:
     [
         (
             jury(2, 5, 0.0, 0.5, 0.776, 0.8),
-            "2 (97% of what the columns share; 3 weaker ones detectable)",
-            "Two dimensions carry 97% of what the columns share. Three weaker dimensions are detectable too.",
+            "2 (hidden cells are predicted 97% as well as with more; 3 weaker ones detectable)",
+            "Two dimensions are needed: hidden cells are predicted 97% as well as with more. "
+            "Three weaker dimensions are detectable too.",
         ),
         (
             jury(1, 1, 0.0, 0.5, 0.4),
-            "1 (all that the columns share)",
-            "One dimension carries all that the columns share.",
+            "1 (more predict hidden cells no better)",
+            "One dimension is needed: more predict hidden cells no better.",
         ),
         (
             jury(0, 0, 0.0, -0.1),
@@ -288,25 +291,27 @@ def jury(q: int, detectable: int, *skill: float) -> Jury:
         ),
         (
             jury(1, 1, 0.0, 0.04, 0.03),
-            "1 (all that the columns share)",
+            "1 (more predict hidden cells no better)",
             "The columns share little: two axes predict only 4% of a cell's variance from the rest of its row. One "
-            "dimension carries all that the columns share.",
+            "dimension is needed: more predict hidden cells no better.",
         ),
         (
             jury(1, 1, 0.0, 0.06),
-            "1 (all that the columns share)",
+            "1 (more predict hidden cells no better)",
             "The columns share little: one axis predicts only 6% of a cell's variance from the rest of its row. One "
-            "dimension carries all that the columns share.",
+            "dimension is needed: more predict hidden cells no better.",
         ),
         (
             jury(13, 14, *np.linspace(0.0, 0.75, 15)),
-            "13 (93% of what the columns share; 1 weaker one detectable)",
-            "13 dimensions carry 93% of what the columns share. One weaker dimension is detectable too.",
+            "13 (hidden cells are predicted 93% as well as with more; 1 weaker one detectable)",
+            "13 dimensions are needed: hidden cells are predicted 93% as well as with more. "
+            "One weaker dimension is detectable too.",
         ),
         (  # all but what rounds to nothing: a further one is detectable, so that two do not carry "all"
             jury(2, 4, 0.0, 0.5, 0.7985, 0.799, 0.8),
-            "2 (more than 99% of what the columns share; 2 weaker ones detectable)",
-            "Two dimensions carry more than 99% of what the columns share. Two weaker dimensions are detectable too.",
+            "2 (hidden cells are predicted more than 99% as well as with more; 2 weaker ones detectable)",
+            "Two dimensions are needed: hidden cells are predicted more than 99% as well as with more. "
+            "Two weaker dimensions are detectable too.",
         ),
         (  # an answer in own units is told in own units: of the normal scores these have nothing
             jury(2, 2, 0.0, 0.01, -0.06)._replace(
@@ -315,8 +320,8 @@ def jury(q: int, detectable: int, *skill: float) -> Jury:
                     DimensionRow(k, 0.0, share, 0.0, None, None, 0.0) for k, share in enumerate((0.0, 0.3, 0.45, 0.5))
                 ),
             ),
-            "2 (90% of what the columns share, in their own units)",
-            "Two dimensions carry 90% of what the columns share, in their own units.",
+            "2 (hidden cells are predicted 90% as well as with more, in their own units)",
+            "Two dimensions are needed: hidden cells are predicted 90% as well as with more, in their own units.",
         ),
     ],
 )

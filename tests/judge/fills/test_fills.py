@@ -201,7 +201,7 @@ def test_text_as_the_command_prints_it():
     text = made.text()
     assert text.startswith("53 gaps filled from ") and "c10" in text and "half of this column is a guess" in text
     assert "0 = no better than the mean" in text and "e.g. row 1 c10" in text
-    assert made.sentence.startswith("53 gaps filled; our 90% intervals held ")
+    assert made.sentence.startswith("53 gaps filled; our 90% intervals contain ")
     assert made.tried == 907 and 0.86 <= made.held / made.tried <= 0.94
     assert made.sd[~made.is_filled].max() == 0.0 and np.isfinite(made.upper).all()
 

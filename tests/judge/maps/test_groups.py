@@ -117,8 +117,8 @@ def test_the_penguins_of_one_species_are_a_group(need):
     species = np.array(analysis.table.labels["species"])
     assert analysis.groups.sizes == (219, 123)
     assert set(species[analysis.groups.label == 1]) == {"Gentoo"}
-    words = "The rows fall into 2 groups (219, 123 rows), told apart mainly by flipper_length_mm and bill_depth_mm. "
-    words += "Group 1 is species Adelie and Chinstrap, group 2 is species Gentoo."
+    words = "The rows fall into 2 groups (219 and 123 rows) that differ most in flipper_length_mm and bill_depth_mm. "
+    words += "Group 1 is the rows with species Adelie or Chinstrap, group 2 is the rows with species Gentoo."
     assert analysis.sentences[4].endswith(words)
 
 
@@ -136,7 +136,7 @@ def test_groups_colour_a_map_without_labels():
     z = rng.standard_normal((200, 2)) + 8.0 * (np.arange(200) < 80)[:, None] * [1.0, -1.0]
     analysis = ld.analyse(z @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((200, 6)), dims=2, budget="1s")
     assert analysis.groups.sizes == (120, 80)
-    assert analysis.sentences[4].count("The rows fall into 2 groups (120, 80 rows)") == 1
+    assert analysis.sentences[4].count("The rows fall into 2 groups (120 and 80 rows)") == 1
     colours = analysis.plot.map().data["color"]
     assert [str(c) for c in colours] == analysis.groups.names
 

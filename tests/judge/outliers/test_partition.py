@@ -78,7 +78,9 @@ def test_far_rows_are_parted_into_groups_and_single_ones():
         range(6, 12)
     )
     assert found.wrong_cells.tolist() == [[50, 2]] and found.outside.tolist() == list(range(12))
-    assert found.sentence == "1 cell and 6 rows are held out of the fit."
+    assert found.sentence == "1 cell and 6 rows are left out of the fit."
     assert found.group_mask(100).sum() == 6 and found.outside_mask(100).sum() == 12 and found.cell_mask(100, 3)[50, 2]
     assert ALL_BULK.sentence == "" and not len(ALL_BULK.outside)
-    assert found._replace(choice="student").sentence == "Nothing is held out of the fit; far rows count less in it."
+    assert (
+        found._replace(choice="student").sentence == "Nothing is left out of the fit; far rows have less weight in it."
+    )

@@ -50,7 +50,7 @@ def test_a_clean_table_has_the_plain_fit_to_the_bit():
     fit, plain = robust_fit(X, 2), PPCA(2, standardize=True).fit(X)
     assert fit.choice == "plain" and not fit.held_cells.any() and not fit.far_rows.any()
     assert np.array_equal(fit.model.components_, plain.components_)
-    assert (fit.weights == 1.0).all() and fit.sentence == "Nothing is held out of the fit."
+    assert (fit.weights == 1.0).all() and fit.sentence == "Nothing is left out of the fit."
     assert "no robust fit" in fit.why
 
 
@@ -64,7 +64,7 @@ def test_gaps_weights_and_names_are_kept():
     assert not (fit.held_cells & gaps).any()
     assert fit.held_cells[wrong & ~gaps].mean() > 0.9 and fit.held_cells[~wrong].mean() < 0.003
     assert fit.weights.shape == (200,) and fit.weights.max() < 2.5
-    assert fit.sentence.endswith("held out of the fit.") and "less error" in fit.why
+    assert fit.sentence.endswith("left out of the fit.") and "less error" in fit.why
 
 
 def test_far_rows_count_nothing_and_the_model_is_that_of_the_others():

@@ -96,7 +96,7 @@ def test_calibration_marks_columns_outside_the_band() -> None:
     assert plot.data["outside"].tolist() == [True, False, False, False]
     assert plot.data["band_lower"][0] == stats.binom.ppf(0.025, 100, 0.9) / 100
     assert plot.data["claimed_upper"] == pytest.approx(stats.binom.ppf(0.975, 300, [0.5, 0.8, 0.9, 0.95]) / 300)
-    assert plot.title == "90% intervals held 85% of 300 hidden cells: a little narrow"
+    assert plot.title == "90% intervals contain 85% of 300 hidden cells: a little narrow"
     assert "1 column of 4 outside" in plot.sentence and "farthest 'low' with 70%" in plot.sentence
 
 

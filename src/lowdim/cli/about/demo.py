@@ -85,4 +85,4 @@ def _lines(demo: DemoTable, analysis: Analysis) -> Iterator[str]:
         rows.append(row)
     yield from text_table(rows, right=(0, 2, 3, 4))
     held = int(((fills.lower <= truth) & (truth <= fills.upper))[fills.is_filled].sum())
-    yield f"The intervals hold {held} of the {len(where)} cells that were hidden ({100 * held / len(where):.0f}%)."
+    yield f"The intervals contain {held} of the {len(where)} cells that were hidden ({100 * held / len(where):.0f}%)."

@@ -67,7 +67,7 @@ export function gapsScreen(app) {
     column.value = String(k);
     const fact = facts.fills?.find((/** @type {any} */ f) => f.column === c.name);
     about.textContent = fact
-      ? `Skill ${fact.skill === null ? "not known" : general(fact.skill, 2)}; intervals held ${fact.held} of ${fact.tried} hidden cells: ${fact.advice}.`
+      ? `Skill ${fact.skill === null ? "not known" : general(fact.skill, 2)}; intervals contain ${fact.held} of ${fact.tried} hidden cells: ${fact.advice}.`
       : (gap.about ?? "");
     rows.replaceChildren(
       pickList(

@@ -170,7 +170,7 @@ def choose_dimension(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 8)) + 0.3 * rng.standard_normal((200, 8))
     >>> choose_dimension(X).sentence
-    '2 (all that the columns share)'
+    '2 (more predict hidden cells no better)'
     """
     _check(most, standardize, band, folds, shuffles)
     seed = seed_of(random_state)

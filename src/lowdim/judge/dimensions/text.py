@@ -26,33 +26,34 @@ def number(k: int) -> str:
     return NUMBERS[k] if k < len(NUMBERS) else str(k)
 
 
-def share_carried(jury: Jury) -> str:
-    """'97% of what the columns share', of the dimensions needed; 'all' only where no further one is detectable."""
+def how_well(jury: Jury) -> str:
+    """How well the dimensions needed predict hidden cells, beside more; 'no better' only where none is detectable."""
     share = f"{jury.carried:.0%}"
     if jury.carried >= 0.995:
         share = "more than 99%" if jury.detectable > jury.q else "all"
-    what = "that the columns share" if share == "all" else "of what the columns share"
-    return f"{share} {what}{', in their own units' if jury.own_units else ''}"
+    worse = f"hidden cells are predicted {share} as well as with more"
+    words = "more predict hidden cells no better" if share == "all" else worse
+    return f"{words}{', in their own units' if jury.own_units else ''}"
 
 
 def sentence(jury: Jury) -> str:
-    """'2 (97% of what the columns share; 3 weaker ones detectable)', or 'no shared structure found'."""
+    """'2 (more predict hidden cells no better)', or 'no shared structure found'."""
     if jury.q == 0:
         return NOTHING_SHARED
     more = jury.detectable - jury.q
     weaker = f"; {count(more, 'weaker one')} detectable" if more > 0 else ""
-    return f"{jury.q} ({share_carried(jury)}{weaker})"
+    return f"{jury.q} ({how_well(jury)}{weaker})"
 
 
 def in_words(jury: Jury) -> str:
-    """'Two dimensions carry 97% of what the columns share. Three weaker dimensions are detectable too.'"""
+    """'Two dimensions are needed: more predict hidden cells no better.'"""
     if jury.q == 0:
         return f"{NOTHING_SHARED[0].upper()}{NOTHING_SHARED[1:]}: {NO_GROUPS}"
     if not jury.rows:
         return f"Your table has {count(jury.q, 'dimension')}, which leave no noise."
     more = jury.detectable - jury.q
-    carry = "dimension carries" if jury.q == 1 else "dimensions carry"
-    words = [f"{number(jury.q).capitalize()} {carry} {share_carried(jury)}."]
+    needed = "dimension is needed" if jury.q == 1 else "dimensions are needed"
+    words = [f"{number(jury.q).capitalize()} {needed}: {how_well(jury)}."]
     if more > 0:
         are = "dimension is" if more == 1 else "dimensions are"
         words.append(f"{number(more).capitalize()} weaker {are} detectable too.")

@@ -264,7 +264,7 @@ class Fills(NamedTuple):
             return f"{count(gaps, 'gap')} filled; too few cells are seen to check the intervals. {words}".rstrip()
         word = width_word(self.held, self.tried, self.level)
         text = (
-            f"{count(gaps, 'gap')} filled; our {100 * self.level:.3g}% intervals held "
+            f"{count(gaps, 'gap')} filled; our {100 * self.level:.3g}% intervals contain "
             f"{100 * self.held / self.tried:.0f}% of {self.tried:,} cells hidden on purpose{word and ': ' + word}."
         )
         return f"{text} {words}".rstrip()

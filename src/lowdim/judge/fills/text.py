@@ -45,7 +45,7 @@ def number_lines(f: Fills, map_dims: int | None, logged: Collection[str]) -> lis
 
 def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: float) -> list[str]:
     """What each column's fills are worth as lines of text, the best first; `gaps` says how many each column had."""
-    held = f"{100 * level:.3g}% intervals held"
+    held = f"{100 * level:.3g}% intervals contain"
     rows: list[tuple[object, ...]] = [("column", "gaps", "skill*", held, "advice")]
     for c in sorted((c for c in columns if gaps[c.column]), key=lambda c: -c.skill):
         rows.append((c.column, f"{gaps[c.column]:,}", f"{c.skill:.2f}", f"{c.held} of {c.tried}", c.advice))
@@ -117,7 +117,7 @@ def fills_card(f: Fills) -> str:
     more = f"and {len(some) - LISTED_COLUMNS:,} more columns: .text(). " if len(some) > LISTED_COLUMNS else ""
     return card(
         f.sentence,
-        ("column", "gaps", "skill", f"{100 * f.level:.3g}% intervals held", "outside the values seen", "advice"),
+        ("column", "gaps", "skill", f"{100 * f.level:.3g}% intervals contain", "outside the values seen", "advice"),
         listed,
         note=f"{more}{f.own_model()}" if some else "",
     )

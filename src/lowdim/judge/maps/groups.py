@@ -26,6 +26,7 @@ from lowdim.judge.row_order import row_order
 from lowdim.maths.kmeans import Labels
 from lowdim.maths.linalg import Array, Mask
 from lowdim.table.column import in_ones, one_names, ones_of
+from lowdim.text.format import listing
 from lowdim.text.messages import no_warnings
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ class RowGroups(NamedTuple):
         """How many, how large and by what they differ; nothing where the rows are one group."""
         if len(self.sizes) < 2:
             return ""
-        sizes = ", ".join(f"{size:,}" for size in self.sizes)
+        sizes = listing((f"{size:,}" for size in self.sizes), last=" and ")
         by = " and ".join(self.columns)
-        text = f"The rows fall into {len(self.sizes)} groups ({sizes} rows), told apart mainly by {by}"
+        text = f"The rows fall into {len(self.sizes)} groups ({sizes} rows) that differ most in {by}"
         without = " and ".join(str(k + 1) for k in self.unfitted)
         word = "groups" if len(self.unfitted) > 1 else "group"
         return text + (f"; the map is fitted without {word} {without}." if without else ".")

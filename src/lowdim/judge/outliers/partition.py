@@ -6,7 +6,7 @@ what is found, so that a far group is told once:
 * the model and the law of ordinary rows (`bulk_law`) are those of the bulk, without the wrong cells;
 * dimensions are counted in the bulk, where there are groups beside it;
 * a group is no odd row: it is told as a group, with those that the map shows (`judge/maps/groups.py`);
-* single far rows and wrong cells are held out of the fit, and told beside the odd rows.
+* single far rows and wrong cells are left out of the fit, and told beside the odd rows.
 
 It is found by three candidate fits: plain probabilistic PCA; the same with Student's rows; and that one of a screened
 table, from which rows far from the bulk are left out and cells that the rest of their row contradicts are taken as
@@ -78,7 +78,7 @@ PART_SHARE = 0.25  # far rows that lie together are apart from the bulk: more ar
 FAR_SHARE = 0.35  # scattered rows are far: of more, no half of the rows is left that could say what is ordinary
 
 # The screening, and the choice of the fit:
-CUT = 3.5  # deviations, of the bulk of the table, beyond which a cell or a row is held out of the fit
+CUT = 3.5  # deviations, of the bulk of the table, beyond which a cell or a row is left out of the fit
 HELD_SHARE = 0.3  # of a row's seen cells that may be held out, the worst first; a row with more wrong cells is far
 COLUMN_SHARE = 0.2  # of a column's cells: where more contradict their rows, the column is like that
 MOST_LOST = 0.5  # of a column's cells, to rows and cells held out together
@@ -146,15 +146,15 @@ class Partition(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """'9 cells and 4 rows are held out of the fit.' Groups are told with the map's."""
+        """'9 cells and 4 rows are left out of the fit.' Groups are in the map's sentence."""
         if self.choice == "plain":
             return ""
         if self.choice == "student":
-            return "Nothing is held out of the fit; far rows count less in it."
+            return "Nothing is left out of the fit; far rows have less weight in it."
         held = [count(len(self.wrong_cells), "cell")] * bool(len(self.wrong_cells))
         held += [count(len(self.far_rows), "row")] * bool(len(self.far_rows))
         one = len(self.wrong_cells) + len(self.far_rows) == 1
-        return f"{' and '.join(held)} {'is' if one else 'are'} held out of the fit." if held else ""
+        return f"{' and '.join(held)} {'is' if one else 'are'} left out of the fit." if held else ""
 
 
 def is_group(size: int, n: int) -> bool:
@@ -225,15 +225,15 @@ class RobustFit(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """'9 cells and 4 rows are held out of the fit; 20 more far rows lie together.'"""
+        """'9 cells and 4 rows are left out of the fit; 20 more far rows lie together.'"""
         if self.choice == "plain":
-            return "Nothing is held out of the fit."
+            return "Nothing is left out of the fit."
         held = [count(int(self.held_cells.sum()), "cell")] * bool(self.held_cells.any())
         held += [count(int(self.far_rows.sum()), "row")] * bool(self.far_rows.any())
         if not held:
-            return "Nothing is held out of the fit; far rows count less in it."
+            return "Nothing is left out of the fit; far rows have less weight in it."
         one = len(held) == 1 and held[0].startswith("1 ")
-        text = f"{' and '.join(held)} {'is' if one else 'are'} held out of the fit"
+        text = f"{' and '.join(held)} {'is' if one else 'are'} left out of the fit"
         if self.far_groups:
             together, far = len(self.far_groups[0]), int(self.far_rows.sum())
             text += f"; {'all' if together == far else together} of these rows lie together"

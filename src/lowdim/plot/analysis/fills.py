@@ -315,7 +315,7 @@ def _calibration_words(
     if total == 0:
         return "Too few cells to check the intervals", "No cell could be hidden, so the intervals are not checked."
     word = width_word(int(inside), int(total), level) or "as claimed"
-    title = f"{claim} intervals held {draw.percent(inside / total)} of {total:,.0f} hidden cells: {word}"
+    title = f"{claim} intervals contain {draw.percent(inside / total)} of {total:,.0f} hidden cells: {word}"
     bad = np.flatnonzero(outside)
     if not len(bad):
         return title, f"{title}. No column lies outside the 95% band of exact intervals."
