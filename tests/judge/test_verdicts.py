@@ -155,6 +155,8 @@ def test_the_farthest_cell_that_is_held_out_and_in_no_odd_row_is_named():
     assert "The farthest cell is in row 18: c is 30; the rest of the row says" in held_sentence(said)
     said.partition = found.partition._replace(wrong_cells=found.partition.wrong_cells[:0])
     assert held_sentence(said) == said.partition.sentence
+    said.partition = said.partition._replace(far_rows=np.array([90]))
+    assert held_sentence(said) == "1 row is left out of the fit (row 91)."
 
 
 def test_where_far_cells_are_the_tails_of_their_columns_none_is_held_out():

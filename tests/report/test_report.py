@@ -191,4 +191,4 @@ def test_digester(tmp_path):
     text = write_report(found, tmp_path / "d.html").read_text(encoding="utf-8")
     page = pages.Outline(text)
     assert page.wrong == [] and len(text) < 1_000_000
-    assert "Five dimensions carry 9" in "".join(page.text)
+    assert "Five dimensions are needed: hidden cells are predicted 9" in "".join(page.text)

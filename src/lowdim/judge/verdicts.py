@@ -189,10 +189,14 @@ def _together(odd: Any) -> str:
 
 
 def held_sentence(analysis: Any) -> str:
-    """What is left out of the fit, with the farthest of its cells that no odd row names."""
+    """What is left out of the fit: the farthest of its cells in no odd row, or its rows where none of them is odd."""
     held, odd = analysis.partition, analysis.odd
     named = {*np.flatnonzero(odd.odd).tolist(), *(r.row for r in odd.unjudged)}
     shown = [(i, j) for i, j in held.wrong_cells.tolist() if i not in named]
+    far = held.far_rows.tolist()
+    if far and not shown and named.isdisjoint(far):
+        which = "row" if len(far) == 1 else "rows"
+        return f"{held.sentence.removesuffix('.')} ({which} {listing(analysis.row_names[i] for i in far)})."
     if not shown:
         return str(held.sentence)
     row, cell = farthest_held(analysis.map, odd.judged.law, analysis.table, held, shown)

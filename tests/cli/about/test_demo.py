@@ -13,7 +13,7 @@ def test_it_ends_with_the_sentences_and_the_path(lowdim, no_drawing, tmp_path):
     assert said.code == 0, said.err
     tail = said.out.rstrip().split("\n")[-10:]
     assert [line[:5] for line in tail[1:6]] == [f"  {k}. " for k in range(1, 6)]
-    assert tail[1].startswith("  1. Three dimensions carry ")
+    assert tail[1].startswith("  1. Three dimensions are needed: ")
     path = re.match(r"  Report  (\S+demo-gaussian.report.html) ", tail[7])
     assert path and (tmp_path / "demo-gaussian.report.html").samefile(path[1])
     held = re.search(r"The intervals contain (\d+) of the (\d+) cells that were hidden", said.out)
