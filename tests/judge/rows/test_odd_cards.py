@@ -206,6 +206,6 @@ def test_a_row_is_not_judged_where_no_law_fits_the_bulk():
     law = RowLaw(1.0, 1.0)
     card = row_card.explain_row(map, x, 3, law=law)
     assert not law.judges and card.hide == () and card.p_after is None
-    assert card.sentence.startswith("Row 4 is not judged: no law fits the bulk of the rows. Its farthest cell: c")
+    assert card.sentence.startswith("Row 4 is not judged: no distribution fits most of the rows. Its farthest cell: c")
     worst = max(card.cells, key=lambda c: abs(c.surprise))
     assert f"Its farthest cell: {worst.column} is " in card.sentence

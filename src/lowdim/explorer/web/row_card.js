@@ -126,7 +126,7 @@ function disagrees(cell) {
 function unjudged(name, cells) {
   const size = (/** @type {Cell} */ c) => Math.abs(c.surprise ?? 0),
     seen = cells.filter(c => c.surprise !== null),
-    sentence = `Row ${name} is not judged: no law fits the bulk of the rows.`;
+    sentence = `Row ${name} is not judged: no distribution fits most of the rows.`;
   if (!seen.length) return sentence;
   return `${sentence} Its farthest cell: ${disagrees(seen.reduce((a, b) => (size(b) > size(a) ? b : a)))}.`;
 }

@@ -194,9 +194,8 @@ class OddRows(NamedTuple):
     def sentence(self) -> str:
         """How many, at which rate, beside what chance makes."""
         if self.unjudged:
-            return (
-                f"No row is called odd: no law fits the bulk of the rows (the most unusual are {_names(self.unjudged)})"
-            )
+            why = "no distribution fits most of the rows"
+            return f"No row is called odd: {why} (the most unusual are {_names(self.unjudged)})"
         k, rate = len(self.rows), f"{100 * (1 - self.odd_level):.3g}%"
         head = f"{count(k, 'odd row') if k else 'No odd rows'} at {rate} false discovery rate"
         have = f"{count(self.below, 'row')} {'has' if self.below == 1 else 'have'} p < {1 - self.odd_level:.3g}"

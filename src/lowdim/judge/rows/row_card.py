@@ -293,7 +293,7 @@ def _ordinary(map: TableMap, x: Array, rate: float, law: RowLaw) -> tuple[tuple[
 def unjudged_sentence(name: str, cells: tuple[RowCell, ...]) -> str:
     """Of a row of a table to whose bulk no law fits."""
     seen = [c for c in cells if c.surprise is not None]
-    sentence = f"Row {name} is not judged: no law fits the bulk of the rows."
+    sentence = f"Row {name} is not judged: no distribution fits most of the rows."
     if not seen:
         return sentence
     worst = max(seen, key=lambda c: abs(c.surprise or 0.0))
