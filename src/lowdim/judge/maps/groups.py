@@ -226,9 +226,10 @@ def _only_apart(z: Array, label: Labels, clear: float, *, series: bool = False) 
     """Parts joined, the nearest first, until all are apart from each other, as wholes or each part from each; rows of a
     series are in their order."""
     parts = [z[label == k] for k in range(label.max() + 1)]
-    surely = np.array(
-        [[i != j and _apart(a, b, SURE, series) for j, b in enumerate(parts)] for i, a in enumerate(parts)]
-    )
+    surely = np.zeros((len(parts), len(parts)), dtype=bool)
+    for i in range(len(parts)):
+        for j in range(i):
+            surely[i, j] = surely[j, i] = _apart(parts[i], parts[j], SURE, series)
     of = np.arange(len(parts))  # the group of each part
     while of.any():
         K = of.max() + 1
