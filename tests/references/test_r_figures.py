@@ -113,3 +113,13 @@ def test_toy_of_the_factanal_help_page():
     np.testing.assert_allclose(np.sort(np.abs(loadings[:, 0])), (0.182, 0.267, 0.944), atol=6e-4)
     scores = np.sort(np.abs(model.transform(X)[0])) * np.sqrt(17 / 18)  # R standardises by n - 1
     np.testing.assert_allclose(scores, np.sort((0.9039949, 0.9308984, 0.9475392)), atol=1e-3)
+
+
+def test_olive_oils_reach_the_better_optimum(need):
+    """factanal of the eight fatty acids, three factors: chi-square 940.73; a run that ends on the bound has 963.57."""
+    acids = ["palmitic", "palmitoleic", "stearic", "oleic", "linoleic", "linolenic", "arachidic", "eicosenoic"]
+    X = numbers(need("fresh_tables") / "rd_olive.csv", acids)
+    with pytest.warns(UserWarning, match="LD204"):
+        test = lowdim.FactorAnalysis(3).fit(X).goodness_of_fit_
+    assert test.statistic == pytest.approx(940.73, abs=0.006)
+    assert test.dof == 7
