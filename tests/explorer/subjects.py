@@ -81,7 +81,7 @@ def subject(path: Path, name: str, **options: Any) -> TableModel:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = fit_method(read(path, **options), name, dims=DIMS[name])
-    return TableModel(fitted.table, fitted.model, fitted.method, fitted.unit)
+    return subject_of(fitted)
 
 
 @cache

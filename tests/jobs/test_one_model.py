@@ -110,7 +110,7 @@ def test_a_bent_model_fills_new_rows_and_judges_none(tmp_path):
 def test_the_analysis_of_a_table_is_not_in_the_run_of_one_model(tmp_path):
     run = saved(tmp_path, "gtm")
     with pytest.raises(LowdimError, match="LD319"):  # dimensions and a report are the main job's
-        run.model  # noqa: B018
+        run.analysis  # noqa: B018
     with pytest.raises(LowdimError, match="LD319"):  # a sheet has no straight axes
         run.axes  # noqa: B018
 

@@ -52,7 +52,7 @@ def what_was_asked(folder: str) -> tuple[str, dict[str, Any], Settings]:
     from lowdim.jobs.run_folder import load_run
 
     run = load_run(folder)
-    run.check_analysis()
+    _ = run.analysis  # which the run of one model has not
     if run.has_model:
         _ = run.table  # unchanged since then, or an error
     return run.path, run.options, run.settings

@@ -10,7 +10,7 @@ import numpy as np
 from lowdim.jobs.run_tables import RowPlaces, places_of
 from lowdim.judge.fills.calibration import MapCalibration
 from lowdim.judge.maps.map_columns import GapAnswers
-from lowdim.judge.maps.table_map import TableMap, table_map
+from lowdim.judge.maps.table_map import TableMap
 from lowdim.judge.outliers.law import RowLaw
 from lowdim.judge.rows.odd_rows import OddRow, OddRows, judge_rows
 from lowdim.judge.verdicts import because
@@ -20,8 +20,7 @@ from lowdim.models.base.latent import LatentModel
 from lowdim.registry import ModelEntry, entry_of
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Source
-from lowdim.storage.model_file import load
-from lowdim.table.column import in_ones, one_names, ones_of, scales_in_ones
+from lowdim.table.column import in_ones, one_names, ones_of
 from lowdim.table.read import NewTableRows, read_rows
 from lowdim.table.table import frame_like
 from lowdim.text.format import clip, count, listing
@@ -236,38 +235,27 @@ def place_cells(
 def place_run(run: SavedRun, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
     """Place the rows of a new table on the model of a run folder; `options` say how it is read, where not as the run's
     own table was."""
-    options, map = {**read_as(run), **options}, map_of_run(run)
+    options, map = {**read_as(run), **options}, run.map
     if map is None:
         return _place_alone(run, read_rows(new, run.names, run.code_labels, **options))
-    known = dict(zip(run.names, run.code_labels, strict=True))
-    if any(run.code_labels) and not any(c.labels for c in map.columns):
-        labels: tuple[tuple[str, ...], ...] = ()
-        rows = rows_in_ones(read_rows(new, run.names, run.code_labels, **options), ones_of(run.code_labels))
-    else:
+    entry = entry_of(map.model)
+    assert entry is not None  # runs hold models of ours
+    if entry.kinds:
+        known = dict(zip(run.names, run.code_labels, strict=True))
         labels = tuple(c.labels or known.get(c.name, ()) for c in map.columns)
         rows = read_rows(new, map.names, labels, **options)
+    else:
+        labels = ((),) * len(map.columns)
+        rows = rows_in_ones(read_rows(new, run.names, run.code_labels, **options), ones_of(run.code_labels))
     calibration, law = run.calibration_of(len(map.columns)), run.law_of_new_rows
     found = place_cells(map, rows, odd_level, calibration, law, run.aside, labels)
-    entry, places = entry_of(map.model), found.places.first(run.facts["dims"])
-    return found._replace(places=places if entry and not entry.lack("density") else places._replace(density=None))
-
-
-def map_of_run(run: SavedRun) -> TableMap | None:
-    """What the model of a run says of cells, whether its table is there or not; None of one that says nothing of
-    them."""
-    model = load(run.model_file)
-    entry = entry_of(model)
-    if entry is None or not says_cells(entry, model):
-        return None
-    if entry.kinds:
-        return table_map(model, run.names, run.scales)
-    ones, unit = ones_of(run.code_labels), np.asarray(run.facts.get("unit", 1.0))
-    return table_map(model, one_names(run.names, run.code_labels, ones), scales_in_ones(run.scales, ones), unit)
+    places = found.places.first(run.facts["dims"])
+    return found._replace(places=places._replace(density=None) if entry.lack("density") else places)
 
 
 def _place_alone(run: SavedRun, came: NewTableRows) -> PlacedRows:
     """Rows on a model that says nothing of their cells."""
-    ones, model = ones_of(run.code_labels), load(run.model_file)
+    ones, model = ones_of(run.code_labels), run.model
     entry, rows = entry_of(model), rows_in_ones(came, ones)
     assert entry is not None  # runs hold models of ours
     check_gaps(entry, rows.X, "lowdim fill NEW -o FILLED, then apply to FILLED")

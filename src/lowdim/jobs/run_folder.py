@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +32,15 @@ from lowdim.jobs.run_tables import tables
 from lowdim.jobs.store import RunStore, save_parts
 from lowdim.storage.atomic import is_running, not_written, replacing
 from lowdim.storage.model_file import load
-from lowdim.table.column import ColumnScales, limit_lists, log_entries, log_scales
+from lowdim.table.column import (
+    ColumnScales,
+    limit_lists,
+    log_entries,
+    log_scales,
+    one_names,
+    ones_of,
+    scales_in_ones,
+)
 from lowdim.table.open_file import file_digest as sha256
 from lowdim.table.options import split_names
 from lowdim.table.read import read
@@ -39,13 +48,14 @@ from lowdim.table.table import Table
 from lowdim.text.messages import LowdimError, LowdimWarning, error
 
 if TYPE_CHECKING:
-    from lowdim.jobs.analysis import MapModel
     from lowdim.jobs.stream import DrawnRows
     from lowdim.jobs.table_model import TableModel
     from lowdim.judge.axes import AxisCard
     from lowdim.judge.fills.calibration import MapCalibration
+    from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.outliers.law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
+    from lowdim.plot.access import ModelPlots, Plots
 
 RUN_SCHEMA = 1
 FACTS = "run.json"
@@ -55,8 +65,9 @@ STAGE = ".lowdim-run-"  # begins the name of a folder in which the files of a ru
 
 
 @dataclass(frozen=True)
-class SavedRun:
-    """A run folder opened again: `load_run(folder)`.
+class SavedRun(ABC):
+    """A run folder opened again: `load_run(folder)`, which gives an `AnalysisRun` or a `ModelRun`. Whoever opens one
+    asks it, and not what was run.
 
     Attributes
     ----------
@@ -70,8 +81,10 @@ class SavedRun:
         The name of the one model, where it is one.
     names, aside, options, settings, sentences
         The model's columns, the table's others, how the table was read, what was asked for, and what was said.
-    model, table, analysis
+    model, table, analysis, subject
         Read when asked for; the table must be what it was then.
+    odd, axes, plot
+        The odd rows, the cards of the axes, and the named plots.
     """
 
     folder: Path
@@ -157,16 +170,25 @@ class SavedRun:
         return path.is_file() and file_fingerprint(path) == self.facts["files"].get(path.name)
 
     @cached_property
-    def model(self) -> MapModel:
-        """The model of the main job."""
-        self.check_analysis()
-        model: MapModel = load(self.model_file)
-        return model
+    def model(self) -> Any:
+        """The fitted model."""
+        return load(self.model_file)
 
-    def check_analysis(self) -> None:
-        """Refuse a run of one named model where an analysis is wanted."""
-        if self.kind == ONE_MODEL:
-            raise error("LD319", path=self.folder, method=self.method)
+    @cached_property
+    def map(self) -> TableMap | None:
+        """What the model says of cells, whether its table is there or not; None of one that says nothing of them."""
+        from lowdim.jobs.apply import says_cells
+        from lowdim.judge.maps.table_map import table_map
+        from lowdim.registry import entry_of
+
+        entry = entry_of(self.model)
+        if entry is None or not says_cells(entry, self.model):
+            return None
+        if entry.kinds:
+            return table_map(self.model, self.names, self.scales)
+        ones, unit = ones_of(self.code_labels), np.asarray(self.facts.get("unit", 1.0))
+        names = one_names(self.names, self.code_labels, ones)
+        return table_map(self.model, names, scales_in_ones(self.scales, ones), unit)
 
     @property
     def calibration(self) -> MapCalibration | None:
@@ -232,31 +254,93 @@ class SavedRun:
         if self.kind == STREAM or not path.is_file() or sha256(path) != self.facts["table"]["sha256"]:
             _ = self.table  # what was digested then may be less than the file
 
+    @property
+    @abstractmethod
+    def analysis(self) -> Analysis:
+        """The analysis; of the run of one model the error that there is none."""
+
+    @property
+    @abstractmethod
+    def subject(self) -> TableModel:
+        """The model on its table, which is read."""
+
+    @property
+    @abstractmethod
+    def odd(self) -> OddRows:
+        """The odd rows of its table."""
+
+    @property
+    @abstractmethod
+    def axes(self) -> tuple[AxisCard, ...]:
+        """A card for every axis of the model."""
+
+    @property
+    @abstractmethod
+    def plot(self) -> Plots | ModelPlots:
+        """The named plots."""
+
+
+class AnalysisRun(SavedRun):
+    """The run of an analysis, whose stored parts answer with or without its table."""
+
     @cached_property
     def analysis(self) -> Analysis:
         """The analysis: what was stored is read, what was not is made again, each part when it is asked for."""
-        self.check_analysis()
         table = self.facts["table"]
         return Analysis(None, self.settings, of=table["rows"] if "drawn" in table else None, store=RunStore(self))
 
     @cached_property
-    def answers(self) -> Analysis | TableModel:
-        """What answers for the run: its analysis, stored parts with or without its table, or its model on its table."""
-        if self.method is None:
-            return self.analysis
-        from lowdim.jobs.table_model import subject
+    def subject(self) -> TableModel:
+        """The analysis as a model on its table."""
+        from lowdim.jobs.table_model import subject  # with all models: too long for who draws a stored run
 
-        return subject(self)
+        return subject(self.analysis)
 
     @property
     def odd(self) -> OddRows:
         """The odd rows of its table."""
-        return self.answers.odd
+        return self.analysis.odd
+
+    @property
+    def axes(self) -> tuple[AxisCard, ...]:
+        """A card for every axis of the map."""
+        return self.analysis.axes
+
+    @property
+    def plot(self) -> Plots:
+        """The named plots of the analysis."""
+        return self.analysis.plot
+
+
+class ModelRun(SavedRun):
+    """The run of one named model."""
+
+    @property
+    def analysis(self) -> Analysis:
+        """There is none."""
+        raise error("LD319", path=self.folder, method=self.method)
+
+    @cached_property
+    def subject(self) -> TableModel:
+        """The model on its table."""
+        from lowdim.jobs.table_model import model_of_run  # as above
+
+        return model_of_run(self)
+
+    @property
+    def odd(self) -> OddRows:
+        """The odd rows of its table."""
+        return self.subject.odd
 
     @property
     def axes(self) -> tuple[AxisCard, ...]:
         """A card for every axis of the model."""
-        return self.answers.axes
+        return self.subject.axes
+
+    @property
+    def plot(self) -> ModelPlots:
+        """The named plots of the model on its table."""
+        return self.subject.plot
 
 
 def load_run(folder: str | PathLike[str]) -> SavedRun:
@@ -275,7 +359,7 @@ def load_run(folder: str | PathLike[str]) -> SavedRun:
     folder = Path(folder)
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-        run = SavedRun(folder, facts)
+        run = (ModelRun if facts["kind"] == ONE_MODEL else AnalysisRun)(folder, facts)
         _ = run.names, run.options, run.settings, run.sentences, facts["table"]["path"], dict(facts["files"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         why = getattr(problem, "strerror", None) or f"{type(problem).__name__} {problem}"

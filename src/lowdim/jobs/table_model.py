@@ -1,6 +1,7 @@
 """A table, the model that was fitted to it, and where that puts the rows: what `explain` and the explorer speak of.
 
-An analysis has all of it; the run of one named model has the model and the table, and the rest follows from the two.
+The run of one named model has the model and the table, and the rest follows from the two; an analysis has all of it
+already.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ from lowdim.maths.linalg import Array
 from lowdim.models.base.latent import LatentModel
 from lowdim.registry import LACKS, METHODS, ModelEntry, entry_of
 from lowdim.sources.arrays import ArraySource
-from lowdim.storage.model_file import load
 from lowdim.text.format import count
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
+    from lowdim.plot.access import ModelPlots
     from lowdim.table.table import Table
 
 DEFAULTS = Settings()
 RESAMPLINGS = 200  # first-order ones, of which hundreds take less than a second
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class TableModel:
     """A table and one model of it.
 
@@ -55,8 +56,6 @@ class TableModel:
         The model, and its row in the registry.
     unit : array of shape (d,)
         What the table was divided by before the fit.
-    analysis : Analysis or None
-        The analysis whose model it is.
     run : SavedRun or None
         The run folder it was opened from.
     settings : Settings
@@ -69,10 +68,14 @@ class TableModel:
     model: Any
     entry: ModelEntry
     unit: Array
-    analysis: Analysis | None = None
     run: SavedRun | None = None
     settings: Settings = DEFAULTS
     fitted_rows: NDArray[np.intp] | None = None
+
+    @property
+    def analysis(self) -> Analysis | None:
+        """The analysis whose model it is."""
+        return None
 
     def __repr__(self) -> str:
         return f"{self.entry.title} of {count(self.table.n, 'row')} x {count(len(self.columns), 'column')}"
@@ -80,8 +83,6 @@ class TableModel:
     @cached_property
     def map(self) -> TableMap | None:
         """What the model says of the table's cells; None of a model that says nothing of them."""
-        if self.analysis is not None:
-            return self.analysis.map
         if not (self.rows_placed or self.decodes):
             return None
         return table_map(self.model, self.table.names, self.table.scales, self.unit)
@@ -133,21 +134,14 @@ class TableModel:
 
     @cached_property
     def places(self) -> RowPlaces:
-        """Where the rows are by all their seen cells, how surely, and their log densities.
-
-        The map of a report leaves out the cells that are left out of the fit; here they count until they are hidden.
-        """
+        """Where the rows are by all their seen cells, how surely, and their log densities."""
         if self.table.holds != "measurements":
             return RowPlaces(self.model.embedding_, None, None, None)  # of the pairs that it was fitted to
-        if self.analysis is None or len(self.analysis.partition.wrong_cells):
-            return place_rows(self.model, self.entry, self.source)
-        return places_of(self.analysis.posterior)
+        return place_rows(self.model, self.entry, self.source)
 
     @cached_property
     def judged(self) -> OddRows | None:
         """The rows that the model finds odd, and why; None where it has no law of their distances."""
-        if self.analysis is not None:
-            return self.analysis.odd
         return None if self.map is None else judged_rows(self.map, self.X, self.table.row_names)
 
     @property
@@ -169,19 +163,11 @@ class TableModel:
         if self.map is None or not self.rows_placed:
             raise error("LD325", title=self.entry.title)
         names, at = self.table.row_names, self.table.position(row)
-        card = explain_row(self.map, self.X, at, law=self.law, row_names=names, hidden=hidden, edited=edited)
-        if self.analysis is None or hidden or edited:  # fills are those of the row as it is
-            return card
-        f, names = self.analysis.fills, self.table.names
-        gaps = np.flatnonzero(f.number_gaps[at]).tolist()  # labels are told by the cells
-        parts = (f.filled, f.lower, f.upper)
-        return card._replace(fills=tuple(RowFill(names[j], *(float(part[at, j]) for part in parts)) for j in gaps))
+        return explain_row(self.map, self.X, at, law=self.law, row_names=names, hidden=hidden, edited=edited)
 
     @property
     def axes(self) -> tuple[AxisCard, ...]:
         """A card for every axis."""
-        if self.analysis is not None:
-            return self.analysis.axes
         if self.map is None or not self.map.cells.has_axes:
             raise error("LD319", path="(from Python)" if self.run is None else self.run.folder, method=self.entry.name)
         t, seed = self.table, self.settings.seed
@@ -218,6 +204,60 @@ class TableModel:
         called = [f"log of {name}" if name in self.table.logs else name for name in names]
         return set_apart(self.map_rows.X, called, self.places.z, [self.table.position(row) for row in rows])
 
+    @property
+    def plot(self) -> ModelPlots:
+        """The named plots: `subject(run).plot.map()`."""
+        from lowdim.plot.access import ModelPlots
+
+        return ModelPlots(self)
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class AnalysedTable(TableModel):
+    """The table and the model of an analysis, which has found all that these can be asked."""
+
+    found: Analysis
+
+    @property
+    def analysis(self) -> Analysis:
+        """The analysis."""
+        return self.found
+
+    @cached_property
+    def map(self) -> TableMap:
+        """What the model says of the table's cells."""
+        return self.found.map
+
+    @cached_property
+    def places(self) -> RowPlaces:
+        """Where the rows are by all their seen cells: those that a report leaves out of its map count here until they
+        are hidden."""
+        if len(self.found.partition.wrong_cells):
+            return place_rows(self.model, self.entry, self.source)
+        return places_of(self.found.posterior)
+
+    @cached_property
+    def judged(self) -> OddRows:
+        """The odd rows of the analysis."""
+        return self.found.odd
+
+    @property
+    def axes(self) -> tuple[AxisCard, ...]:
+        """The axes of the analysis."""
+        return self.found.axes
+
+    def explain(
+        self, row: int | str, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None
+    ) -> RowCard:
+        """One row as any model explains it, and as it is, with what the analysis filled into its gaps."""
+        card, at = super().explain(row, hidden=hidden, edited=edited), self.table.position(row)
+        if hidden or edited:
+            return card
+        f, names = self.found.fills, self.table.names
+        gaps = np.flatnonzero(f.number_gaps[at]).tolist()  # labels are told by the cells
+        parts = (f.filled, f.lower, f.upper)
+        return card._replace(fills=tuple(RowFill(names[j], *(float(part[at, j]) for part in parts)) for j in gaps))
+
 
 def subject(found: Analysis | FittedMethod | SavedRun | TableModel | str | PathLike[str]) -> TableModel:
     """A table, one model of it and where that puts the rows: what `lowdim explain` and the explorer speak of.
@@ -245,17 +285,25 @@ def subject(found: Analysis | FittedMethod | SavedRun | TableModel | str | PathL
         return found
     if isinstance(found, Analysis):
         run = None if found.store is None else found.store.run
-        return TableModel(found.table, found.model, METHODS[found.map.cells.method], np.ones(found.table.d), found, run)
+        entry = METHODS[found.map.cells.method]
+        return AnalysedTable(
+            table=found.table,
+            model=found.model,
+            entry=entry,
+            unit=np.ones(found.table.d),
+            run=run,
+            settings=found.settings,
+            found=found,
+        )
     if isinstance(found, FittedMethod):
         check_map(found.method, found.table, "(from Python)")
-        return TableModel(found.table, found.model, found.method, found.unit, settings=found.settings)
+        return TableModel(
+            table=found.table, model=found.model, entry=found.method, unit=found.unit, settings=found.settings
+        )
     run = found if isinstance(found, SavedRun) else load_run(found)
     run.check_table()
-    if run.method is None:
-        return subject(run.analysis)
-    model = model_of_run(run)
-    check_map(model.entry, model.table, run.folder)
-    return model
+    check_map(run.subject.entry, run.subject.table, run.folder)
+    return run.subject
 
 
 def model_of_run(run: SavedRun) -> TableModel:
@@ -264,7 +312,7 @@ def model_of_run(run: SavedRun) -> TableModel:
     entry = METHODS[run.method]
     table = run.table if entry.kinds else run.table.in_ones()
     unit = np.asarray(run.facts["unit"], dtype=np.float64)
-    return TableModel(table, load(run.model_file), entry, unit, run=run, settings=run.settings)
+    return TableModel(table=table, model=run.model, entry=entry, unit=unit, run=run, settings=run.settings)
 
 
 def model_on_table(
@@ -275,7 +323,7 @@ def model_on_table(
     unknown = () if isinstance(model, LatentModel) else tuple(LACKS)
     entry = entry_of(model) or ModelEntry(name, "", "", name=name, title=name, lacks_abilities=unknown)
     worth = np.ones(table.d) if unit is None else np.asarray(unit, dtype=np.float64)
-    return TableModel(table, model, entry, worth, fitted_rows=rows)
+    return TableModel(table=table, model=model, entry=entry, unit=worth, fitted_rows=rows)
 
 
 def check_map(entry: ModelEntry, table: Table, path: Any) -> None:

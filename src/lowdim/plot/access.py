@@ -13,7 +13,7 @@ from lowdim.maths.linalg import Array, Mask
 from lowdim.plot.base import Plot
 from lowdim.plot.colour import Groups, column_groups, groups
 from lowdim.plot.marks import MOST_POINTS, spread_out
-from lowdim.plot.registry import NamedPlot, descriptions, every_plot, find
+from lowdim.plot.registry import descriptions, every_plot, find
 from lowdim.table.table import Table, column_units
 from lowdim.text.messages import LowdimError, error
 
@@ -63,11 +63,8 @@ class Plots:
             return row.function(self._analysis.table, *values, **options)
         if row.needs == "analysis":
             return row.function(self._analysis, *values, **options)
-        return row.function(self._subject(row, options.pop("model", None)), *values, **options)
-
-    def _subject(self, row: NamedPlot, model: Any) -> TableModel:
-        """The model that is given, the one that stands in for it, or that of the analysis."""
-        return (row.stand_in or given_model)(self._analysis, model)
+        subject = (row.stand_in or given_model)(self._analysis, options.pop("model", None))
+        return row.function(subject, *values, **options)
 
     def __getattr__(self, name: str) -> Callable[..., Plot]:
         if name.startswith("_") or name not in descriptions():
@@ -76,6 +73,31 @@ class Plots:
 
     def __dir__(self) -> list[str]:
         return ["draw", *descriptions()]
+
+
+class ModelPlots(Plots):
+    """The named plots of one model on its table.
+
+    Parameters
+    ----------
+    subject : TableModel
+        What `lowdim.subject` gave.
+    """
+
+    def __init__(self, subject: TableModel) -> None:
+        self._subject = subject
+
+    def draw(self, name: str, *values: Any, **options: Any) -> Plot:
+        """Draw the plot of this name; one of an analysis raises an error that names those of a model."""
+        row = find(name)
+        if row.needs == "table":
+            return row.function(self._subject.table, *values, **options)
+        if row.needs == "analysis" and row.of_model is None:
+            names = ", ".join(other.name for other in every_plot() if other.needs == "model" or other.of_model)
+            fix = f"one of {names}; or the main job:  lowdim plot {row.name} TABLE"
+            why = "it comes from the main job"
+            raise error("LD216.model", name=row.name, model="a run of one model", why=why, fix=fix)
+        return (row.of_model or row.function)(self._subject, *values, **options)
 
 
 def groups_of(subject: TableModel, color: Any, in_order: bool = False) -> Groups:
@@ -144,18 +166,7 @@ def plot_model(
     """
     from lowdim.jobs.table_model import model_on_table  # with all models: too long for who draws a stored run
 
-    return draw_model(find(name), model_on_table(model, table, unit, rows), *values, **options)
-
-
-def draw_model(row: NamedPlot, subject: TableModel, *values: Any, **options: Any) -> Plot:
-    """Draw a plot of one model on its table."""
-    if row.needs == "table":
-        return row.function(subject.table, *values, **options)
-    if row.needs == "analysis" and row.of_model is None:
-        names = ", ".join(other.name for other in every_plot() if other.needs == "model" or other.of_model)
-        fix = f"one of {names}; or the main job:  lowdim plot {row.name} TABLE"
-        raise error("LD216.model", name=row.name, model="a run of one model", why="it comes from the main job", fix=fix)
-    return (row.of_model or row.function)(subject, *values, **options)
+    return model_on_table(model, table, unit, rows).plot.draw(name, *values, **options)
 
 
 def unit_of(analysis: Analysis) -> Array:

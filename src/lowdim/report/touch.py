@@ -10,14 +10,13 @@ import numpy as np
 from lowdim.explorer.cards import columns_of
 from lowdim.explorer.endpoints import packed
 from lowdim.explorer.module import REPORT_CORE, joined
-from lowdim.judge.cells import RANK_SHARE, FramedGaussian, framed_gaussian
+from lowdim.judge.cells import RANK_SHARE, FramedGaussian
 from lowdim.judge.outliers.law import GAUSSIAN_DOF, facts_of_law
 from lowdim.judge.rows.odd_rows import IMPOSSIBLE_P
 from lowdim.judge.rows.row_card import FEW_CELLS, ODD_LEVEL, ONE_BY_ONE
 from lowdim.maths.gaussian import SHARP
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import NORMAL_90
-from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.table.column import LOG_FIGURES
 
 if TYPE_CHECKING:
@@ -41,9 +40,9 @@ def touch_data(analysis: Analysis) -> str:
 
     "" where the table is too long or wide, has no axis, or a map that is no Gaussian one, which alone a page works out.
     """
-    t, law, model = analysis.table, analysis.odd.judged.law, analysis.model
+    t, law, gaussian = analysis.table, analysis.odd.judged.law, analysis.map.cells.gaussian
     small = t.n <= MOST_TOUCHED_ROWS and t.d <= MOST_TOUCHED_COLUMNS
-    if not small or not analysis.dims or not isinstance(model, LinearGaussian):
+    if not small or not analysis.dims or gaussian is None:
         return ""
     kind, shift, scale, rows = "f8", np.zeros(t.d), np.ones(t.d), np.arange(t.n)
     if t.X.size > EXACT_TOUCHED_CELLS:
@@ -55,7 +54,7 @@ def touch_data(analysis: Analysis) -> str:
         told["cells"]["judge"] = {"scale": judge.scale, "dof": judge.dof}
     first = analysis.odd.rows[0].row if analysis.odd.rows else int(rows[0])
     facts = {
-        "model": gaussian_numbers(framed_gaussian(model), model.latent_axes()),
+        "model": gaussian_numbers(gaussian, analysis.model.latent_axes()),
         "law": {**told, "gaussian": GAUSSIAN_DOF, "impossible": IMPOSSIBLE_P, "judges": law.judges},
         **({} if judge is None else {"judge": gaussian_numbers(judge.gaussian, np.eye(judge.gaussian.W.shape[1]))}),
         "rules": RULES,

@@ -259,6 +259,15 @@ def test_dims_budget_seeds_and_bad_requests():
             compare(X, **{"methods": "ppca", **how})
 
 
+def test_that_factor_analysis_limits_the_dimensions_of_all_is_said():
+    X = factors(300, 4, 2, noise=0.15)  # Ledermann (1937): four columns identify one factor
+    free, limited = compare(X, "ppca"), compare(X, "ppca,fa")
+    assert (free.dims, free.wanted) == (2, 2) and "judges find" not in free.text()
+    assert (limited.dims, limited.wanted) == (1, 2)
+    words = " ".join(limited.text().split())
+    assert "the judges find 2, but so few columns identify no more than 1 factor (fa)" in words
+
+
 def test_noise_and_too_few_rows_are_said():
     with pytest.warns(LowdimWarning, match="LD292"):
         assert compare(np.random.default_rng(0).standard_normal((200, 5)), "ppca").dims == 1

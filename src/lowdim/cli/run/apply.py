@@ -31,12 +31,12 @@ def apply_command(run: str, new: str, out: str | None, stream: bool, quiet: bool
 
     With --stream OUT may be .parquet (the default), .csv, .npy or .zarr, and gaps are not filled.
     """
-    from lowdim.jobs.apply import map_of_run, place_run
+    from lowdim.jobs.apply import place_run
     from lowdim.jobs.run_folder import load_run, write
     from lowdim.jobs.run_tables import placed_fills
 
     opened = load_run(run)
-    map = map_of_run(opened)
+    map = opened.map
     streams = map is not None and map.cells.judges_rows and not (map.has_answers or any(opened.code_labels))
     if stream:
         if map is None or not streams:

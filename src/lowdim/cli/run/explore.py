@@ -91,7 +91,7 @@ def kept_run(file: str, options: dict[str, Any], settings: Settings, folder: str
         return None
     try:
         run = load_run(folder)
-        run.check_analysis()
+        _ = run.analysis  # which the run of one model has not
         run.check_table()
         alike = Path(run.path).resolve() == Path(file).resolve() and run.options == plain(kept_options(options))
         asked = settings._replace(scale=run.settings.scale)  # which is an option of reading

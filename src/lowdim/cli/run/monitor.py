@@ -22,11 +22,11 @@ def monitor_command(run: str, new: str, out: str | None, quiet: bool, as_json: b
     from lowdim.jobs.run_folder import load_run
 
     opened = load_run(run)
-    opened.check_analysis()
+    history = opened.analysis.plot
     rows = place_run(opened, new, **reading(flags))
     show_messages(rows.messages)
     assert rows.odd is not None  # the map of an analysis judges rows
-    chart = opened.analysis.plot.control(placed=rows)
+    chart = history.control(placed=rows)
     out = out or f"{stem(new)}.control.svg"
     chart.save(out)
     show(as_json, f"{rows.odd.text()}\nChart in {out}", sentence=rows.sentence, odd=list(rows.odd.rows), chart=out)

@@ -176,34 +176,34 @@ def of_table(row: NamedPlot, file: str, options: dict[str, Any], flags: dict[str
 
 
 def of_run(row: NamedPlot, folder: str, options: dict[str, Any], flags: dict[str, Any]) -> Plot:
-    """A plot of a run folder: of its table, of the one model it holds, or of the analysis."""
+    """A plot of a run folder; an analysis that was stopped before there was a model is made again."""
     from lowdim.jobs.run_folder import load_run
 
     run = load_run(folder)
     if row.needs == "table":
         return row.function(run.table, **placed_options(row, options, run.table))
-    if run.method is None:
-        return of_analysis(row, analysis_of_run(run), options)
-    from lowdim.jobs.table_model import model_of_run
-    from lowdim.plot.access import draw_model
-
-    return draw_model(row, model_of_run(run), **placed_options(row, options, run.table))
+    if not run.has_model:
+        return of_analysis(row, analysed(run.path, run.options, run.settings), options)
+    run.check_table()
+    return drawn(row, run, options, run.facts["dims"])
 
 
 def of_analysis(row: NamedPlot, analysis: Analysis, options: dict[str, Any]) -> Plot:
     """A plot of an analysis."""
+    return drawn(row, analysis, options, analysis.dims)
+
+
+def drawn(row: NamedPlot, of: Analysis | SavedRun, options: dict[str, Any], dims: int | None) -> Plot:
+    """A plot of what has so many axes, or clusters; the table is read only for options that name rows or columns."""
     for option in row.options:
         axes = options.get(option.name, ())
-        if option.kind == "axes" and row.needs == "analysis" and max(axes, default=0) >= max(analysis.dims, 1):
+        if (
+            option.kind == "axes"
+            and row.needs == "analysis"
+            and dims is not None
+            and max(axes, default=0) >= max(dims, 1)
+        ):
             words = ",".join(str(k + 1) for k in axes)
-            raise click.BadParameter(f"'{words}': there are axes 1 to {analysis.dims}", param_hint=option.spelling)
+            raise click.BadParameter(f"'{words}': there are axes 1 to {dims}", param_hint=option.spelling)
     by_name = any(option.kind in ("row", "rows", "columns") and option.name in options for option in row.options)
-    return analysis.plot.draw(row.name, **(placed_options(row, options, analysis.table) if by_name else options))
-
-
-def analysis_of_run(run: SavedRun) -> Analysis:
-    """The analysis that a run folder holds; one that was stopped before there was a model is made again."""
-    if run.has_model:
-        run.check_table()
-        return run.analysis
-    return analysed(run.path, run.options, run.settings)
+    return of.plot.draw(row.name, **(placed_options(row, options, of.table) if by_name else options))

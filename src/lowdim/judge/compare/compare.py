@@ -112,6 +112,7 @@ class Comparison(NamedTuple):
     name: str
     rows: tuple[MethodRow, ...]
     dims: int
+    wanted: int  # dimensions asked for, or chosen by the jury; more than `dims` where factor analysis has fewer
     clusters: int
     seeds: int
     hidden: int  # cells hidden in all repeats together
@@ -220,7 +221,7 @@ def compare(
         warn("LD291", rows=FITTED_ROWS, n=table.n)
     own = OwnUnits.of(table, table.X[rows], scale)
     X = np.asarray((table.X[rows] - own.mean) / own.unit)
-    q = dimensions(X, dims, seed, budget, scale == "unit")
+    q = wanted = dimensions(X, dims, seed, budget, scale == "unit")
     if dims == "auto" and any(METHODS[name].factors for name in chosen):
         q = min(q, max(1, most_factors(X.shape[1])))  # the same q for all, and factors have the lowest limit
     bench = ComparisonBench(X, own, q, clusters=int(clusters), seed=seed, often=often, auto=dims == "auto")
@@ -228,7 +229,7 @@ def compare(
         tried = bench.try_methods(chosen, tell)
         external = [bench.try_map(name, place) for name, place in places.items()]
     best = mark_best([t.row for t in tried])  # a map that saw all cells has no star
-    return bench.comparison(table.name, (*best, *(t.row for t in external)), [*tried, *external])
+    return bench.comparison(table.name, wanted, (*best, *(t.row for t in external)), [*tried, *external])
 
 
 def names_of(methods: str | Iterable[str]) -> list[str]:
@@ -308,7 +309,7 @@ class ComparisonBench:
                 raise KeyboardInterrupt
         return tried
 
-    def comparison(self, name: str, rows: tuple[MethodRow, ...], tried: list[TriedMethod]) -> Comparison:
+    def comparison(self, name: str, wanted: int, rows: tuple[MethodRow, ...], tried: list[TriedMethod]) -> Comparison:
         """The rows, what the maps have in common, and the sentences."""
         from lowdim.judge.compare.text import sentences
 
@@ -317,6 +318,7 @@ class ComparisonBench:
             name,
             rows,
             self.q,
+            wanted,
             self.clusters,
             self.often,
             self.hidden,

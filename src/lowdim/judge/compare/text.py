@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lowdim.judge.compare.compare import FIELD, MEASURED, Comparison, Figure, Measure, MethodRow, clearly, ranking
 from lowdim.registry import METHODS
-from lowdim.text.format import size
+from lowdim.text.format import count, listing, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,6 +118,14 @@ def legend(comparison: Comparison) -> list[str]:
         "repeat to repeat. ± is the spread over repeats; * is better than the next by more than twice that of "
         "their difference."
     ]
+    if comparison.wanted > comparison.dims:
+        limited = listing(
+            [row.method for row in comparison.rows if row.method in METHODS and METHODS[row.method].factors]
+        )
+        lines.append(
+            f"Dimensions: the judges find {comparison.wanted}, but so few columns identify no more than "
+            f"{count(comparison.dims, 'factor')} ({limited}), and all methods have as many."
+        )
     if comparison.gaps:
         lines.append("Rows with gaps are compared over the cells both have.")
     if has_fields(comparison):

@@ -97,6 +97,12 @@ class LatentCells:
         )
 
     @property
+    def gaussian(self) -> FramedGaussian | None:
+        """The linear Gaussian that the model is, for cells of the table, by which a page can work out cells itself;
+        None of any other."""
+        return None
+
+    @property
     def instead(self) -> Array:
         """What stands for a cell of each column where one asks what it tells of others: a gap."""
         return np.full(len(self.columns), np.nan)
@@ -221,14 +227,14 @@ class GaussianCells(LatentCells):
         return framed_gaussian(self.model)
 
     @cached_property
-    def _gaussian(self) -> FramedGaussian:
+    def gaussian(self) -> FramedGaussian:
         """The same for cells of the table."""
         g = self._own
         return g._replace(frame=g.frame._replace(shift=g.frame.shift * self.unit, scale=g.frame.scale / self.unit))
 
     def beliefs(self, rows: Block, law: RowLaw | None, kept: Mask | None = None) -> CellBeliefs:
         """Every cell given the other kept cells of its row; levels are where they count as being."""
-        g, law = self._gaussian, law or self.plain_law
+        g, law = self.gaussian, law or self.plain_law
         counted = law.counted(rows.x)
         block = g.inward(rows._replace(x=counted))
         cells, seen = given_others(g, block.x, block.mask, kept), rows.seen
@@ -270,7 +276,7 @@ class GaussianCells(LatentCells):
         if len(X) < LEAST_ROWS_OF_LAW:
             return self.plain_law, None
         mask = ~np.isnan(X)
-        return bulk_law(self._gaussian, np.where(mask, X, 0.0), mask, held, far, sharply=sharply)
+        return bulk_law(self.gaussian, np.where(mask, X, 0.0), mask, held, far, sharply=sharply)
 
     def surprises(self, X: Array) -> Array:
         """How far each cell is from what the others of its row say, in standard deviations; 0 at gaps."""
