@@ -22,10 +22,10 @@ CORE = sorted(
 )
 # walk: files entered at most, functions entered at most
 BOUNDS = {
-    "ppca_gaps": (15, 115),
-    "mixture_gaps": (18, 149),
-    "gtm": (17, 110),
-    "isomap_gaps": (19, 129),
+    "ppca_gaps": (15, 116),
+    "mixture_gaps": (18, 150),
+    "gtm": (17, 111),
+    "isomap_gaps": (19, 130),
 }
 # in the core, at most
 COUNTS = {

@@ -187,8 +187,9 @@ def _search(
     """The lowest minimum found, the evaluations of all runs, and the free slope there."""
     bounds = (float(np.log(lower)), 0.0)
     runs = [_descend(R, q, np.clip(np.log(psi), *bounds), bounds, max_iter) for psi in starts]
-    # Newton goes straight to the one minimum of a well-determined problem. In 510 drawn problems each of the 49 runs that
-    # ended in a poorer minimum had wandered first, or ended on the bound (as in real tables), so only then are others tried.
+    # Newton goes straight to the one minimum of a well-determined problem. In 510 drawn problems each of the 49 runs
+    # that ended in a poorer minimum had wandered first; in real tables such a run may also end on the bound. Only then
+    # are others tried.
     wandered = max(run[1] for run in runs) > _DIRECT
     if wandered or any((run[0].x <= bounds[0]).any() for run in runs):
         runs += [_descend(R, q, np.clip(np.log(psi), *bounds), bounds, max_iter) for psi in more]

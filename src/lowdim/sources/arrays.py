@@ -253,9 +253,13 @@ def check_kind(shape: tuple[int, ...], kind: Any) -> None:
 def check_weight(weight: Any, n: int) -> Array:
     """Frequency weights as an array."""
     try:
-        w = np.asarray(weight, dtype=np.float64)
+        given = np.asarray(weight)
+        real = given.dtype.kind in "biufO"  # text, dates and complex numbers would become numbers
+        w = given.astype(np.float64) if real else None
     except (TypeError, ValueError):
-        raise error("LD230", problem="not numbers", n=n) from None
+        w = None
+    if w is None:
+        raise error("LD230", problem="not numbers", n=n)
     if w.ndim == 0:
         w = np.full(n, float(w))
     # scikit-learn's own words for these two, which its users' tests look for

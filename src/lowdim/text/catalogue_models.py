@@ -61,6 +61,14 @@ MODEL_MESSAGES: dict[str, Entry] = {
         "give places as 'transform' gives them",
         about="Places too far out to be decoded",
     ),
+    "LD226": Entry(
+        TableError,
+        "Column {column} has {value:.3g}, so far from the model's table that its square is beyond the largest double",
+        "such a number is an error of the file, or a code for a missing value",
+        "correct the cell, or make it missing (NaN)",
+        about="New rows too far out to be placed",
+        names_rows=True,
+    ),
     "LD225": Entry(
         TableWarning,
         "{rows} without any number that the map knows: {names}",

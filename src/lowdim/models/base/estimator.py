@@ -29,7 +29,7 @@ from lowdim.storage.model_file import save
 from lowdim.text.messages import error, warn
 
 Out = Array | str | PathLike[str] | Sink | None
-
+FARTHEST = 1e100  # what a new cell may be in a model's units: its square, divided by a small variance, is a double
 
 FILL_FIRST = "fill the gaps first: ProbabilisticPCA(k).fit(X).impute(X), or  lowdim fill FILE -o FILLED"
 
@@ -221,7 +221,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         source = self.arrange(X)
         if source.n == 0:
             raise error("LD160", n=0, least=1)
-        parts = walk(f, source, run or Run())
+        columns = source.columns
+        parts = walk(lambda block: f(self._in_reach(block, columns)), source, run or Run())
         if out is None:
             found = [part for _, part in parts]
             if isinstance(found[0], tuple):
@@ -236,6 +237,20 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         written = sink.close()
         return (written, *map(np.concatenate, zip(*others, strict=True))) if others else written
 
+    def _in_reach(self, block: Block, columns: tuple[str, ...]) -> Block:
+        """The block, or a refusal that names the first cell whose square no double holds in the model's units."""
+        frame = self.frame_
+        with np.errstate(over="ignore"):
+            if (
+                np.vdot(block.x, block.x) <= (FARTHEST / frame.scale.max(initial=1.0)) ** 2
+            ):  # one cheap look, as for blocks
+                return block
+            far = np.abs(frame.inward(block).x) > FARTHEST
+        if not far.any():
+            return block
+        row, column = np.argwhere(far)[0]
+        raise error("LD226", f"row {block.start + row + 1}", value=float(block.x[row, column]), column=columns[column])
+
     def _axis_names(self, source: Source) -> tuple[str, ...]:
         """The names of the positions' coordinates, for a file that they are written to."""
         return tuple(self.get_feature_names_out())
@@ -244,6 +259,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file that `lowdim.load` reads; no code is stored."""
         check_is_fitted(self)
+        if not isinstance(path, str | PathLike):
+            raise error("LD210", option="path", value=path, allowed="the path of a file")
         save(self, path)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:

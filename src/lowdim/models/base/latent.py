@@ -17,7 +17,7 @@ from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array
 from lowdim.models.base.calibration import HeldOutCells, count_errors, variance_factor
 from lowdim.models.base.estimator import Estimator, Out, in_kind
-from lowdim.models.base.options import seed_of
+from lowdim.models.base.options import COUNT, WHOLE, seed_of
 from lowdim.models.base.results import Cells, Posterior, RowPosterior, in_table_units, product, turned
 from lowdim.sources.arrays import as_matrix, as_source, complete_matrix
 from lowdim.sources.source import Block
@@ -236,7 +236,7 @@ class LatentModel(Estimator, Generic[P, R]):
         ndarray of shape (n, d), with `return_std` two of them, with `draws` (draws, n, d)
         """
         if draws is not None:
-            if draws < 1 or return_std or out is not None:
+            if not COUNT.holds(draws) or return_std or out is not None:
                 words = "a whole number >= 1, without return_std or out"
                 raise error("LD210", option="draws", value=draws, allowed=words)
             seed = seed_of(random_state)
@@ -274,8 +274,8 @@ class LatentModel(Estimator, Generic[P, R]):
     def sample(self, n: int = 1, *, random_state: Any = 0) -> Array:
         """New rows from the fitted model, n x d; `random_state` is an int, a Generator or a RandomState."""
         check_is_fitted(self)
-        if n < 0:
-            raise error("LD210", option="n", value=n, allowed="a whole number >= 0")
+        if not WHOLE.holds(n):
+            raise error("LD210", option="n", value=n, allowed=WHOLE.words)
         seed = seed_of(random_state)
         rngs = [np.random.default_rng([seed, i]) for i in range(n)]
         return self.frame_.outward(self._cells_drawn(self.params_, self._prior(self.params_, n), rngs))
