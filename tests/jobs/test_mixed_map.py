@@ -189,3 +189,27 @@ def test_a_map_of_answers_places_no_stream(made):
     folder = made[2]
     said = in_process("apply", "votes.run", "votes.csv", "--stream", "-o", "placed.csv", cwd=folder)
     assert said.code == 2 and "the map of votes.run has labels: leave it out" in said.err
+
+
+def test_wrong_cells_and_far_rows_beside_an_answer_are_left_out_and_named():
+    """One column of answers beside measurements: what a Gaussian map finds wrong is found here, and bends no axis."""
+    rng = np.random.default_rng(0)
+    z, W = rng.standard_normal((300, 2)), rng.standard_normal((2, 8))
+    X = z @ W + 0.5 * rng.standard_normal((300, 8))
+    clean = pd.DataFrame(X, columns=list("abcdefgh"))
+    clean["answer"] = np.where(z[:, 0] + rng.logistic(size=300) > 0, "yes", "no")
+    spoilt = clean.copy()
+    spoilt.iloc[5, 2] += 12.0
+    spoilt.iloc[17, 4] -= 10.0
+    spoilt.iloc[40, :8] += 15.0 * rng.standard_normal(8)
+    first, second = (analyse(read(frame, encode=["answer"]), dims=2) for frame in (clean, spoilt))
+    assert isinstance(second.model, MixedFactorAnalysis)
+    assert second.partition.wrong_cells.tolist() == [[5, 2], [17, 4]] and second.partition.far_rows.tolist() == [40]
+    named = {(r.row, r.column) for r in second.odd.rows}
+    assert {(5, "c"), (17, "e")} <= named and 40 in {r.row for r in second.odd.rows} and len(named) == 3
+    # principal angles between the two planes, and the corner that rows of the model are in
+    a, b = (np.linalg.qr(np.asarray(found.map.cells.loadings))[0] for found in (first, second))
+    assert np.degrees(np.arccos(np.linalg.svd(a.T @ b)[1].min())) < 3.0
+    bent = fit_mixed_map(second.table, 2, 0)
+    c = np.linalg.qr(np.asarray(MixedCells(bent).loadings))[0]
+    assert np.degrees(np.arccos(np.linalg.svd(a.T @ c)[1].min())) > 5.0

@@ -119,7 +119,7 @@ class Analysis:
         The rows and cells that are no part of the bulk, to which the model is fitted: groups apart from it, far rows,
         wrong cells.
     model : ProbabilisticPCA or MixedFactorAnalysis
-        The model of the map; the latter where a label shapes the axes, or most columns hold answers or levels.
+        The model of the map; the latter where a column holds answers, levels or labels.
     posterior : Posterior
         Where each row lies on the map, and how surely.
     odd : OddRows

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.table.cells import find_gap_codes
-from lowdim.table.column import MOST_LABELS, Column, CopyOf, log_entries, mostly_answers
+from lowdim.table.column import MOST_LABELS, Column, CopyOf, log_entries
 from lowdim.table.open_file import Place
 from lowdim.table.options import ReadingOptions, asked_role
 from lowdim.table.relations import MOST_PARTNERS, Relation, alike_pairs, find_functions, find_products, find_sums
@@ -319,13 +319,12 @@ def _gappy(work: Numbers, place: Place, notes: Notes) -> None:
 
 
 def _rare(work: Numbers, middles: Array, notes: Notes) -> None:
-    """Columns that scaling stretches; labels have a likelihood of their own, levels where most columns are answers."""
-    by_answers = mostly_answers(work.columns, len(work.X))
+    """Columns that scaling stretches; answers have a likelihood of their own."""
     for j, middle in enumerate(middles.tolist()):
         c, x = work.columns[j], work.X[:, j]
         x = x[~np.isnan(x)]
         share = float((x == middle).mean())  # a value that most rows have is the median
-        if ONE_VALUE_SHARE <= share < 1 and len(x) >= 20 and not (c.labels or (by_answers and c.is_answer)):
+        if ONE_VALUE_SHARE <= share < 1 and len(x) >= 20 and not c.is_answer:
             notes.add(
                 "LD132",
                 f"column {c.position}",

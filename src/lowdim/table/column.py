@@ -26,8 +26,6 @@ BOX = ("not ticked", "ticked")  # what the codes 0 and 1 of a box stand for
 MOST_LABELS = 50  # different labels of a column that a model takes
 ROWS_A_LABEL = 2  # rows that a label has on average, at least: else a column names its rows
 LABEL_KINDS = ("", "code", "yes/no")  # of columns set aside: words, codes and answers; not dates, places, ranks
-LEAST_ANSWERS = 0.5  # share of the columns that hold answers, from which the map is that of a mixed model
-LEAST_MIXED_ROWS = 30
 ASIDE_WORDS = {"id": "names rows", "time": "says when", "weight": "weighs rows"}
 
 ROUNDINGS = {"down": np.floor, "up": np.ceil}
@@ -160,12 +158,6 @@ def words_of(codes: Array, labels: Sequence[Any]) -> NDArray[Any]:
     found = np.empty(len(codes), dtype=object)
     found[:] = [None if v != v else labels[int(v)] for v in codes.tolist()]
     return found
-
-
-def mostly_answers(numbers: Sequence[Column], n: int) -> bool:
-    """Whether so many of the columns that make the axes hold answers that the map is one of answers."""
-    answers = sum(c.is_answer for c in numbers)
-    return n >= LEAST_MIXED_ROWS and len(numbers) > 2 and answers >= LEAST_ANSWERS * len(numbers)
 
 
 # zeros and ones, for engines that want them -----------------------------------------------------------------------

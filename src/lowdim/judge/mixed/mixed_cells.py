@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ from lowdim.judge.outliers.law import (
     most_dof,
     t_law,
 )
-from lowdim.judge.outliers.partition import ALL_BULK, Partition
+from lowdim.judge.outliers.partition import ALL_BULK, TAIL_ROWS, Partition, wrong_cells, wrong_rows
 from lowdim.judge.stability import ResampledMap
 from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
 from lowdim.maths.seeds import BOOTSTRAP
@@ -54,6 +54,7 @@ from lowdim.sources.labelled_frames import CodedColumn, CodedSource
 from lowdim.sources.source import Block
 from lowdim.table.table import Table
 
+CELL_PARTS = GivenOthers._fields.index("position")  # of what is said of each cell; the rest is of rows
 LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
 MIXED_CLOUD_ROWS = 300  # rows whose clouds are kept
 LEAST_SPREAD, MOST_SPREAD = 0.1, 30.0  # of a row's standardised surprise
@@ -73,7 +74,7 @@ class MixedCells(LatentCells):
     has_axes = True
     places_vary = False
     loading_note = (
-        "Most columns hold answers, so each column has its own likelihood (mixed factor analysis): a loading is the "
+        "Some columns hold answers, so each column has its own likelihood (mixed factor analysis): a loading is the "
         "correlation of a column's leaning, its latent response, with the axis, and shares of variation are of these "
         "leanings. "
     )
@@ -99,8 +100,8 @@ class MixedCells(LatentCells):
         return CodedSource(coded, tuple(c.name for c in self.columns))
 
     def posterior(self, X: Array, partition: Partition = ALL_BULK) -> Posterior:
-        """Where each row lies, and how surely; one wrong answer bends it little, so that nothing is held out."""
-        return self.model.posterior(self.source(X))
+        """Where each row lies by its cells that are not wrong; far rows by all they have."""
+        return self.model.posterior(self.source(np.where(partition.cell_mask(*X.shape), np.nan, X)))
 
     def blurred(self, X: Array, rng: np.random.Generator) -> Array:
         """A draw of each row's place: few answers leave it open, and say nothing of groups."""
@@ -129,9 +130,21 @@ class MixedCells(LatentCells):
     def _usual(self) -> UsualRows:
         return usual_rows(self.model)
 
-    def given_others(self, X: Array) -> GivenOthers:
-        """Every cell beside what the others of its row say."""
-        return given_others(self.model, self.source(X), self._usual)
+    def given_others(self, X: Array, kept: Mask | None = None) -> GivenOthers:
+        """Every cell beside what the others of its row say: all of them, or those that are `kept`, whose row it is."""
+        seen = ~np.isnan(X)
+        if kept is None or (kept | ~seen).all():
+            return given_others(self.model, self.source(X), self._usual)
+        told = given_others(self.model, self.source(np.where(kept, X, np.nan)), self._usual)
+        # each of the others beside the kept cells of its row
+        row, column = np.nonzero(seen & ~kept)
+        alone = np.where(kept[row], X[row], np.nan)
+        alone[np.arange(len(row)), column] = X[row, column]
+        beside = given_others(self.model, self.source(alone), self._usual)
+        parts: list[Any] = [np.array(part) for part in told]
+        for part, own in zip(parts[:CELL_PARTS], beside, strict=False):
+            part[row, column] = own[np.arange(len(row)), column]
+        return GivenOthers(*parts)
 
     @cached_property
     def levelled(self) -> Mask:
@@ -139,11 +152,10 @@ class MixedCells(LatentCells):
         return np.array([bool(c.levels) for c in self.columns])
 
     def beliefs(self, rows: Block, law: RowLaw | None, kept: Mask | None = None) -> CellBeliefs:
-        """Every cell given the others of its row, and how far each row is as a whole; nothing is held out, so that all
-        that are seen are kept."""
+        """Every cell given the other kept cells of its row, and how far each row is as a whole by these."""
         law, X = law or GAUSSIAN_LAW, np.where(rows.seen, rows.x, np.nan)
-        told = self.given_others(X)
-        far = mixed_distances(told, law)
+        told = self.given_others(X, kept)
+        far = mixed_distances(told if kept is None else told._replace(seen=rows.seen & kept), law)
         p = law.p_value(far.D2, far.seen)
         if self.levelled.all():  # not below the probability of these very answers, whatever a smooth law says
             p = np.maximum(p, np.exp(self.model.score_samples(self.source(X))))
@@ -174,7 +186,19 @@ class MixedCells(LatentCells):
         """The law of the bulk of a table's own rows; few have the model's. It is as sharp as it gets."""
         if len(X) < LEAST_ROWS_OF_LAW:
             return GAUSSIAN_LAW, None
-        return law_of_rows(self.given_others(X), self.levelled), None
+        seen = ~np.isnan(X)
+        out = np.zeros(len(X), dtype=bool) if far is None else far
+        kept = seen if held is None or len(X) < TAIL_ROWS else seen & ~held
+        told = self.given_others(X, kept)
+        if not kept.all():
+            tails = kept
+            kept = seen & ~wrong_cells(told.surprise, seen & ~out[:, None], seen & ~kept)
+            told = told if np.array_equal(kept, tails) else self.given_others(X, kept)
+        told = told._replace(seen=kept)
+        distances = mixed_distances(told, GAUSSIAN_LAW)
+        inside = ~wrong_rows(distances.D2, distances.seen, out)
+        bulk: Any = (part[inside] for part in told)
+        return law_of_rows(GivenOthers(*bulk), self.levelled), kept
 
     def surprises(self, X: Array) -> Array:
         """How far each cell is from what the others of its row say, as a normal score; 0 at gaps."""
@@ -244,8 +268,9 @@ class MixedCells(LatentCells):
         """The model with its rows drawn again to first order; of a long table those of the main job's fit, or every
         one."""
         at = evenly_spread(len(X), len(X) if every_row else rows_fitted(table))
+        X, weight = np.where(partition.cell_mask(*X.shape), np.nan, X), partition.counted(table.weight)
         source = self.source(X[at])
-        source.weight = None if table.weight is None else table.weight[at]
+        source.weight = None if weight is None else weight[at]
         pulls = row_pulls(self.model, source)
         pulls = pulls._replace(at=at[pulls.at])
         moved = tuple(pulls.resampled(np.random.default_rng([seed, BOOTSTRAP, b])) for b in range(bootstraps))
@@ -280,7 +305,8 @@ class PulledMap(ResampledMap):
     def without_rows(self, most: int) -> list[tuple[int, Array, Array]]:
         """One step without each of the rows that turn the map most."""
         found = []
-        for i in np.argsort(-self.pulls.turns.max(axis=1), kind="stable")[:most].tolist():
+        size = self.pulls.turns.max(axis=1) * (self.pulls.each > 0)
+        for i in np.argsort(-size, kind="stable")[:most].tolist():
             W = matched(self.fitted, self.pulls.without(i).leanings, ())
             found.append((int(self.pulls.at[i]), W, self.fitted))
         return found

@@ -284,8 +284,10 @@ def judge_block(map: TableMap, law: RowLaw, block: Block, kept: Mask | None = No
     """The distances of every row of a block and its least likely cell; where some cells are not `kept`, since they are
     held to be wrong, that is the least likely beside the others alone."""
     told = blamed = map.cells.beliefs(block, law)
+    own = np.zeros(0, dtype=np.intp)
     if kept is not None and law.cells is not None:
         own = np.flatnonzero((told.seen & ~kept).any(axis=1))
+    if kept is not None and len(own):
         beside = map.cells.beliefs(Block(block.x[own], block.seen[own]), law, kept[own])
         blamed = CellBeliefs(*(with_rows(part, own, new) for part, new in zip(told, beside, strict=True)))
     worst = np.argmax(blame(blamed, law), axis=1)
