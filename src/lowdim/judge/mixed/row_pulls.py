@@ -173,8 +173,8 @@ def _threshold_scores(params: MixedParams, sites: Sites, rows: RowBeliefs) -> Ar
         return out
     under, over = threshold_places(params.columns, sites.level)
     low, high, has_low, has_high = thresholds_around(params, sites)
-    both = has_low * has_high
-    gap = both / np.expm1(np.where(both > 0, high - low, 1.0))
+    both = has_low & has_high
+    gap = both / np.expm1(np.where(both, high - low, 1.0))
     below = rows.cells.g_below
     row = np.arange(len(out))
     for o in range(n_ordinal):
