@@ -82,3 +82,11 @@ def test_weights_that_are_none(weight):
         assert issubclass(getattr(lowdim, name), WeightedEstimator)
         with pytest.raises(LowdimError, match="LD230"):
             fit(name, base(), sample_weight=WEIGHTS[weight])
+
+
+@pytest.mark.parametrize("name", ["PPCA", "PCA", "FactorAnalysis", "KMeans", "GaussianMixture", "MixedFactorAnalysis"])
+def test_weights_of_one_change_no_bit(name):
+    """Also where every direction is as good as any other, so that another road would end at another answer."""
+    for X in (np.eye(6), 1e8 * np.eye(6)[[2, 0, 1, 5, 4, 3]]):
+        plain, weighted = (fit(name, X, **how).transform(X) for how in ({}, {"sample_weight": np.ones(6)}))
+        assert np.array_equal(plain, weighted)

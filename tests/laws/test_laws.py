@@ -420,7 +420,7 @@ def test_impossible_combinations_say_so():
     with pytest.raises(LowdimError, match="LD213"), pytest.warns(LowdimWarning, match="LD121"):
         PCA(6).fit(table(True))
     with pytest.raises(LowdimError, match="LD230"), pytest.warns(LowdimWarning, match="LD121"):
-        DualPPCA(2).fit(table(True), sample_weight=np.ones(36))
+        DualPPCA(2).fit(table(True), sample_weight=np.linspace(1.0, 2.0, 36))
 
 
 # 35 columns seen in 6 rows: all their axes are more than there are, factors cannot be told apart; k-means has a start

@@ -153,8 +153,7 @@ def as_source(
         source = from_array(X, where)
     if source.d == 0:
         raise error("LD105", shape=(source.n, 0))
-    if weight is not None:
-        source.weight = check_weight(weight, source.n)
+    source.weight = check_weight(weight, source.n)
     return source
 
 
@@ -250,8 +249,10 @@ def check_kind(shape: tuple[int, ...], kind: Any) -> None:
         raise error("LD104", column="c1", type=str(kind)[:60], python="")
 
 
-def check_weight(weight: Any, n: int) -> Array:
-    """Frequency weights as an array."""
+def check_weight(weight: Any, n: int) -> Array | None:
+    """Frequency weights as an array; None where every row counts once, so that weights of one change no bit."""
+    if weight is None:
+        return None
     try:
         given = np.asarray(weight)
         real = given.dtype.kind in "biufO"  # text, dates and complex numbers would become numbers
@@ -278,7 +279,7 @@ def check_weight(weight: Any, n: int) -> Array:
         total = float(w.sum())
     if n and not 1.0 / MOST_WEIGHT <= total <= MOST_WEIGHT:
         raise error("LD230", problem=f"they add up to {total:.0e}, out of a range of 1e-100 to 1e100", n=n)
-    return np.where(w < total / MOST_WEIGHT, 0.0, w)
+    return None if (w == 1.0).all() else np.where(w < total / MOST_WEIGHT, 0.0, w)
 
 
 # whole tables, for the functions that are given a matrix and not a table to be walked --------------------------
