@@ -6,8 +6,10 @@ of them and prints how many are read as meant, and every other one with what was
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import shlex
 import sys
 import zipfile
@@ -1285,9 +1287,130 @@ def long_forms() -> Iterator[tuple[str, Case]]:
     )
 
 
+# as people sent them ------------------------------------------------------------------------------------------------
+def as_sent() -> Iterator[tuple[str, Case]]:
+    unnamed = dict(zip(("c1", "c2", "c3", "c4"), COLUMNS, strict=True))
+    wells = [f"well {k}" for k in range(N)]
+    kinds = [str(k % 2) for k in range(N)]
+    classed = rows_of([*COLUMNS, kinds])
+    yield "sizes and classes above", case(f"{N},4,wet,dry\n{classed}", unnamed, {"c5": None}, said=["LD017"])
+    yield "sizes alone above", case(f"{N} 4\n" + rows_of(COLUMNS, " "), unnamed, ending=".txt", said=["LD017"])
+    yield (
+        "sizes above, words first",
+        case(
+            f"{N} 4\n" + rows_of([[w.replace(" ", "") for w in wells], *COLUMNS], " "),
+            dict(zip(("c2", "c3", "c4", "c5"), COLUMNS, strict=True)),
+            {"c1": None},
+            ending=".vec",
+            said=["LD017"],
+        ),
+    )
+    yield "packed by bzip2", case(bz2.compress(plain().encode()), ending=".csv.bz2")
+    yield "packed by xz", case(lzma.compress(plain().encode()), ending=".csv.xz")
+    yield "packed by zip", case(zipped({"wells.csv": plain()}), ending=".zip")
+    yield "packed by zip on a Mac", case(zipped({"wells.csv": plain(), "__MACOSX/._wells.csv": "x"}), ending=".zip")
+    quoted = rows_of([[f'"{v:.15g}"'.replace(".", ",") for v in column] for column in COLUMNS], ";")
+    yield "decimal commas in quotes, semicolons", case(plain('"a";"b";"c";"d"', body=quoted))
+    yield "rows affected", case(plain(below=f"\n({N} rows affected)\n"), said=["LD019"])
+    yield "rows of Postgres", case(plain(below=f"({N} rows)\n"), said=["LD019"])
+    yield "a source below", case(plain("site,a,b,c,d", body=WITH_SITE, below="Source: the city, 2023\n"), labels=SITES)
+    boxed = "".join(f"| {' | '.join(f'{v:6.2f}' for v in row)} |\n" for row in GRID)
+    rule = "+--------" * 4 + "+\n"
+    yield "a table of MySQL", case(f"{rule}|      a |      b |      c |      d |\n{rule}{boxed}{rule}")
+    pages = "".join("a,b,c,d\n" + rows_of(X[k : k + 8].T.tolist()) + "\f\n" for k in range(0, N, 8))
+    yield "pages", case(pages, said=["LD019"])
+    printed = "".join(f"{k:<3d}{''.join(f'{v:8.2f}' for v in row)}\n" for k, row in enumerate(GRID, start=1))
+    yield "as R prints it", case("          a       b       c       d\n" + printed, ending=".txt")
+    latex = "".join(" & ".join(f"{v:.2f}" for v in row) + r" \\" + "\n" for row in GRID)
+    yield "rows of LaTeX", case(r"a & b & c & d \\" + "\n" + latex, ending=".txt")
+    big = (X * 1e5).round(2)
+    points = [[f"{v:,.2f}".replace(",", " ").replace(".", ",").replace(" ", ".") for v in row] for row in big.T]
+    yield "millions of Germany", case(plain("a;b;c;d", body=rows_of(points, ";")), dict(zip(NAMES, big.T, strict=True)))
+    signs = np.where(np.arange(N)[:, None] % 3 == 1, -1, 1)
+    money = X * 1000 * signs
+    books = [[f'"$({-v:,.2f})"' if v < 0 else f'"${v:,.2f}"' for v in column] for column in money.T]
+    yield "losses in brackets with $", case(plain(body=rows_of(books)), dict(zip(NAMES, money.T, strict=True)))
+    francs = [[f"{v:,.2f} €".replace(",", "\u202f").replace(".", ",") for v in column] for column in X.T * 1000]
+    yield (
+        "euros of France",
+        case(plain("a;b;c;d", body=rows_of(francs, ";")), dict(zip(NAMES, X.T * 1000, strict=True))),
+    )
+    some = [[f"{v:.15g} kg" if k % 4 == 0 else v for k, v in enumerate(COLUMNS[0])], *COLUMNS[1:]]
+    yield "a unit in some cells", case(plain(body=rows_of(some)))
+    for word in ("Gesamtergebnis", "Total général", "Итого", "合計", "TOTAL GENERAL", "Somme"):
+        total = f"{word}," + ",".join(f"{v:.2f}" for v in X.sum(axis=0)) + "\n"
+        made = plain("well,a,b,c,d", body=rows_of([wells, *COLUMNS]), below=total)
+        yield f"{word} below", case(made, labels={"well": wells}, said=["LD019"])
+    months = [f"2020-{1 + k // 20:02d}-{1 + k % 20:02d}" for k in range(N)]
+    weekdays = [f'"Mo, {day[8:]}.{day[5:7]}.2020"' for day in months]
+    yield (
+        "days of the week before",
+        case(plain("Tag,a,b,c,d", body=rows_of([weekdays, *COLUMNS])), labels={"Tag": None}),
+    )
+    zones = [f"{day} 14:30:00+01:00" for day in months]
+    yield "times with their zone", case(plain("when,a,b,c,d", body=rows_of([zones, *COLUMNS])), labels={"when": None})
+    seconds = [1577836800 + 3600 * k for k in range(N)]
+    yield (
+        "seconds since 1970",
+        case(plain("timestamp,a,b,c,d", body=rows_of([seconds, *COLUMNS])), labels={"timestamp": None}),
+    )
+    yield (
+        "days as Excel counts them",
+        case(plain("Date,a,b,c,d", body=rows_of([[43831 + k for k in range(N)], *COLUMNS])), labels={"Date": None}),
+    )
+    yield "names with commas, cells with semicolons", case(plain("a,b,c,d", body=rows_of(COLUMNS, ";")))
+    yield "names with tabs, cells with blanks", case(plain("a\tb\tc\td", body=rows_of(COLUMNS, "  ")), ending=".dat")
+    yield "commas and tabs", case(plain("a,\tb,\tc,\td", body=rows_of(COLUMNS, ",\t")))
+    yield "two colons", case(plain("a::b::c::d", body=rows_of(COLUMNS, "::")), ending=".dat")
+    without = plain("site,a,b,c,d", above=",mg/L,-,°C,%\n", body=WITH_SITE)
+    yield "units above the names", case(without, labels=SITES, said=["LD017", "LD018"])
+    bare = "site,a,b,c,d\n,mg/L,-,°C,%\n" + WITH_SITE
+    yield "a unit that is a dash", case(bare, labels=SITES, said=["LD018"])
+    yield "marks of exclamation above", case(plain(above="! wells\n! by hand\n"))
+    yield (
+        "facts with colons above",
+        case(plain(above="Station: 12\nOperator: Kim\nDate: 2020-01-31\n\n"), said=["LD017"]),
+    )
+    yield "a line that says data", case(plain(above="wells\n[Data]\n"), said=["LD017"])
+    for word in ("<LOD", "TBD", "ohne Angabe", "sans réponse", "#N/A N/A", "nicht bestimmt"):
+        made = plain(body=rows_of(swapped({(3, 1): word, (9, 2): word})))
+        yield f"gaps are {word}", case(made, gaps_at([(3, 1), (9, 2)]))
+    slip = plain(body=rows_of(swapped({(3, 1): "1O.5"})))
+    yield "a letter for a zero", case(slip, gaps_at([(3, 1)]), said=["LD123"])
+    corners = [f'52°{k:02d}\'12""N' for k in range(N)]
+    turned = rows_of([[f'"{one}"' for one in corners], *COLUMNS])
+    yield "degrees and minutes", case(plain("lat,a,b,c,d", body=turned), labels={"lat": None})
+    powers = [[f"{v:.4E}".replace("E", "D") for v in column] for column in X.T]
+    yield "powers of Fortran", case(plain("a b c d", body=rows_of(powers, " ")), ending=".dat")
+    codes_ = [f"{k * 37 % 10_000:05d}" for k in range(N)]
+    yield "zeros before codes", case(plain("code,a,b,c,d", body=rows_of([codes_, *COLUMNS])), labels={"code": None})
+    truth = ["TRUE" if k % 3 else "FALSE" for k in range(N)]
+    yield "truth in words", case(plain("wet,a,b,c,d", body=rows_of([truth, *COLUMNS])), labels={"wet": None})
+    first = [
+        [None] * 6,
+        [None] * 6,
+        [None, "site", *NAMES],
+        *([None, s, *row] for s, row in zip(SITE, GRID, strict=True)),
+    ]
+    yield "a sheet that begins at B3", case(workbook({"Data": first}), labels=SITES, ending=".xlsx")
+    below = [*SITE_SHEET, [None] * 5, ["Total", *X.sum(axis=0).tolist()]]
+    yield (
+        "a sheet with a total below a blank row",
+        case(workbook({"Data": below}), labels=SITES, ending=".xlsx", said=["LD019"]),
+    )
+
+
+def zipped(files: Mapping[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
 GROUPS: dict[str, Callable[[], Iterator[tuple[str, Case]]]] = {
     "headers": headers, "sheets": sheets, "codes": codes, "encodings": encodings, "separators": separators,
-    "cells": in_cells, "dates": days, "long form": long_forms,
+    "cells": in_cells, "dates": days, "long form": long_forms, "as sent": as_sent,
 }  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def wrong_files() -> dict[str, tuple[bytes, str]]:
         "empty.csv": (b"", ""),
         "blank.csv": (b"\n\n  \n", ""),
         "workbook.csv": (workbook([["a", "b"], *numbers(5, 2)]), ""),
-        "archive.csv": (archive({"inside.csv": good}), ""),
+        "archive.csv": (archive({"inside.csv": good, "other.csv": good}), ""),
         "old.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(64), ""),
         "text.parquet": (good, ""),
         "cut.parquet": (parquet({"a": rng.random(50), "b": rng.random(50)})[:-40], ""),

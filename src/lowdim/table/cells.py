@@ -20,6 +20,7 @@ COMMA_GROUPS = r"^[+-]?[1-9]\d{0,2}(,\d{2,3})*,\d{3}(\.\d*)?$"  # 1,234 and 1,23
 POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?$"
 POINT_GROUPS_COMMA = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+,\d*$"  # 1.234,5: the comma is the decimal sign
 TEN_TO = r"\s*[x×·*]\s*10\s*\^?\s*([+-]?\d+)$"  # 1.2 x 10^3
+FORTRAN = r"^([+-]?(?:\d+\.?\d*|\.\d+))[dD]([+-]\d+)$"  # 1.2D+03
 SPACED = r"^[+-]?[1-9]\d{0,2}([ '\x{a0}\x{2009}\x{202f}\x{2019}]\d{3})+([.,]\d*)?$"
 SPACED_COMMA = r"^[+-]?[1-9]\d{0,2}([ '\x{a0}\x{2009}\x{202f}\x{2019}]\d{3})+,\d*$"  # 1 234,5
 SPACES = r"[ '\x{a0}\x{2009}\x{202f}\x{2019}]"
@@ -90,6 +91,8 @@ UNIT_DIGITS = r"[+-]?(\d[\d.,' \x{a0}\x{2009}\x{202f}\x{2019}]*|[.,]\d+)([eE][+-
 OWN_UNIT = r"[+-]?[\d.,]*\d[.,]?\s*(?P<unit>[^\W\d_][^\s\d]*(?: ?/ ?[^\W\d_][^\s\d]*)?|[°µμ][^\s\d]+)"  # after a space
 LOOKED_AT = 100  # cells among which there is one with its unit, where others are limits
 LEAST_MEASURED = 12  # different cells of a column that measures; fewer may be labels: 3 months, 6 months
+# Accounts write losses in brackets: ($1,234), $(1,234), (1.234 €)
+LOSSES = (r"^\(([$€£¥₹] ?\d[\d.,]*|\d[\d.,]* ?[$€£¥₹])\)$", r"^([$€£¥₹] ?)\((\d[\d.,]*)\)$")
 UNIT_SHARE = 0.5  # of the cells of a column that must carry the sign
 
 DISGUISES = [sign * float("9" * k) for k in range(2, 7) for sign in (-1, 1)]
@@ -300,10 +303,13 @@ def text_column(
 ) -> tuple[ColumnCells, bool, str]:
     """A text column read the fast way, a unit such as % taken out of its cells; whether that was enough, and an
     example of a cell with a unit. Where the unit is known, few cells and cells without it will do."""
+    import pyarrow.compute as pc
+
     column_cells, enough = text_cells(name, position, as_text(column), codes)
     if enough or not units:
         return column_cells, enough, ""
-    text = column_cells.text
+    text = pc.replace_substring_regex(column_cells.text, LOSSES[0], r"-\1")
+    text = pc.replace_substring_regex(text, LOSSES[1], r"-\1\2")
     bare, unit = (bare_numbers(text, unit), unit) if unit else without_units(text, column_cells.gap)
     if not unit:
         return column_cells, enough, ""
@@ -349,6 +355,7 @@ def slow_numbers(c: ColumnCells, decimal: str, evidence: DecimalEvidence, limit:
     import pyarrow.compute as pc
 
     text, sign = pc.replace_substring_regex(c.text, TEN_TO, r"e\1"), decimal
+    text = pc.replace_substring_regex(text, FORTRAN, r"\1e\2")
     if evidence.comma and evidence.point and not evidence.either and not evidence.groups:
         text, sign = pc.replace_substring(text, ",", "."), "."
     elif evidence.comma or evidence.point:

@@ -32,9 +32,17 @@ RESPONSE_WORDS = {"", "response", "open-ended response"}
 TOTAL_NAMES = {
     "total", "totals", "grand total", "sum", "mean", "average", "avg", "median", "std", "sd", "gesamt", "summe",
     "insgesamt", "mittelwert", "mittel", "durchschnitt", "moyenne", "somme", "ensemble", "media", "promedio",
-    "totale", "suma", "somma", "gemiddelde", "totaal",
+    "totale", "suma", "somma", "gemiddelde", "totaal", "sum total", "grand mean", "overall", "gesamtsumme", "endsumme",
+    "gesamtergebnis", "total général", "total general", "totale complessivo", "totale generale",
+    "eindtotaal", "totalt", "i alt", "yhteensä", "razem", "celkem", "spolu", "összesen", "toplam", "итого", "всего",
+    "合計", "総計", "平均", "合计", "总计", "總計", "합계", "총계", "평균",
 }  # fmt: skip
 FOOTNOTE = re.compile(r"(?=.{12}).*\s.*|[*†‡(\[].*", re.S)
+REMARK = re.compile(
+    r"(sources?|data sources?|notes?|footnotes?|remarks?|legend|quellen?|anmerkung(en)?|hinweise?|remarques?"
+    r"|légende|fuentes?|notas?|fonti?|fontes?|bron|kilde|källa|lähde|źródło|источник|примечани[ея]|出典|注|资料来源|출처)\s*[:：].*",
+    re.I | re.S,
+)
 SUBTOTALS = ("subtotal", "sub-total", "sub total", "zwischensumme", "sous-total", "subtotale", "subtotaal", "delsumma")
 # Codes for a gap. The first set is a gap in every column; the second only among numbers, where they can be
 # nothing else, for "none" and "-" may be labels.
@@ -63,8 +71,8 @@ NUMBER_GAP_CODES = (
 )  # fmt: skip
 GAPS = {*GAP_CODES, *NUMBER_GAP_CODES}
 NUMBER_TEXT = re.compile(
-    r"([$€£¥₹] ?)?[+\-−]?((\d{1,3}([ '\u00a0\u2009\u202f\u2019]\d{3})+|\d+)([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?"
-    r"( ?[%‰€$£¥₹])?|[+-]?inf(inity)?",
+    r"([$€£¥₹] ?)?[+\-−]?((\d{1,3}([ '\u00a0\u2009\u202f\u2019]\d{3})+|\d+)([.,]\d*)*|[.,]\d+)"
+    r"([eE][+-]?\d+|[dD][+-]\d+)?( ?[%‰€$£¥₹])?|[+-]?inf(inity)?",
     re.I,
 )
 # A measurement that is no plain number: "<0.5", "12.5*", "ca. 3", "10-20". Units begin with no number but 1, 10, 100.
@@ -350,6 +358,12 @@ def records(head: str, sep: str, most: int = LOOK_ROWS) -> list[list[str]]:
     return rows
 
 
+def is_parted_by_two(head: str, mark: str = "::") -> bool:
+    """Whether every line has as many of a mark of two signs, as ratings of films are parted, and no tab."""
+    counts = {line.count(mark) for line in head.splitlines()[:LOOK_ROWS] if line.strip()}
+    return len(counts) == 1 and counts != {0} and "\t" not in head
+
+
 def guess_separator(head: str) -> str:
     """The separator that gives rows of one length and the most numbers; one column if none does."""
     best, score = ",", (0.0, 0.0, 0)
@@ -372,6 +386,21 @@ def guess_separator(head: str) -> str:
         if candidate > score:
             best, score = sep, candidate
     return best
+
+
+def with_names_parted(text: bytes, rows: list[list[str]], skip: int, sep: str) -> bytes:
+    """The text with the names parted as the cells below are, where another separator parts the names."""
+    width = Counter(map(len, rows[1:])).most_common(1)[0][0] if len(rows) > LEAST_BELOW else 0
+    if width < 2 or len(rows[0]) != 1:
+        return text
+    lines = text.split(b"\n", skip + 1)
+    for other in SEPS:
+        names = next(iter(records(lines[skip].decode("utf-8", "replace"), other)), [])
+        if other != sep and len(names) == width and not any(map(is_number, names)):
+            out = io.StringIO()
+            csv.writer(out, delimiter="\t" if sep == " " else sep, lineterminator="").writerow(names)
+            return b"\n".join([*lines[:skip], out.getvalue().encode(), *lines[skip + 1 :]])
+    return text
 
 
 def other_separators(head: str, sep: str) -> list[str]:
@@ -444,6 +473,19 @@ def title_records(rows: list[list[str]]) -> int:
     if not above or len(rows) < above + 2 or cells[above] <= most or not guess_header(rows[above:]):
         return 0
     return 0 if _are_rows(rows[: above + 1], rows[above + 1 :]) else above
+
+
+def is_size_line(rows: list[list[str]], count: int) -> bool:
+    """Whether the first of `count` records says how many rows and columns follow, and perhaps how classes are called.
+
+    >>> is_size_line([["3", "2", "setosa"], ["1.5", "2.5", "0"], ["1.7", "2.1", "0"], ["4.1", "3.3", "1"]], 4)
+    True
+    """
+    if len(rows) < 2:
+        return False
+    first, width = rows[0], Counter(map(len, rows[1:])).most_common(1)[0][0]
+    sizes = (str(width), str(width - 1))  # with and without the class
+    return first[0] == str(count - 1) and first[1:2] != [] and first[1] in sizes and not any(map(is_number, first[2:]))
 
 
 def are_numbers(cells: list[str]) -> bool:
@@ -627,7 +669,7 @@ def bottom_records(rows: list[list[str]]) -> int:
             continue
         column = rows[-k].index(said[0])
         first = said[0].strip(" :.").lower()
-        note = len(said) == 1 and FOOTNOTE.match(said[0])
+        note = (len(said) == 1 and FOOTNOTE.match(said[0])) or REMARK.match(said[0])
         total = first in TOTAL_NAMES and len(said) > 2 and all(map(is_number, said[1:]))
         if not (note or total) or any(row[column].strip(" :.").lower() == first for row in rows[:-k]):
             break

@@ -5,17 +5,21 @@ arrays are columns here.
 
 from __future__ import annotations
 
+import bz2
 import difflib
 import gzip
 import hashlib
+import lzma
 import os
 import re
 import stat
 import sys
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +40,10 @@ TEXT_COST = 6  # bytes of memory a byte of CSV needs while it is read: text, cel
 CELL_COST = 60  # the same of a cell: where it lies, its number, its mask (measured 65 and 66 on rows of 4 and 27 bytes)
 LEAST_SAMPLE = 3  # rows worth sampling
 TEXTS = (".csv", ".tsv", ".txt", ".dat")
+# what is raised where a packed file is damaged, or locked by a password
+DAMAGES = (
+    OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, RuntimeError
+)  # fmt: skip
 SAVE = "save the table as CSV or Parquet"
 BINARY = {
     ".parquet": "parquet",
@@ -46,6 +54,9 @@ BINARY = {
     ".xlsm": "xlsx",
     ".ods": "ods",
     ".gz": "gzip",
+    ".bz2": "bzip2",
+    ".xz": "xz",
+    ".zip": "zip",
 }
 MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", "parquet"),
@@ -61,8 +72,8 @@ MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
     (b"GIF8", "a picture"),
-    (b"BZh", "packed by bzip2"),
-    (b"\xfd7zXZ", "packed by xz"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ", "xz"),
     (b"\x28\xb5\x2f\xfd", "packed by zstd"),
     (b"7z\xbc\xaf", "packed by 7-zip"),
     (b"\x7fELF", "a program"),
@@ -70,6 +81,7 @@ MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"{\\rtf", "a text document (RTF)"),
     (b"PK\x05\x06", "an empty zip archive"),
 )
+PACKED = ("gzip", "bzip2", "xz", "zip")  # a text inside
 OLD_PICKLE = re.compile(  # protocols 0 and 1 have no magic bytes
     rb"\([dl]p\d|c(copy_?reg|__builtin__|builtins|numpy[\w.]*|pandas[\w.]*|os|posix|nt|subprocess)\n\w+\n"
 )
@@ -126,8 +138,8 @@ def find_file(name: str | os.PathLike[str], memory: int, sample: int | None) -> 
     with path.open("rb") as file:
         head = file.read(4096)
         kind = file_kind(head, path)
-        if kind == "gzip":
-            return FoundFile(path, "text", size, file_digest(path), _unpacked(path, size, memory))
+        if kind in PACKED:
+            return FoundFile(path, "text", size, file_digest(path), _unpacked(path, kind, size, memory))
         if kind != "text":
             return FoundFile(path, kind, size, file_digest(path))
         if size * TEXT_COST > memory:
@@ -216,7 +228,7 @@ def _missing(path: Path, name: str) -> LowdimError:
 
 
 def file_kind(head: bytes, path: Path) -> str:
-    """What a file is by its first bytes: text, parquet, arrow, npy, xlsx, ods, gzip; anything else is refused."""
+    """What a file is by its first bytes: text, parquet, arrow, npy, a sheet or a packed text; others are refused."""
     name, suffix = protect_terminal(path.name), path.suffix.lower()
     pickled = len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5  # the mark of a protocol
     if suffix in (".pkl", ".pickle", ".joblib") or pickled or OLD_PICKLE.match(head):
@@ -246,7 +258,7 @@ def file_kind(head: bytes, path: Path) -> str:
 
 
 def _zip(path: Path, name: str, suffix: str) -> str:
-    """The same of a zip archive, as sheets are."""
+    """The same of a zip archive, as sheets are; others may hold one text."""
     try:
         with zipfile.ZipFile(path) as archive:
             inside = archive.namelist()
@@ -256,7 +268,10 @@ def _zip(path: Path, name: str, suffix: str) -> str:
     if said == b"application/vnd.oasis.opendocument.spreadsheet" and suffix == ".ods":
         return "ods"
     if "xl/workbook.xml" not in inside:
-        raise error("LD002", name=name, why="it is a zip archive", fix="unpack it, and give one file in it")
+        if len(_members(inside)) == 1:
+            return "zip"
+        why, where = f"it is a zip archive of {len(_members(inside))} files", listing(map(shown, _members(inside)))
+        raise error("LD002", where, name=name, why=why, fix="unpack it, and give one file in it")
     if suffix not in (".xlsx", ".xlsm"):
         raise error(
             "LD002",
@@ -279,11 +294,34 @@ def refuse_markup(head: bytes, name: str) -> None:
             raise error("LD002", example, name=name, why=f"it looks like {what}", fix=SAVE)
 
 
-def _unpacked(path: Path, size: int, memory: int) -> bytes:
-    """The one file inside a .gz, refused as soon as it grows beyond reason."""
+def _members(inside: list[str]) -> list[str]:
+    """The files of a zip archive without folders and what a Mac adds."""
+    return [one for one in inside if not one.endswith("/") and not one.startswith("__MACOSX/")]
+
+
+def is_packed(path: str) -> bool:
+    """Whether a file has to be unpacked before its text can be read."""
+    with open(path, "rb") as file:
+        head = file.read(8)
+    return any(head.startswith(magic) for magic, kind in MAGIC if kind in PACKED)
+
+
+@contextmanager
+def _opened(path: Path, kind: str) -> Iterator[IO[bytes]]:
+    """The one text inside a packed file."""
+    if kind == "zip":
+        with zipfile.ZipFile(path) as archive, archive.open(_members(archive.namelist())[0]) as file:
+            yield file
+    else:
+        with gzip.open(path) if kind == "gzip" else bz2.open(path) if kind == "bzip2" else lzma.open(path) as file:
+            yield file
+
+
+def _unpacked(path: Path, kind: str, size: int, memory: int) -> bytes:
+    """The one text inside a packed file, refused as soon as it grows beyond reason."""
     parts, total, need, name = list[bytes](), 0, 0, protect_terminal(path.name)
     try:
-        with gzip.open(path) as file:
+        with _opened(path, kind) as file:
             while part := file.read(2**20):
                 parts.append(part)
                 total += len(part)
@@ -299,7 +337,7 @@ def _unpacked(path: Path, size: int, memory: int) -> bytes:
                 need += text_cost(part)
                 if need > memory:
                     raise too_large(name, size, need, memory, shape=" packed")
-    except (OSError, EOFError, zlib.error):
+    except DAMAGES:
         raise error("LD002", name=name, why="the packed file is damaged or cut short", fix="copy it again") from None
     data = b"".join(parts)
     if not data:

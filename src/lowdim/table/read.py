@@ -61,8 +61,8 @@ def read(table: Any, **options: Any) -> Table:
     Parameters
     ----------
     table : path, frame, array or Table
-        CSV and its kin (also .gz), Parquet, Arrow (Feather), .npy, .xlsx, .ods; pandas, polars or Arrow; anything that
-        NumPy makes a two-dimensional array of. A Table is given back as it is.
+        CSV and its kin (also packed: .gz, .bz2, .xz, .zip), Parquet, Arrow (Feather), .npy, .xlsx, .ods; pandas, polars
+        or Arrow; anything that NumPy makes a two-dimensional array of. A Table is given back as it is.
     sep : str, default None
         Separator of a text file: one character, or "comma", "semicolon", "tab", "pipe", "space".
     decimal : {".", ","}, default None
@@ -243,8 +243,10 @@ def without_strangers(raw: Raw) -> Raw:
         return raw
     gaps = (np.flatnonzero(np.diff(raw.lines) > 1) + 1).tolist()
     if gaps and len(gaps) <= MOST_GAPS:
-        last = gaps[-1] + 1
-        at = second_table(_records(raw, slice(0, last)), gaps) if last <= LOOK_ROWS * MOST_GAPS else None
+        last, at = gaps[-1] + 1, None
+        if last <= LOOK_ROWS * MOST_GAPS:
+            rows, names = _records(raw, slice(0, last)), [name.strip() for name in raw.names]
+            at = second_table(rows, [k for k in gaps if rows[k] != names])  # the same names begin another page of it
         if at is not None:
             note = message(
                 "LD019", f"{raw.name}, {raw.unit} {raw.lines[at]} on", n=len(raw.lines) - at, what="another table"

@@ -96,6 +96,8 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str, *, as_
     head = "".join(beginning(text).splitlines(keepends=True)[skip:])
     if not head.strip():
         raise error("LD005", name=name, size=f"{len(data)} bytes, but no row")
+    if not (options.sep or named or declared or as_it_stands) and sniff.is_parted_by_two(head):
+        text, head = text.replace(b"::", b"\t"), head.replace("::", "\t")
     sep = options.sep or named or ("," if declared else sniff.guess_separator(head))
     guessed = not (options.sep or named or declared or as_it_stands)
     fixed = _fixed_columns(text, head, skip, sep) if guessed else b""
@@ -105,7 +107,12 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str, *, as_
     if fixed or quoted != text:
         text, head = quoted, "".join(beginning(quoted).splitlines(keepends=True)[skip:])
     rows, titles = records(head, sep), list[str]()
+    if guessed and (parted := sniff.with_names_parted(text, rows, skip, sep)) != text:
+        text, head = parted, "".join(beginning(parted).splitlines(keepends=True)[skip:])
+        rows = records(head, sep)
     above = sniff.title_records(rows) if options.header is not False and not declared else 0
+    if not above and re.match(r"\d+$", rows[0][0]) and not declared:
+        above = int(sniff.is_size_line(rows, len(_records(text, skip, "\t" if sep == " " else sep)[0])))
     if above and (taken := _lines_of(head, above, sep)):
         titles = [", ".join(filter(None, row)) for row in rows[:above] if any(row)]
         rows, skip = rows[above:], skip + taken

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from lowdim.maths.linalg import Array
 from lowdim.table import cells as cell
 from lowdim.table.detect import GAP_CODES, NUMBER_GAP_CODES
-from lowdim.table.open_file import Raw
+from lowdim.table.open_file import Raw, is_packed
 from lowdim.table.options import check_options
 from lowdim.table.read import sample_raw, spread_raw, transpose_raw
 from lowdim.text.csv_table import csv_line
@@ -64,7 +64,7 @@ def original(raw: Raw, options: dict[str, Any]) -> Sheet:
     cells = [texts(column) for column in raw.cells]
     if not raw.guess.encoding:
         return Sheet(raw.names, cells, heads=raw.heads)
-    whole = not (reading.transpose or reading.spread) and reading.sample is None and not raw.path.endswith(".gz")
+    whole = not (reading.transpose or reading.spread) and reading.sample is None and not is_packed(raw.path)
     return Sheet(raw.names, cells, raw.guess.sep, raw.guess.encoding, line_end(raw.path), whole, raw.heads)
 
 

@@ -212,8 +212,8 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD118": Entry(
         TableWarning,
-        "Signs of a unit were taken out in {what}",
-        "12 % and $12 are read as 12",
+        "Unit signs were taken out in {what}",
+        "12 % and $12 are read as 12, and losses such as ($12) as -12",
         "{fix}",
         "changed",
         of_stream=True,

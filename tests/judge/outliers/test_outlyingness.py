@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import median_abs_deviation
 
+from lowdim.judge.outliers import outlyingness as outlying
 from lowdim.judge.outliers.outlyingness import are_levels, far_rows, masked_rows, outlyingness, robust_units
 from tests.judge.contaminated import hidden_group
 
@@ -127,3 +130,23 @@ def test_blocks_of_rows_are_as_far_out_as_all_at_once(monkeypatch: pytest.Monkey
     whole = outlyingness(Z, None, np.random.default_rng(1))
     monkeypatch.setattr("lowdim.judge.outliers.outlyingness.ROWS_AT_ONCE", 64)
     np.testing.assert_allclose(outlyingness(Z, None, np.random.default_rng(1)), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("most", [1, 10**6])
+def test_far_rows_lie_together_as_all_their_pairs_say(monkeypatch: pytest.MonkeyPatch, gaps: bool, most: int) -> None:
+    monkeypatch.setattr(outlying, "MOST_PAIRS", most)  # compared at once
+    rng = np.random.default_rng(3)
+    Z = 3 * rng.standard_normal((150, 4)) + 6 * rng.integers(0, 2, (150, 1))
+    seen = rng.random(Z.shape) < 0.8 if gaps else np.ones(Z.shape, dtype=bool)
+    near = np.zeros((150, 150), dtype=bool)
+    for i in range(150):
+        for k in range(150):
+            both = seen[i] & seen[k]
+            apart = np.linalg.norm((Z[i] - Z[k])[both])
+            near[i, k] = apart < 0.5 * min(np.linalg.norm(Z[i][both]), np.linalg.norm(Z[k][both]))
+    _, label = connected_components(csr_array(near), directed=False)
+    expected = {tuple(np.flatnonzero(label == k)) for k in range(label.max() + 1) if (label == k).sum() >= 3}
+    found = outlying.similar_groups(Z, seen if gaps else None, np.arange(150))
+    assert {tuple(group) for group in found} == expected != set()
+    assert [len(group) for group in found] == sorted(map(len, expected), reverse=True)

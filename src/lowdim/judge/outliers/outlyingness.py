@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from lowdim.maths.linalg import Array, Mask, evenly_spread, moderate_scale
 
@@ -30,6 +28,7 @@ ROWS_AT_ONCE = 2**13  # whose projections are in memory
 INNER_SHARE = 0.75  # of the rows, by a first measure, that set the second: a group of 20 % widens every spread
 FILL_PASSES = 10  # of the axes that fill the gaps
 SIMILAR_SHARE = 0.5  # of its distance from the origin, within which another far row is similar
+MOST_PAIRS = 10**6  # of far rows that are compared at once: 8 MB each of what is found about them
 FAR_Z = 3.3  # beyond it a Gaussian has 0.05 %
 ROWS_A_COLUMN = 4  # rows for each column from which half of them have a covariance
 MASKED_ROWS = (
@@ -292,9 +291,19 @@ def similar_groups(Z: Array, mask: Mask | None, rows: NDArray[np.intp], least: i
     """
     seen = np.ones((len(rows), Z.shape[1])) if mask is None else mask[rows].astype(np.float64)
     F = np.where(seen > 0, Z[rows], 0.0)
-    size = (F * F) @ seen.T  # squared length of a row over the cells of another
-    apart = np.maximum(size + size.T - 2.0 * F @ F.T, 0.0)
-    near = apart < SIMILAR_SHARE**2 * np.minimum(size, size.T)
-    _, label = connected_components(csr_array(near), directed=False)
-    groups = [rows[label == k] for k in range(label.max(initial=-1) + 1)]
+    groups = list[NDArray[np.intp]]()
+    left, there, cells = np.arange(len(rows)), seen, F  # the rows that are in no group yet
+    while len(left):
+        group, asked = [left[:1]], left[:1]
+        left, there, cells = left[1:], there[1:], cells[1:]
+        while len(asked) and len(left):  # a few rows at a time: there may be too many far rows for all their pairs
+            some, asked = np.split(asked, [max(1, MOST_PAIRS // len(left))])
+            own, other = F[some] ** 2 @ there.T, seen[some] @ (cells**2).T  # over the cells that both show
+            apart = np.maximum(own + other - 2.0 * F[some] @ cells.T, 0.0)
+            near = (apart < SIMILAR_SHARE**2 * np.minimum(own, other)).any(axis=0)
+            if near.any():
+                group.append(left[near])
+                asked = np.concatenate([asked, left[near]])
+                left, there, cells = left[~near], there[~near], cells[~near]
+        groups.append(rows[np.sort(np.concatenate(group))])
     return sorted((group for group in groups if len(group) >= least), key=lambda group: -len(group))

@@ -20,7 +20,7 @@ from lowdim.sources.files.base import Affordable, Layout
 from lowdim.sources.files.base import block_tiles as tiles_for
 from lowdim.sources.source import Source
 from lowdim.sources.views import Chosen
-from lowdim.table.open_file import file_kind, regular_size
+from lowdim.table.open_file import PACKED, file_kind, regular_size
 from lowdim.table.options import split_names
 from lowdim.text.escape import protect_terminal
 from lowdim.text.messages import error
@@ -109,9 +109,9 @@ def _open(
     raise error(
         "LD002",
         name=protect_terminal(place.name),
-        why=f"it is {'packed' if kind == 'gzip' else 'a workbook'}"
+        why=f"it is {'packed' if kind in PACKED else 'a workbook'}"
         ", and only a file that can be read in parts is streamed",
-        fix="unpack it" if kind == "gzip" else "save the sheet as CSV or Parquet",
+        fix="unpack it" if kind in PACKED else "save the sheet as CSV or Parquet",
     )
 
 
