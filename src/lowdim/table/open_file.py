@@ -307,7 +307,7 @@ def is_packed(path: str) -> bool:
 
 
 @contextmanager
-def _opened(path: Path, kind: str) -> Iterator[IO[bytes]]:
+def _opened(path: Path, kind: str) -> Iterator[IO[bytes] | gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile]:
     """The one text inside a packed file."""
     if kind == "zip":
         with zipfile.ZipFile(path) as archive, archive.open(_members(archive.namelist())[0]) as file:
