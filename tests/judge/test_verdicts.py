@@ -194,7 +194,7 @@ def test_a_label_that_tells_half_of_an_axis_is_named():
     score = found.posterior.mean[:, 0]
     between = 1600 * (score[:40].mean() - score[40:].mean()) ** 2 / 80 / score.var() / 80
     assert f"The label sex explains {between:.0%} of axis 1." in found.sentences[1] and between > 0.8
-    assert found.sentences[4].endswith(("group 2 is the rows with sex m.", "group 2 is the rows with sex f."))
+    assert found.sentences[4].endswith(("group 2 is sex m in 40 of 40 rows.", "group 2 is sex f in 40 of 40 rows."))
 
 
 def test_whole_questions_are_shortened_in_sentences_and_stay_apart():

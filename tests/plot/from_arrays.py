@@ -55,7 +55,7 @@ def analysis_of(X, names=None, row_names=None, **parts):
             "row_names": table.row_names,
             "has_gaps": np.isnan(table.X).any(axis=1),
             "label_names": (),
-            "groups": Parts(names=None),
+            "groups": Parts(of_rows=None),
             "settings": Parts(scale="none"),
             **parts,
         }

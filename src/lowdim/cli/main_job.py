@@ -152,9 +152,19 @@ def found_facts(analysis: Analysis, options: dict[str, Any], **facts: Any) -> di
         **{key: value for key, value in facts_of_run.items() if key not in ("schema", "messages")},
         "axes": list(analysis.axes),
         "odd": list(analysis.odd.rows),
+        "groups": group_facts(analysis),
         "fills": list(analysis.fills.columns),
         "dimensions": list(analysis.jury.rows),
     }
+
+
+def group_facts(analysis: Analysis) -> list[dict[str, Any]]:
+    """The groups that the rows fall into, each with what sets it apart."""
+    from lowdim.jobs.table_model import subject
+
+    facts = analysis.groups.facts()
+    about = subject(analysis) if facts else None
+    return facts if about is None else [{**one, "profile": about.group(one["group"])} for one in facts]
 
 
 def finish(analysis: Analysis, strict: bool) -> None:

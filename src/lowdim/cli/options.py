@@ -101,7 +101,38 @@ ROTATE = click.option(
     type=click.Choice(["varimax", "quartimax"]),
     help="Turn the axes so that each column loads on few of them.",
 )
-ASKED = ("dims", "level", "seed", "budget", "robust", "rotate")  # options that are settings of an analysis
+
+
+def parse_groups(context: click.Context, option: click.Parameter, groups: str) -> int | str:
+    """The --groups option as `analyse` wants it."""
+    if groups == "auto":
+        return groups
+    if not groups.isdigit() or int(groups) == 0:
+        raise click.BadParameter(f"'{groups}' is neither auto nor a whole number from 1")
+    return int(groups)
+
+
+def group_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--groups and --no-groups, which is --groups 1."""
+    several = click.option(
+        "--groups",
+        default="auto",
+        metavar="K",
+        callback=parse_groups,
+        help="auto, or how many groups of rows.",
+    )
+    none = click.option(
+        "--no-groups",
+        "groups",
+        flag_value="1",
+        default="auto",
+        callback=parse_groups,
+        help="Look for no groups of rows.",
+    )
+    return several(none(command))
+
+
+ASKED = ("dims", "level", "seed", "budget", "robust", "rotate", "groups")  # options that are settings of an analysis
 
 
 READING = {  # what options of reading are about, as help has them

@@ -31,6 +31,7 @@ import numpy as np
 from lowdim.explorer.cards import Cards, columns_of
 from lowdim.jobs.run_folder import FACTS
 from lowdim.jobs.table_model import TableModel
+from lowdim.judge.maps.groups import RowGroups, colour_word
 from lowdim.judge.rows.row_card import ODD_LEVEL
 from lowdim.maths.linalg import Array
 from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, keeping_decoder
@@ -136,6 +137,7 @@ class Endpoints:
             "numbered": numbered,
             "counted": bool((t.rows == np.arange(t.n)).all()),
             "labels": [{"name": name, "values": values} for name, values, _ in self._labels],
+            "grouped": self._groups is not None,
             "extras": list(self._extras),
             "uncertain": s.places.sd is not None,
             "held": s.analysis is not None and len(s.analysis.partition.wrong_cells) > 0,
@@ -218,8 +220,15 @@ class Endpoints:
         return _binary(x, "<f8" if self.exact else "<f4")
 
     @cached_property
+    def _groups(self) -> RowGroups | None:
+        """The groups that the rows fall into, where there are several."""
+        groups = None if self.subject.analysis is None else self.subject.analysis.groups
+        return groups if groups is not None and len(groups.sizes) > 1 else None
+
+    @cached_property
     def _labels(self) -> list[tuple[str, list[str], Array]]:
-        """Label columns of which the values can be told apart: name, values in their order, codes."""
+        """The groups that the rows fall into, and label columns of which the values can be told apart: name, values in
+        their order, codes."""
         found = []
         for name, column in self.subject.table.labels.items():
             words = np.array(["" if v is None else str(v) for v in column.tolist()], dtype=object)
@@ -227,6 +236,10 @@ class Endpoints:
             if len(values) <= MOST_LABELS:
                 missing = np.array([v is None for v in column.tolist()])
                 found.append((name, values.tolist(), np.where(missing, -1, codes)))
+        groups = self._groups
+        if groups is not None:
+            called = colour_word(c.name for c in self.subject.table.columns)
+            found.insert(0, (called, [f"{k}: {name}" for k, name in enumerate(groups.names, 1)], groups.label))
         return found
 
     def _label(self, which: str) -> Reply | None:

@@ -68,17 +68,27 @@ class Settings(NamedTuple):
     budget: float | None = None  # seconds, from which counts are made; None = counts by the table's size
     robust: bool = True  # whether wrong cells and far rows may be left out of the fit
     rotate: str | None = None  # how the axes are turned, the principal ones where not at all
+    groups: int | str = "auto"  # of rows; 1 = none are looked for
 
 
 def check_settings(asked: Settings, n: int, d: int) -> None:
     """The error that says what settings may be for a table of n rows and d columns."""
     from lowdim.models.base.options import ORTHOGONAL
 
-    number = isinstance(asked.dims, int | np.integer) and not isinstance(asked.dims, bool) and asked.dims >= 0
+    number, groups = (
+        isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= least
+        for k, least in ((asked.dims, 0), (asked.groups, 1))
+    )
     for name, value, fine, words in (
         ("dims", asked.dims, asked.dims == "auto" or number, "'auto' or a whole number >= 0"),
         ("scale", asked.scale, asked.scale in ("", *SCALES), f"one of {SCALES}"),
         ("level", asked.level, 0.0 < asked.level < 1.0, "a share between 0 and 1"),
+        (
+            "groups",
+            asked.groups,
+            asked.groups == "auto" or (groups and int(asked.groups) <= n),
+            f"'auto' or 1 to {n:,}",
+        ),
         ("rotate", asked.rotate, asked.rotate in (None, *ORTHOGONAL), f"None or one of {ORTHOGONAL}"),
     ):
         if not fine:
@@ -324,7 +334,8 @@ class Analysis:
         """Groups that the rows clearly fall into, on the map or apart from it; one where they do not."""
         from lowdim.judge.maps.groups import row_groups
 
-        return row_groups(self.map, self.table, self.posterior.mean, self.partition, self.settings.seed)
+        s, asked = self.settings, None if self.settings.groups == "auto" else int(self.settings.groups)
+        return row_groups(self.map, self.table, self.posterior, self.partition, asked, s.seed)
 
     @part
     def surprises(self) -> Array:
@@ -451,6 +462,7 @@ class Analysis:
             calibration=self.calibration,
             law=self.law_of_new_rows,
             aside=self.table.aside,
+            groups=self.groups,
             **{**decided(self.table), "units": dict(self.table.guess.units), **options},
         )
 
@@ -524,6 +536,7 @@ def analyse(
     budget: float | str | None = None,
     robust: bool = True,
     rotate: str | None = None,
+    groups: int | str = "auto",
     tell: Tell | None = None,
 ) -> Analysis:
     """Answer the main question for a table: its dimensions, its map and axes, what fills its gaps, which rows are odd.
@@ -547,6 +560,8 @@ def analyse(
         Hold cells and rows that contradict the rest out of the fit, where it then predicts better (`robust_fit`).
     rotate : {"varimax", "quartimax"}, optional
         Turn the axes so that each column loads on few of them; the fit, the fills and the odd rows stay as they are.
+    groups : int or "auto", default "auto"
+        Groups of rows; "auto" finds those between which hardly any rows lie, 1 looks for none.
     tell : callable, optional
         `tell(stage, text)` is called as each stage ends; if it returns something true the analysis stops.
 
@@ -565,7 +580,7 @@ def analyse(
     >>> analyse(load_demo("gaussian").X).dims
     3
     """
-    settings = Settings(dims, scale or "", level, random_state, parse_duration(budget), robust, rotate)
+    settings = Settings(dims, scale or "", level, random_state, parse_duration(budget), robust, rotate, groups)
     return made_in_order(analysis_of(table, settings), tell)
 
 

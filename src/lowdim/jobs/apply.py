@@ -29,6 +29,7 @@ from lowdim.text.notebook import card
 
 if TYPE_CHECKING:
     from lowdim.jobs.run_folder import SavedRun
+    from lowdim.judge.maps.groups import RowGroups
 
 RESCALED = 30.0  # a column whose middle moved by more than this many times is called rescaled
 RESCALED_SEEN = 5  # new values of a column that say where its middle is
@@ -168,6 +169,7 @@ def place(
     law: RowLaw | None = None,
     aside: Collection[str] = (),
     labels: Sequence[Sequence[Any]] = (),
+    groups: RowGroups | None = None,
     **options: Any,
 ) -> PlacedRows:
     """Place the rows of a new table (a path, frame, array or Table) on the map of another.
@@ -176,7 +178,8 @@ def place(
     `calibration` (`map_calibration` of the map's own table) makes the intervals of the fills hold what they
     claim, without it they are the model's own. `law` (`law_of_new_rows` of that table) says which distances are
     ordinary, without it the model's own does; `aside` are columns that table had beside those of the map; `labels` are
-    those of its columns, () where numbers are numbers. `options` are those of `lowdim.read`.
+    those of its columns, () where numbers are numbers, `groups` those of its rows. `options` are those of
+    `lowdim.read`.
 
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
@@ -184,7 +187,7 @@ def place(
     '4 rows placed'
     """
     rows = read_rows(new, map.names, labels, **options)
-    return place_cells(map, rows, odd_level, calibration, law, aside, labels)
+    return place_cells(map, rows, odd_level, calibration, law, aside, labels, groups)
 
 
 def place_cells(
@@ -195,6 +198,7 @@ def place_cells(
     law: RowLaw | None,
     aside: Collection[str],
     labels: Sequence[Sequence[Any]] = (),
+    groups: RowGroups | None = None,
 ) -> PlacedRows:
     """Place rows whose cells were read, in the map's columns."""
     X, names, scales = rows.X, map.names, map.scales
@@ -212,10 +216,12 @@ def place_cells(
         frame_like(np.where(rows.strange, np.nan, part), names, rows, labels)
         for part in (fills.filled, fills.lower, fills.upper)
     )
+    posterior = map.cells.posterior(X)
+    grouped = () if groups is None else groups.columns_of_new_rows(posterior)
     return PlacedRows(
         rows.row_names,
         X,
-        places_of(map.cells.posterior(X)),
+        places_of(posterior)._replace(more=grouped),
         rows,
         (*said_of(rows, aside), *moved, *plain),
         names,
@@ -248,7 +254,8 @@ def place_run(run: SavedRun, new: Any, *, odd_level: float = 0.95, **options: An
         labels = ((),) * len(map.columns)
         rows = rows_in_ones(read_rows(new, run.names, run.code_labels, **options), ones_of(run.code_labels))
     calibration, law = run.calibration_of(len(map.columns)), run.law_of_new_rows
-    found = place_cells(map, rows, odd_level, calibration, law, run.aside, labels)
+    groups = run.groups
+    found = place_cells(map, rows, odd_level, calibration, law, run.aside, labels, groups)
     places = found.places.first(run.facts["dims"])
     return found._replace(places=places._replace(density=None) if entry.lack("density") else places)
 

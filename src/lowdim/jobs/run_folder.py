@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from lowdim.jobs.table_model import TableModel
     from lowdim.judge.axes import AxisCard
     from lowdim.judge.fills.calibration import MapCalibration
+    from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.outliers.law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
@@ -216,6 +217,11 @@ class SavedRun(ABC):
 
         stored = self.facts.get("apply")
         return law_of_facts(stored.get("law")) if isinstance(stored, dict) else None
+
+    @property
+    def groups(self) -> RowGroups | None:
+        """The groups that the rows of its table fall into; None where none are stored."""
+        return self.analysis.groups if self.has("groups") else None
 
     @cached_property
     def drawn(self) -> DrawnRows:
@@ -501,6 +507,7 @@ def describe(analysis: Analysis, options: dict[str, Any], command: str = "") -> 
             "sentences": list(analysis.sentences),
             "trust": [check._asdict() for check in analysis.trust],
             "shares": list(analysis.shares),
+            "groups": analysis.groups.facts(),
         }
     return facts
 

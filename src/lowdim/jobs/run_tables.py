@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
     from lowdim.jobs.apply import PlacedRows
     from lowdim.judge.fills.result import Fills
-    from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.maps.map_columns import GapAnswers
     from lowdim.judge.outliers.partition import Partition
     from lowdim.judge.rows.odd_rows import Law, OddRow, OddRows
@@ -63,12 +62,12 @@ class RowPlaces(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """As JSON has them; what the model does not say is None."""
-        return {"scores": self.z, "std": self.sd, "cluster": self.cluster, "log_density": self.density}
+        known = {"scores": self.z, "std": self.sd, "cluster": self.cluster, "log_density": self.density}
+        return known | dict(self.more)
 
-    def lines(
-        self, row_names: Sequence[str], odd: OddRows | None = None, groups: RowGroups | None = None
-    ) -> Iterator[str]:
-        """As CSV, one line a row: its place, how far it is from what the model expects, its log density, its group.
+    def lines(self, row_names: Sequence[str], odd: OddRows | None = None) -> Iterator[str]:
+        """As CSV, one line a row: its place, how far it is from what the model expects, its log density, what else is
+        said of it.
 
         Clusters are counted from 1. A row with no more cells than dimensions has no Q: an empty cell, not a 0.
         """
@@ -83,8 +82,6 @@ class RowPlaces(NamedTuple):
         if self.density is not None:
             head, parts = [*head, "log_density"], [*parts, self.density]
         head, parts = [*head, *(name for name, _ in self.more)], [*parts, *(values for _, values in self.more)]
-        if groups is not None and len(groups.sizes) > 1:
-            head, parts = [*head, "group"], [*parts, groups.label + 1]
         return csv_lines(head, _lines_of(row_names, parts))
 
 
@@ -112,8 +109,10 @@ def tables(analysis: Analysis) -> dict[str, str | Iterator[str]]:
     """The CSV files of a run by name, as text or line by line, as far as what they hold is there."""
     t, texts = analysis.table, dict[str, str | Iterator[str]]()
     if analysis.has("posterior") and analysis.has("odd"):
-        groups = analysis.groups if analysis.finished else None
-        texts["scores.csv"] = places_of(analysis.posterior).lines(t.row_names, analysis.odd, groups)
+        places = places_of(analysis.posterior)
+        if analysis.finished:
+            places = places._replace(more=analysis.groups.columns_of_rows())
+        texts["scores.csv"] = places.lines(t.row_names, analysis.odd)
         texts["odd.csv"] = odd_table(analysis.odd)
         if analysis.partition.choice == "screened":
             texts["held.csv"] = held_table(t, analysis.partition)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.result import Fills
 
 JUDGES_FILE = "judges.lowdim"
-JUDGES_SCHEMA = 6  # of the parts; a file of another one is as good as none
+JUDGES_SCHEMA = 7  # of the parts; a file of another one is as good as none
 PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a larger part is made again
 PLAIN_PARTS = ("jury", "partition", "posterior", "axes", "groups")  # records and arrays through and through
 FILL_FIELDS = (

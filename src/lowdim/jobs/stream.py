@@ -182,6 +182,7 @@ def analyse_stream(
     random_state: int = 0,
     budget: float | str | None = None,
     rotate: str | None = None,
+    groups: int | str = "auto",
     run: Run | None = None,
     tell: Tell | None = None,
     **reading: Any,
@@ -192,7 +193,7 @@ def analyse_stream(
     ----------
     file : path, Source or DrawnRows
         The file, or what `draw` made of it.
-    dims, scale, level, random_state, budget, rotate, tell
+    dims, scale, level, random_state, budget, rotate, groups, tell
         As in `analyse`. The dimensions are chosen, intervals calibrated, axes tested and pictures drawn with the
         sample.
     run : Run, optional
@@ -217,7 +218,7 @@ def analyse_stream(
     drawn = (
         file if isinstance(file, DrawnRows) else draw(file, random_state=random_state, scale=scale, run=run, **reading)
     )
-    settings = Settings(dims, scale, level, random_state, parse_duration(budget), rotate=rotate)
+    settings = Settings(dims, scale, level, random_state, parse_duration(budget), rotate=rotate, groups=groups)
     return made_in_order(analysis_of_stream(drawn, settings, run), tell)
 
 

@@ -33,7 +33,8 @@ from lowdim.maths.linalg import Array
 from lowdim.models.base.latent import LatentModel
 from lowdim.registry import LACKS, METHODS, ModelEntry, entry_of
 from lowdim.sources.arrays import ArraySource
-from lowdim.text.format import count
+from lowdim.table.column import scales_in_ones
+from lowdim.text.format import count, listing
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from lowdim.table.table import Table
 
 DEFAULTS = Settings()
+SURE_CHANCE = 0.9  # that a row is of its group
 RESAMPLINGS = 200  # first-order ones, of which hundreds take less than a second
 
 
@@ -200,9 +202,31 @@ class TableModel:
 
     def set_apart(self, rows: Sequence[int | str]) -> GroupCard:
         """What sets some rows, by their positions from 0 or their names, apart from all others."""
+        own = self.numbers if self.map is None else self.map
         names = self.numbers.names if self.map is None else self.map.line_names
-        called = [f"log of {name}" if name in self.table.logs else name for name in names]
-        return set_apart(self.map_rows.X, called, self.places.z, [self.table.position(row) for row in rows])
+        scales = own.scales if self.map is None else scales_in_ones(own.scales, self.map.ones)
+        at = [self.table.position(row) for row in rows]
+        outward = None if scales is None else scales.outward
+        labels = {name: words for name, words in self.table.labels.items() if name not in self.columns}
+        return set_apart(self.map_rows.X, names, self.places.z, at, labels=labels, outward=outward)
+
+    def group(self, word: int | str) -> GroupCard:
+        """What sets a group that the rows fall into, by its number from 1 or its name, apart from all others."""
+        groups = None if self.analysis is None else self.analysis.groups
+        k = None if groups is None else groups.position(str(word))
+        if groups is None or k is None:
+            many = 0 if groups is None else len(groups.sizes)
+            known = (
+                f"1 to {many}, or {listing(map(repr, groups.names))}" if groups and many > 1 else "none: there is one"
+            )
+            raise error("LD210", option="group", value=word, allowed=known)
+        rows = np.flatnonzero(groups.label == k)
+        unsure = int((groups.chance[rows] < SURE_CHANCE).sum())
+        of = f"Group {k + 1} ({groups.names[k]}): {len(rows):,} of {self.table.n:,} rows"
+        doubt = f"{count(unsure, 'row')} of them with a probability below {SURE_CHANCE}" if unsure else ""
+        typical = f"the most typical is row {self.table.row_names[groups.typical[k]]}"
+        about = "; ".join(filter(None, (of, typical, doubt))) + "."
+        return self.set_apart(rows.tolist())._replace(about=about)
 
     @property
     def plot(self) -> ModelPlots:

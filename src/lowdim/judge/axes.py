@@ -44,7 +44,8 @@ MOST_NAMED = 4  # columns an axis is named after, at the most
 NEAR_LARGEST = 0.5  # of the largest loading: what a column needs to be one of them
 TOGETHER = 0.75  # of the columns, from which an axis is all of them together
 MOST_VALUES = 3  # of a label that a group of rows is named after
-SAME_ROWS = 0.9  # of the rows of a group or of a value, that have both
+SAME_ROWS = 0.9  # of the rows of a group, that have the values which it is named after; of values that most rows of
+# the table have, as much nearer to all
 LEAST_NAMED_ROWS = 5  # rows to each value, on average, of a label that may name a group
 END_ROWS = 3  # rows shown at each end
 FALSE_DISCOVERY_RATE = 0.05  # false discovery rate of label ties
@@ -355,40 +356,89 @@ def label_ties(scores: Array, labels: Mapping[str, Any]) -> tuple[tuple[LabelTie
     return tuple(tuple(sorted(axis, key=lambda t: (t.p, -t.eta2))) for axis in ties)
 
 
-def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[str]:
-    """Groups of rows by the few values of one label that a group's rows have and hardly any other; "" for a group that
-    has none. The label is the one that tells most groups, and best.
+class SharedValue(NamedTuple):
+    """Values of a label that the rows of a group share."""
+
+    label: str
+    values: tuple[str, ...]
+    inside: int  # rows of the group that have one of them
+    known: int  # rows of the group that have any
+    rows: int  # rows of the table that have one of them
+
+    @property
+    def words(self) -> str:
+        """'species Adelie or Chinstrap in 219 of 219 rows'."""
+        return f"{self.label} {listing(self.values, last=' or ')} in {self.inside:,} of {self.known:,} rows"
+
+    @property
+    def name(self) -> str:
+        """What to call the group: its values, of codes and numbers with their label."""
+        words = " or ".join(self.values)
+        return words if any(letter.isalpha() for letter in words) else f"{self.label} {words}"
+
+
+def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[SharedValue | None]:
+    """For groups of rows the few values of one label that nearly all rows of the group have, and most of whose rows are
+    of the group; None for a group that has none. The label is the one that tells most groups, and best.
 
     >>> area = np.array(["North", "North", "South", "West", "West", "West"] * 4)
-    >>> values_of([area == "West", area != "West"], {"area": area, "half": np.repeat(["a", "b"], 12)})
-    ['the rows with area West', 'the rows with area North or South']
+    >>> found = values_of([area == "West", area != "West"], {"area": area, "half": np.repeat(["a", "b"], 12)})
+    >>> [value.words for value in found]
+    ['area West in 12 of 12 rows', 'area North or South in 12 of 12 rows']
     >>> values_of([np.arange(24) < 12], {"area": area})  # half of each
-    ['']
+    [None]
     >>> values_of([np.arange(24) < 12], {"area": np.where(np.arange(24) < 12, None, area)})  # it is missing
-    ['']
+    [None]
     """
-    best, words = (0, 0.0), [""] * len(groups)
+    best, shared = (0, 0.0), list[SharedValue | None]([None] * len(groups))
     for name, values in labels.items():
         texts = np.array(["" if v is None or v != v else str(v) for v in values])
         known = texts != ""
         own, at, times = np.unique(texts[known], return_inverse=True, return_counts=True)
         if len(own) < 2 or LEAST_NAMED_ROWS * len(own) > known.sum():
             continue
-        told, agreed = list[str](), list[float]()
+        told, agreed = list[SharedValue | None](), list[float]()
         for rows in groups:
-            inside = np.bincount(at, weights=rows[known], minlength=len(own))
-            chosen = 2 * inside > times
-            either = times[chosen].sum() + inside[~chosen].sum()  # rows of the group or of its values
-            agree = float(inside[chosen].sum() / either) if either else 0.0
-            if not 0 < chosen.sum() <= MOST_VALUES or agree < SAME_ROWS:
-                told.append("")
+            within = np.bincount(at, weights=rows[known], minlength=len(own))
+            chosen = 2 * within > times
+            inside, of_group = int(within[chosen].sum()), int(within.sum())
+            usual = float(times[chosen].sum() / known.sum())  # of all rows, what is nothing to tell
+            few = 0 < chosen.sum() <= min(MOST_VALUES, len(own) - 1)
+            if not few or 2 * of_group < rows.sum() or inside < (SAME_ROWS + (1.0 - SAME_ROWS) * usual) * of_group:
+                told.append(None)
                 continue
-            nearly = "" if agree == 1 and known.all() else "nearly "
-            told.append(f"{nearly}the rows with {name} {listing(own[chosen], last=' or ')}")
-            agreed.append(agree)
+            told.append(SharedValue(name, tuple(own[chosen].tolist()), inside, of_group, int(times[chosen].sum())))
+            agreed.append(inside / (of_group + times[chosen].sum() - inside))
         if agreed and (len(agreed), sum(agreed)) > best:
-            best, words = (len(agreed), sum(agreed)), told
-    return words
+            best, shared = (len(agreed), sum(agreed)), told
+    return shared
+
+
+def commonest_values(rows: Mask, labels: Mapping[str, Any]) -> tuple[SharedValue, ...]:
+    """What most of some rows are in each label, where more of them are than of all rows and chance; the label first
+    that tells most.
+
+    >>> area = np.repeat(["North", "South"], 10)
+    >>> commonest_values(np.arange(20) % 10 < 5, {"area": area})
+    ()
+    >>> commonest_values(area == "South", {"area": area})[0].words
+    'area South in 10 of 10 rows'
+    """
+    found = list[tuple[float, SharedValue]]()
+    for name, values in labels.items():
+        texts = np.array(["" if v is None or v != v else str(v) for v in values])
+        known = texts != ""
+        own, at, times = np.unique(texts[known], return_inverse=True, return_counts=True)
+        within = np.bincount(at, weights=rows[known], minlength=len(own)) if len(own) > 1 else np.zeros(1)
+        if not within.any() or LEAST_NAMED_ROWS * len(own) > known.sum():
+            continue
+        k, inside = int(within.argmax()), within.max() / within.sum()
+        usual = times[k] / known.sum()
+        if inside - usual < 2.0 * np.sqrt(usual * (1.0 - usual) / within.sum()):
+            continue
+        value = SharedValue(name, (str(own[k]),), int(within[k]), int(within.sum()), int(times[k]))
+        found.append((usual - inside, value))
+    return tuple(value for _, value in sorted(found, key=lambda pair: pair[0]))
 
 
 # rows that alone make an axis ---------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def five_sentences(analysis: Any) -> tuple[str, ...]:
         axis_sentence(analysis),
         fill_sentence(analysis.fills, not_random=bool(analysis.gaps.depends)),
         " ".join(filter(None, (odd_sentence(analysis.odd), held_sentence(analysis)))),
-        " ".join(filter(None, (map_sentence(analysis), analysis.groups.sentence, groups_by_label(analysis)))),
+        " ".join(filter(None, (map_sentence(analysis), analysis.groups.sentence, analysis.groups.label_sentence))),
     )
     if analysis.of is not None:
         sentences = (*sentences, sample_sentence(analysis))
@@ -116,18 +116,8 @@ def apart_sentence(card: Any, analysis: Any, names: bool) -> str:
     if card.apart is None or group is not None:
         return words
     rows = np.isin(np.arange(analysis.table.n), card.apart.rows)
-    shared = values_of([rows], analysis.table.labels)[0] if names else ""
-    return f"{words} They are {shared}." if shared else words
-
-
-def groups_by_label(analysis: Any) -> str:
-    """The groups of rows that are the values of a label."""
-    groups = analysis.groups
-    if len(groups.sizes) < 2:
-        return ""
-    values = values_of([groups.label == k for k in range(len(groups.sizes))], analysis.table.labels)
-    said = ", ".join(f"group {k} is {value}" for k, value in enumerate(values, 1) if value)
-    return f"{said[0].upper()}{said[1:]}." if said else ""
+    shared = values_of([rows], analysis.table.labels)[0] if names else None
+    return f"{words} They are {shared.words}." if shared else words
 
 
 def told_group(rows: tuple[int, ...], groups: RowGroups) -> int | None:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lowdim.jobs.table_model import subject
 from lowdim.judge.axes import AxisCard
+from lowdim.judge.rows.group_contrast import NAMED_COLUMNS
 from lowdim.maths.linalg import Array
-from lowdim.report.no_rows import sentences
+from lowdim.report.no_rows import few, sentences
 from lowdim.report.page_parts import Grid, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
 
@@ -42,7 +44,26 @@ def the_map(analysis: Analysis, rows: bool) -> Section:
         command_of(analysis, "plot map"),
         code_of(analysis, "analysis.plot.map().save('map.svg')"),
         charts=section_charts(analysis, "map", rows, tooltips={"map": tooltips}) if analysis.dims >= 2 else (),
+        grids=profiles(analysis, rows),
     )
+
+
+def profiles(analysis: Analysis, rows: bool) -> tuple[Grid, ...]:
+    """Each group of rows: how many, and what sets it apart in the table's units."""
+    groups = analysis.groups
+    if len(groups.sizes) < 2:
+        return ()
+    found, lines = subject(analysis), []
+    for k, size in enumerate(groups.sizes):
+        called = groups.names[k] if rows or groups.shared[k] is not None else ""
+        card = found.group(k + 1)
+        first, rest = (f"{k + 1}", called, few(size) if not rows else f"{size:,}"), ("", "", "")
+        for column in card.columns[:NAMED_COLUMNS]:
+            lines.append((*first, column.name, *column.means, f"{column.difference:+.1f}"))
+            first = rest
+    means = ("its mean", "95% interval", "mean of the others", "95% interval of theirs")
+    header = ("group", "called", "rows", "column", *means, "difference (sd)")
+    return (grid("What sets each group apart", header, lines),)
 
 
 def tooltips(analysis: Analysis) -> tuple[Array, list[str]]:
@@ -50,13 +71,13 @@ def tooltips(analysis: Analysis) -> tuple[Array, list[str]]:
     xy, sd = analysis.posterior.mean[:, :2], analysis.posterior.std[:, :2]
     rows = np.arange(len(xy)) if len(xy) <= MOST_TOOLTIPS else np.flatnonzero(analysis.odd.odd)[:MOST_TOOLTIPS]
     rows = rows[np.argsort(xy[rows, 0], kind="stable")]
-    texts = []
+    texts, called = [], analysis.groups.of_rows
     for i in rows:
         gaps = int(analysis.gaps.by_row[i])
         gap_words = f", {gaps} gap{'' if gaps == 1 else 's'}" if gaps else ""
-        odd = ", odd" if analysis.odd.odd[i] else ""
+        odd, group = ", odd" if analysis.odd.odd[i] else "", "" if called is None else f" (group {called[i]})"
         texts.append(
-            f"row {analysis.table.row_names[i]}: axis 1 {xy[i, 0]:+.2f} ± {sd[i, 0]:.2f}, "
+            f"row {analysis.table.row_names[i]}{group}: axis 1 {xy[i, 0]:+.2f} ± {sd[i, 0]:.2f}, "
             f"axis 2 {xy[i, 1]:+.2f} ± {sd[i, 1]:.2f} (sd){gap_words}{odd}"
         )
     return xy[rows], texts

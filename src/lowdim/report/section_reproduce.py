@@ -53,6 +53,8 @@ def command_of(analysis: Analysis, verb: str, *more: str, rows: bool = True) -> 
         parts.append("--not-robust")
     if s.rotate is not None and verb in STREAMED_VERBS:
         parts += ["--rotate", s.rotate]
+    if s.groups != "auto" and verb in STREAMED_VERBS:
+        parts += ["--no-groups"] if s.groups == 1 else ["--groups", str(s.groups)]
     if s.scale != usual["scale"]:
         parts += ["--scale", s.scale]
     parts += flags_from_options(reading_of(analysis))
@@ -100,6 +102,7 @@ def reproduce(analysis: Analysis, rows: bool) -> Section:
             ("dimensions asked for", str(s.dims)),
             ("scale", s.scale),
             *((("axes turned by", s.rotate),) if s.rotate else ()),
+            *((("groups asked for", str(s.groups)),) if s.groups != "auto" else ()),
             ("interval level", f"{s.level:g}"),
             ("seed", str(s.seed)),
             *((name, text) for name, text in analysis.model.certificate_.rows()),

@@ -31,6 +31,30 @@ def test_explain_takes_names_and_numbers(lowdim, made):
     assert said.code == 2 and "there is no row 'nobody'" in said.err
 
 
+def test_a_group_of_the_rows_is_explained_by_number_and_by_name(lowdim):
+    """Three groups are asked for and found; the JSON of the run has each with its profile, its rows their chances."""
+    rng = np.random.default_rng(0)
+    kind = np.repeat([0, 1, 2], 40)
+    X = np.array([[0, 0], [9, 0], [0, 9]])[kind] + rng.standard_normal((120, 2))
+    X = X @ rng.standard_normal((2, 5)) + 0.3 * rng.standard_normal((120, 5))
+    lines = [
+        ",".join([*(f"{x:.4f}" for x in row), ["north", "south", "west"][k]]) for row, k in zip(X, kind, strict=True)
+    ]
+    (lowdim.folder / "three.csv").write_text("\n".join(["a,b,c,d,e,site", *lines]))
+    told = json.loads(lowdim("report", "three.csv", "--budget", "1s", "--groups", "3", "--json").out)
+    assert sorted(g["name"] for g in told["groups"]) == ["north", "south", "west"] and told["settings"]["groups"] == 3
+    card = json.loads(lowdim("explain", "three.run", "--group", "south", "--json").out)["card"]
+    assert card["rows"] == list(range(40, 80)) and card["labels"][0]["values"] == ["south"]
+    number = next(g["group"] for g in told["groups"] if g["name"] == "south")
+    assert json.loads(lowdim("explain", "three.run", "--group", str(number), "--json").out)["card"] == card
+    assert next(g for g in told["groups"] if g["name"] == "south")["profile"]["columns"] == card["columns"]
+    assert "label site south in 40 of 40 rows" in lowdim("explain", "three.run", "--group", "south").out
+    said = lowdim("explain", "three.run", "--group", "4")
+    assert said.code == 2 and "groups are counted from 1 to 3" in said.err
+    assert json.loads(lowdim("report", "three.csv", "--budget", "1s", "--no-groups", "--json").out)["groups"] == []
+    assert lowdim("report", "three.csv", "--groups", "none").code == 2
+
+
 def test_an_axis_is_told_by_the_rows_that_made_it(lowdim):
     """Far rows are left out of the fit: each loading lies within its interval, as in the run."""
     rng = np.random.default_rng(0)

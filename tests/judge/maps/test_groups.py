@@ -3,16 +3,20 @@
 import csv
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.datasets import load_iris, load_wine
 
 import lowdim as ld
 from lowdim.jobs.analysis import Analysis, Settings
+from lowdim.jobs.apply import place_run
 from lowdim.jobs.run_folder import load_run, save_run
 from lowdim.jobs.run_tables import tables
 from lowdim.judge.maps.groups import RowGroups, groups_of_places
 from lowdim.judge.maps.latent_cells import usual_step
 from lowdim.judge.scales import on_suitable_scales
+from lowdim.text.messages import LowdimError
 
 
 def mapped(X, q: int) -> RowGroups:
@@ -118,7 +122,7 @@ def test_the_penguins_of_one_species_are_a_group(need):
     assert analysis.groups.sizes == (219, 123)
     assert set(species[analysis.groups.label == 1]) == {"Gentoo"}
     words = "The rows fall into 2 groups (219 and 123 rows) that differ most in flipper_length_mm and bill_depth_mm. "
-    words += "Group 1 is the rows with species Adelie or Chinstrap, group 2 is the rows with species Gentoo."
+    words += "Group 1 is species Adelie or Chinstrap in 219 of 219 rows, group 2 is species Gentoo in 123 of 123 rows."
     assert analysis.sentences[4].endswith(words)
 
 
@@ -138,7 +142,7 @@ def test_groups_colour_a_map_without_labels():
     assert analysis.groups.sizes == (120, 80)
     assert analysis.sentences[4].count("The rows fall into 2 groups (120 and 80 rows)") == 1
     colours = analysis.plot.map().data["color"]
-    assert [str(c) for c in colours] == analysis.groups.names
+    assert [str(c) for c in colours] == analysis.groups.of_rows
 
 
 def test_groups_of_a_run_folder_are_those_of_the_run(tmp_path):
@@ -183,3 +187,62 @@ def test_scores_of_a_run_name_the_group_of_each_row(tmp_path):
     found = ld.analyse(X, dims=2, budget="1s")
     lines = list(csv.DictReader(tables(found)["scores.csv"]))
     assert [int(line["group"]) for line in lines] == [2] * 50 + [1] * 70
+
+
+def two_groups(n: int = 150, seed: int = 1):
+    """Rows of two groups 8 spreads apart, and which of them is of the smaller one."""
+    rng = np.random.default_rng(seed)
+    of = np.arange(n) < 0.4 * n
+    z = rng.standard_normal((n, 2)) + 8.0 * of[:, None] * [1.0, -1.0]
+    return z @ np.random.default_rng(7).standard_normal((2, 5)) + 0.3 * rng.standard_normal((n, 5)), of
+
+
+def test_new_rows_get_a_group_with_a_probability(tmp_path):
+    """Those of a run folder are the same; of a row without a cell nothing but the shares is known."""
+    X, _ = two_groups()
+    np.savetxt(tmp_path / "t.csv", X, delimiter=",")
+    made = ld.analyse(tmp_path / "t.csv", dims=2, budget="1s")
+    new, of = two_groups(60, 2)
+    new[0] = np.nan
+    placed = made.apply(new)
+    (_, label), (_, chance) = placed.places.more
+    assert np.array_equal(label[1:] == 2, of[1:]) and chance[1:].min() > 0.99
+    assert label[0] == 1 and chance[0] == pytest.approx(0.6)
+    run = load_run(save_run(made, tmp_path / "t.run"))
+    again = place_run(run, new).places.facts()
+    np.testing.assert_array_equal(again["group"], label)
+    np.testing.assert_allclose(again["group_probability"], chance, rtol=1e-12)
+
+
+def test_a_number_of_groups_may_be_asked_for():
+    X, of = two_groups()
+    asked = [ld.analyse(X, dims=2, groups=k, budget="1s").groups for k in (1, 2, 3)]
+    assert [len(found.sizes) for found in asked] == [1, 2, 3]
+    assert np.array_equal(asked[1].label == 1, of)
+    assert asked[2].sentence.startswith("You asked for 3 groups (")
+    for wrong in (0, 151, "many", 2.5, True):
+        with pytest.raises(LowdimError, match="LD210"):
+            ld.analyse(X, groups=wrong)
+
+
+def test_a_profile_says_what_sets_a_group_apart_in_own_units():
+    """Means with Student's intervals, of columns in logarithms geometric ones, and the labels that it agrees with."""
+    rng = np.random.default_rng(0)
+    of = np.arange(120) < 50
+    level = np.where(of, 4.0, 0.0)[:, None] + rng.standard_normal((120, 4)) * 0.4
+    frame = pd.DataFrame({"a": 50 + 10 * level[:, 0], "b": np.exp(level[:, 1]), "c": level[:, 2], "d": level[:, 3]})
+    frame["kind"] = np.where(of, "rare", "usual")
+    frame.loc[3, "kind"] = "usual"
+    found = ld.analyse(ld.read(frame, log=["b"]), dims=2, budget="1s")
+    assert found.groups.names == ("usual", "rare")
+    card = ld.subject(found).group("rare")
+    assert len(card.rows) == 50 and card.rows == ld.subject(found).group(2).rows
+    assert card.labels[0].words == "kind rare in 49 of 50 rows" and "p-values would not hold" in card.text()
+    columns = {c.name: c for c in card.columns}
+    own = frame.loc[of, "a"]
+    ends = stats.t.interval(0.95, 49, own.mean(), stats.sem(own))
+    assert [columns["a"].group_low, columns["a"].group_high] == pytest.approx(list(ends), rel=1e-9)
+    assert columns["b"].group == pytest.approx(stats.gmean(frame.loc[of, "b"]), rel=1e-9)
+    assert columns["b"].others == pytest.approx(stats.gmean(frame.loc[~of, "b"]), rel=1e-9)
+    with pytest.raises(LowdimError, match="LD210"):
+        ld.subject(found).group("neither")

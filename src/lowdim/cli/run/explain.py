@@ -45,8 +45,9 @@ MAP_AXES = 2  # that a map shows
 )
 @click.option(
     "--group",
-    type=click.Path(exists=True, dir_okay=False),
-    help="A file with the names of some rows: what sets them apart.",
+    metavar="GROUP",
+    help="A group that the rows fall into, by its number or its name, or a file with the names of some rows: what sets "
+    "them apart.",
 )
 @click.option("--rows", metavar="NAMES", help="Some rows, with commas between: what sets them apart.")
 @common_options
@@ -81,6 +82,8 @@ def explain_command(
         card = row_card(found, row, hide, edits)
     elif place is not None:
         card = place_card(found, place)
+    elif group is not None and not Path(group).is_file():
+        card = found_group(found, group)
     else:
         card = found.set_apart(group_rows(found.table, group, rows))
     return show(as_json, card.text(), card=card)
@@ -130,6 +133,16 @@ def place_card(found: TableModel, text: str) -> PlaceCard:
         raise click.BadParameter(f"'{text[:60]}' is not numbers with commas between", param_hint="--place") from None
     more = found.places.z.shape[1] - len(z) if len(z) == MAP_AXES else 0
     return found.at(z + [0.0] * more)
+
+
+def found_group(found: TableModel, word: str) -> GroupCard:
+    """One of the groups that the rows fall into, by its number or its name."""
+    groups = None if found.analysis is None else found.analysis.groups
+    if groups is None or groups.position(word) is None:
+        many = 1 if groups is None else len(groups.sizes)
+        known = f"groups are counted from 1 to {many}" if many > 1 else "the rows are in no groups"
+        raise click.BadParameter(f"there is no group and no file '{word[:60]}'; {known}", param_hint="--group")
+    return found.group(word)
 
 
 def group_rows(table: Table, file: str | None, rows: str | None) -> list[int]:

@@ -10,7 +10,20 @@ import click
 
 from lowdim.cli.entry import command
 from lowdim.cli.main_job import analysed, command_line, finish, found_facts, kept_options, open_table, run_files
-from lowdim.cli.options import BUDGET, CHECKPOINT, DIMS, LEVEL, ROBUST, ROTATE, SEED, SETTINGS, STREAM, asking, stem
+from lowdim.cli.options import (
+    BUDGET,
+    CHECKPOINT,
+    DIMS,
+    LEVEL,
+    ROBUST,
+    ROTATE,
+    SEED,
+    SETTINGS,
+    STREAM,
+    asking,
+    group_options,
+    stem,
+)
 from lowdim.cli.output import Done, complain, message_log, show
 from lowdim.cli.progress import Stages
 
@@ -31,7 +44,7 @@ if TYPE_CHECKING:
     help="With -m cca: the two sets of columns, by place or name: a:1-12,b:13-40.",
 )
 @SETTINGS
-@asking(DIMS, LEVEL, SEED, BUDGET, ROBUST, ROTATE, STREAM, CHECKPOINT)
+@asking(DIMS, LEVEL, SEED, BUDGET, ROBUST, ROTATE, group_options, STREAM, CHECKPOINT)
 def fit_command(
     file: str,
     options: dict[str, Any],
@@ -128,7 +141,7 @@ def _say_how_options_are_given(options: Mapping[str, Any]) -> None:
 
 def _refuse_options_of_the_main_job(options: dict[str, Any]) -> None:
     where = click.get_current_context().get_parameter_source
-    for option in ("level", "budget", "rotate"):
+    for option in ("level", "budget", "rotate", "groups"):
         if where(option) not in (None, click.core.ParameterSource.DEFAULT):
             raise click.UsageError(f"--{option} is the main job's; a single model has no use for it")
     if options.get("stream"):

@@ -8,7 +8,20 @@ import click
 
 from lowdim.cli.entry import command
 from lowdim.cli.main_job import finish, found_facts, reported, what_was_asked
-from lowdim.cli.options import BUDGET, CHECKPOINT, DIMS, LEVEL, ROBUST, ROTATE, SEED, STREAM, asking, is_run, stem
+from lowdim.cli.options import (
+    BUDGET,
+    CHECKPOINT,
+    DIMS,
+    LEVEL,
+    ROBUST,
+    ROTATE,
+    SEED,
+    STREAM,
+    asking,
+    group_options,
+    is_run,
+    stem,
+)
 from lowdim.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -22,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("-o", "--out", help="Report to write [default: NAME.report.html].")
 @click.option("--no-rows", is_flag=True, help="No row values and no row names in the report.")
-@asking(DIMS, LEVEL, SEED, BUDGET, ROBUST, ROTATE, STREAM, CHECKPOINT)
+@asking(DIMS, LEVEL, SEED, BUDGET, ROBUST, ROTATE, group_options, STREAM, CHECKPOINT)
 def report_command(
     file: str, options: dict[str, Any], settings: Settings, as_json: bool, out: str | None, no_rows: bool
 ) -> None:

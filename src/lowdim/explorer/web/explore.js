@@ -84,7 +84,7 @@ class App {
       edited: new Map(),
       ax: facts.q ? "axis/0" : "order",
       ay: two ? "axis/1" : "column/0",
-      colour: "none",
+      colour: facts.grouped ? "label/0" : "none",
       size: "none",
       ellipses: false,
       path: false,

@@ -12,19 +12,21 @@ variance of a density's square root.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 from scipy.special import chdtri
 
-from lowdim.judge.axes import eta_squared
+from lowdim.judge.axes import SharedValue, eta_squared, values_of
 from lowdim.judge.hidden_cells import left_out
+from lowdim.judge.maps.group_law import GroupLaw, group_law
 from lowdim.judge.outliers.partition import GROUP_SHARE
 from lowdim.judge.row_order import row_order
 from lowdim.maths.kmeans import Labels
 from lowdim.maths.linalg import Array, Mask
+from lowdim.models.base.results import Posterior
 from lowdim.table.column import in_ones, one_names, ones_of
 from lowdim.text.format import listing
 from lowdim.text.messages import no_warnings
@@ -63,6 +65,12 @@ class RowGroups(NamedTuple):
     label: NDArray[np.int64]  # of each row, from 0
     columns: tuple[str, ...]  # that tell them apart best
     unfitted: tuple[int, ...] = ()  # groups apart from the bulk, to which the map is not fitted
+    chance: Array = np.empty(0)  # that each row is of its group, by where it lies on the map; empty where there is one
+    law: GroupLaw | None = None  # by which new rows get a group
+    typical: tuple[int, ...] = ()  # the row of each group that lies nearest to its middle, by position
+    names: tuple[str, ...] = ()  # of each group: the values of a label that its rows share, else its typical row
+    shared: tuple[SharedValue | None, ...] = ()  # these values
+    asked: bool = False  # whether a person asked for so many
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -70,9 +78,10 @@ class RowGroups(NamedTuple):
         return tuple(np.bincount(self.label).tolist())
 
     @property
-    def names(self) -> list[str] | None:
+    def of_rows(self) -> list[str] | None:
         """What to call each row's group; None where there is one."""
-        return [f"group {k + 1}" for k in self.label.tolist()] if len(self.sizes) > 1 else None
+        called = [f"{k}: {name}" for k, name in enumerate(self.names, 1)]
+        return [called[k] for k in self.label.tolist()] if len(self.sizes) > 1 else None
 
     @property
     def sentence(self) -> str:
@@ -81,10 +90,62 @@ class RowGroups(NamedTuple):
             return ""
         sizes = listing((f"{size:,}" for size in self.sizes), last=" and ")
         by = " and ".join(self.columns)
-        text = f"The rows fall into {len(self.sizes)} groups ({sizes} rows) that differ most in {by}"
+        how = "You asked for" if self.asked else "The rows fall into"
+        text = f"{how} {len(self.sizes)} groups ({sizes} rows) that differ most in {by}"
         without = " and ".join(str(k + 1) for k in self.unfitted)
         word = "groups" if len(self.unfitted) > 1 else "group"
         return text + (f"; the map is fitted without {word} {without}." if without else ".")
+
+    @property
+    def label_sentence(self) -> str:
+        """The groups whose rows share the values of a label: "Group 2 is species setosa in 50 of 50 rows."."""
+        said = ", ".join(f"group {k} is {value.words}" for k, value in enumerate(self.shared, 1) if value)
+        return f"{said[0].upper()}{said[1:]}." if said else ""
+
+    def position(self, word: str) -> int | None:
+        """The group that a person means by its number from 1 or its name, from 0; None where it is none."""
+        if word.isdigit() and 1 <= int(word) <= len(self.sizes):
+            return int(word) - 1
+        return self.names.index(word) if word in self.names else None
+
+    def columns_of_rows(self) -> tuple[tuple[str, NDArray[Any]], ...]:
+        """The group of each row and its chance, as tables of rows have them; nothing where there is one group."""
+        return _as_columns(self.label, self.chance) if len(self.sizes) > 1 else ()
+
+    def columns_of_new_rows(self, places: Posterior) -> tuple[tuple[str, NDArray[Any]], ...]:
+        """The same of new rows, by where they lie on the map."""
+        if self.law is None:
+            return ()
+        chances = self.law.chances(places)
+        label = chances.argmax(axis=1)
+        return _as_columns(label, chances[np.arange(len(label)), label])
+
+    def facts(self) -> list[dict[str, Any]]:
+        """Each group as JSON has it; none where there is one."""
+        if len(self.sizes) < 2:
+            return []
+        return [
+            {
+                "group": k + 1,
+                "name": name,
+                "rows": size,
+                "typical_row": row,
+                "label": None if shared is None else shared._asdict(),
+                "fitted": k not in self.unfitted,
+            }
+            for k, (name, size, row, shared) in enumerate(
+                zip(self.names, self.sizes, self.typical, self.shared, strict=True)
+            )
+        ]
+
+
+def colour_word(columns: Iterable[str]) -> str:
+    """What groups of rows are called among a table's columns, where a map is coloured by one of these."""
+    return "group" if "group" not in columns else "group of rows"
+
+
+def _as_columns(label: Labels, chance: Array) -> tuple[tuple[str, NDArray[Any]], ...]:
+    return ("group", label + 1), ("group_probability", chance)
 
 
 def one_group(n: int) -> RowGroups:
@@ -92,44 +153,67 @@ def one_group(n: int) -> RowGroups:
     return RowGroups(np.zeros(n, dtype=np.int64), ())
 
 
-def row_groups(found: TableMap, table: Table, places: Array, partition: Partition, seed: int = 0) -> RowGroups:
-    """The groups of a table's rows: those that its map shows of the bulk, by places on it, and those apart from it.
+def row_groups(
+    found: TableMap, table: Table, places: Posterior, partition: Partition, asked: int | None = None, seed: int = 0
+) -> RowGroups:
+    """The groups of a table's rows: those that its map shows of the bulk, by places on it, and those apart from it; so
+    many where that was `asked`.
 
-    Wrong cells tell nothing, and far rows go with the group that they are nearest to.
+    Wrong cells tell nothing, and far rows go with the group that they are likeliest of.
     """
     X = np.where(partition.cell_mask(*table.X.shape), np.nan, table.X)
-    label = _groups_of_bulk(found, X, places, partition.outside_mask(len(X)), seed)
-    for k, rows in enumerate(partition.groups, label.max(initial=0) + 1):
+    n, apart = len(X), partition.groups
+    in_bulk = None if asked is None else max(1, asked - len(apart))
+    part, group = _parts_of_bulk(found, X, places, partition.outside_mask(n), in_bulk, seed)
+    for rows in apart:
+        part[rows] = len(group)
+        group = np.append(group, group.max() + 1)
+    if not group.any():
+        return one_group(n)
+    law = group_law(places, part, group, MOST_AXES)
+    chances = law.chances(places)
+    label = chances[:, : group.max() + 1 - len(apart)].argmax(axis=1)
+    for k, rows in enumerate(apart, group.max() + 1 - len(apart)):
         label[rows] = k
-    if not label.any():
-        return one_group(len(X))
-    largest = np.argsort(-np.bincount(label), kind="stable")
-    first_apart = len(largest) - len(partition.groups)
-    unfitted = tuple(k for k, group in enumerate(largest.tolist()) if group >= first_apart)
-    label = np.argsort(largest)[label]
+    largest = np.argsort(-np.bincount(label, minlength=group.max() + 1), kind="stable")
+    rank = np.argsort(largest)
+    unfitted = tuple(sorted(rank[group.max() + 1 - len(apart) :].tolist()))
+    label, chances = rank[label], chances[:, largest]
+    law = law._replace(group=rank[law.group])
     ones = ones_of(table.code_labels)
-    names = one_names(table.names, table.code_labels, ones)
-    return RowGroups(label, _telling(in_ones(X, ones), names, label), unfitted)
+    telling = _telling(in_ones(X, ones), one_names(table.names, table.code_labels, ones), label)
+    shared = tuple(values_of([label == k for k in range(len(largest))], table.labels))
+    typical = tuple(_typical(places, np.flatnonzero(label == k)) for k in range(len(largest)))
+    names = tuple(
+        f"like {table.row_names[row]}" if value is None else value.name
+        for row, value in zip(typical, shared, strict=True)
+    )
+    chance = chances[np.arange(n), label]
+    return RowGroups(label, telling, unfitted, chance, law, typical, names, shared, asked is not None)
 
 
-def _groups_of_bulk(found: TableMap, X: Array, places: Array, outside: Mask, seed: int) -> Labels:
-    """The group of each row that the map shows, from 0; all 0 where it shows none."""
-    n, q = places.shape
+def _parts_of_bulk(
+    found: TableMap, X: Array, places: Posterior, outside: Mask, asked: int | None, seed: int
+) -> tuple[Labels, Labels]:
+    """The Gaussian that each row looked at is of (-1: it is not looked at), and the group of each, from 0."""
+    q = places.mean.shape[1]
     full = np.flatnonzero((np.isnan(X).mean(axis=1) <= 1.0 - SEEN_SHARE) & ~outside)
-    one = np.zeros(n, dtype=np.int64)
-    if q == 0 or len(full) < 2 * LEAST_ROWS:
-        return one
+    part, group = np.where(outside, -1, 0), np.zeros(1, dtype=np.int64)
+    if q == 0 or asked == 1 or len(full) < 2 * LEAST_ROWS:
+        return part, group
     rows = full[row_order(X[full], ~np.isnan(X[full]), seed)[:MOST_ROWS]]
     z = found.cells.blurred(X[rows], np.random.default_rng(seed))
-    label = groups_of_places(z, rows)
-    if not label.any():
-        return one
-    spread = z.std(axis=0)
-    scale = np.where(spread > 0.0, spread, 1.0)
-    nearest = cKDTree(z / scale).query(places / scale)[1]
-    everyone = label[nearest]
-    everyone[rows] = label
-    return everyone
+    own, group = _parts_of_places(z, rows) if asked is None else _parts_asked(z, asked)
+    part[:] = -1
+    part[rows] = own
+    return part, group
+
+
+def _typical(places: Posterior, rows: NDArray[np.intp]) -> int:
+    """The row that lies nearest to the middle of some rows, in their own spread."""
+    off = places.mean[rows] - np.median(places.mean[rows], axis=0)
+    spread = off.std(axis=0)
+    return int(rows[((off / np.where(spread > 0.0, spread, 1.0)) ** 2).sum(axis=1).argmin()])
 
 
 def _telling(X: Array, names: tuple[str, ...], label: NDArray[np.int64]) -> tuple[str, ...]:
@@ -153,23 +237,31 @@ def groups_of_places(z: Array, came: NDArray[np.intp] | None = None) -> Labels:
     >>> sorted(np.bincount(groups_of_places(z)).tolist())
     [80, 120]
     """
+    part, group = _parts_of_places(z, np.arange(len(z)) if came is None else came)
+    return group[part]
+
+
+def _parts_of_places(z: Array, came: NDArray[np.intp]) -> tuple[Labels, Labels]:
+    """The Gaussian of each place, and the group of each Gaussian."""
     n = len(z)
-    came = np.arange(n) if came is None else np.argsort(came)
-    one = np.zeros(n, dtype=np.int64)
+    came, one = np.argsort(came), np.zeros(n, dtype=np.int64)
     z = z[:, : min(MOST_AXES, max(1, n // ROWS_PER_AXIS))]
     z = _white(z[:, np.ptp(z, axis=0) > 0], one)
-    if not z.shape[1]:
-        return one
-    K = _gaussians(z)
+    K = _gaussians(z) if z.shape[1] else 1
     if K == 1:
-        return one
+        return one, one[:1]
     parts = _large(z, _components(z, K, STARTS), max(LEAST_ROWS, GROUP_SHARE * n))
     if _are_series(z, came):
-        own = np.argsort(came)
-        return _only_apart(z[came], parts[came], SURE, series=True)[own]
+        return parts, _only_apart(z[came], parts[came], SURE, series=True)
     groups = _only_apart(z, parts, CLEAR)
     # where one group takes several Gaussians, as a bend does, that mixtures are better says nothing of valleys
-    return groups if groups.max() == parts.max() else _only_apart(z, parts, SURE)
+    return parts, groups if groups.max() == parts.max() else _only_apart(z, parts, SURE)
+
+
+def _parts_asked(z: Array, asked: int) -> tuple[Labels, Labels]:
+    """The Gaussian of each place where so many are asked for, each a group by itself."""
+    label = _components(z[:, : min(MOST_AXES, max(1, len(z) // ROWS_PER_AXIS))], asked, STARTS)
+    return label, np.arange(label.max() + 1)
 
 
 def _gaussians(z: Array) -> int:
@@ -223,8 +315,8 @@ def _large(z: Array, label: Labels, least: float) -> Labels:
 
 
 def _only_apart(z: Array, label: Labels, clear: float, *, series: bool = False) -> Labels:
-    """Parts joined, the nearest first, until all are apart from each other, as wholes or each part from each; rows of a
-    series are in their order."""
+    """The group of each part: parts joined, the nearest first, until all groups are apart from each other, as wholes or
+    each part from each; rows of a series are in their order."""
     parts = [z[label == k] for k in range(label.max() + 1)]
     surely = np.zeros((len(parts), len(parts)), dtype=bool)
     for i in range(len(parts)):
@@ -245,7 +337,7 @@ def _only_apart(z: Array, label: Labels, clear: float, *, series: bool = False) 
         centers = _centers(_white(z, of[label]), of[label])
         i, j = min(joint, key=lambda pair: float(((centers[pair[0]] - centers[pair[1]]) ** 2).sum()))
         of = np.unique(np.where(of == i, j, of), return_inverse=True)[1]
-    return of[label]
+    return of
 
 
 def _apart(a: Array, b: Array, clear: float, series: bool) -> bool:

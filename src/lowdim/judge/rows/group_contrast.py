@@ -1,20 +1,23 @@
 """What sets some rows apart from the others: axes and columns in which their means differ.
 
 Each axis and each column is tested by itself (Student's t with the spread pooled, on the seen cells), with one
-false discovery rate over all of them. Differences are stated in units of the other rows' spread.
+false discovery rate over all of them. Means are stated in the table's units, each with its interval (of logarithms they
+are geometric means), differences in units of the other rows' spread. A group that was found in these columns differs in
+them by the way it was found: it gets intervals and no p-values.
 
 Reference: Student, Biometrika 6 (1908); Benjamini and Hochberg (1995).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from lowdim.judge.axes import SharedValue, commonest_values
 from lowdim.judge.outliers.law import false_discovery
 from lowdim.maths.linalg import Array
 from lowdim.text.messages import error
@@ -23,19 +26,33 @@ from lowdim.text.table import text_table
 FALSE_DISCOVERY_RATE = 0.05
 NAMED_COLUMNS = 4  # columns named in the sentence
 LEAST_CELLS = 2  # seen cells on each side that a difference needs
+LISTED_LABELS = 6
+PICKED = "p is that of a group picked without looking at these columns or the map."
+FOUND = "The group was found in these columns, so that p-values would not hold; intervals say how well means are known."
 
 
 class GroupDifference(NamedTuple):
     """One axis or column: the group's mean, the others', and how surely they differ."""
 
     name: str
-    group: float
+    group: float  # in the table's units
     others: float
     difference: float  # in standard deviations of the others
     p: float | None  # None where too few cells are seen to tell
     low: float | None  # ends of the difference's 95 % interval; None where it has none
     high: float | None
     differs: bool  # at a false discovery rate of 5 % over all axes and columns
+    group_low: float | None = None  # ends of the means' 95 % intervals; None where they have none
+    group_high: float | None = None
+    others_low: float | None = None
+    others_high: float | None = None
+
+    @property
+    def means(self) -> tuple[str, str, str, str]:
+        """The means of the group and of the others, each with its interval in words."""
+        ends = ((self.group_low, self.group_high), (self.others_low, self.others_high))
+        of_group, of_others = ("" if a is None or b is None else f"{a:.4g} to {b:.4g}" for a, b in ends)
+        return f"{self.group:.4g}", of_group, f"{self.others:.4g}", of_others
 
 
 class MeanComparison(NamedTuple):
@@ -56,23 +73,37 @@ class GroupCard(NamedTuple):
     axes: tuple[GroupDifference, ...]
     columns: tuple[GroupDifference, ...]  # the surest difference first
     sentence: str
+    labels: tuple[SharedValue, ...] = ()  # what most of its rows are in each label, those first that tell it best
+    about: str = ""  # which of the groups it is that the rows fall into; "" where a person picked it
 
     def text(self, *, most: int = 12) -> str:
         """The table of `lowdim explain --group`."""
         shown = [*self.axes, *self.columns[:most]]
-        rows = [("", "group", "others", "difference", "95% interval", "p")]
+        head = ("", "group", "95% interval", "others", "95% interval", "difference", "95% interval")
+        rows = list[tuple[str, ...]]([head if self.about else (*head, "p")])
         for a in shown:
             p = "too few cells" if a.p is None else f"{a.p:.2g}{'' if a.differs else '   not sure'}"
             ends = "" if a.low is None or a.high is None else f"{a.low:+.2f} to {a.high:+.2f}"
-            rows.append((a.name, f"{a.group:.4g}", f"{a.others:.4g}", f"{a.difference:+.2f} sd", ends, p))
-        lines = [self.sentence, "", *text_table(rows, right=(1, 2, 3, 4))]
+            line = (a.name, *a.means, f"{a.difference:+.2f} sd", ends)
+            rows.append(line if self.about else (*line, p))
+        lines = [*filter(None, (self.about, self.sentence)), "", *text_table(rows, right=tuple(range(1, 7)))]
         if len(self.columns) > most:
             lines.append(f"  and {len(self.columns) - most} more columns")
-        return "\n".join([*lines, "  p is that of a group picked without looking at these columns or the map."])
+        lines += [f"  label {value.words}, of {value.rows:,} in all" for value in self.labels[:LISTED_LABELS]]
+        return "\n".join([*lines, f"  {FOUND if self.about else PICKED}"])
 
 
-def set_apart(X: Array, names: Sequence[str], scores: Array, rows: Sequence[int] | NDArray[np.intp]) -> GroupCard:
-    """What sets the rows (positions from 0) apart from all others.
+def set_apart(
+    X: Array,
+    names: Sequence[str],
+    scores: Array,
+    rows: Sequence[int] | NDArray[np.intp],
+    *,
+    labels: Mapping[str, Any] | None = None,
+    outward: Callable[[Array], Array] | None = None,
+) -> GroupCard:
+    """What sets the rows (positions from 0) apart from all others, and what most of them are by `labels` (name -> one
+    value a row); `outward` turns numbers of the columns into the table's units.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 3))
@@ -90,14 +121,34 @@ def set_apart(X: Array, names: Sequence[str], scores: Array, rows: Sequence[int]
             allowed=f"some of the {len(X)} rows, not all and not none",
         )
     q = scores.shape[1]
-    facts = [compare_means(column, inside) for column in np.column_stack([scores, X]).T]
+    every = np.column_stack([scores, X]).T
+    facts = [compare_means(column, inside) for column in every]
     p = np.array([1.0 if fact.p is None else fact.p for fact in facts])
     differs = false_discovery(p, FALSE_DISCOVERY_RATE) & np.array([fact.p is not None for fact in facts])
-    labels = [*(f"axis {k + 1}" for k in range(q)), *names]
-    made = [GroupDifference(name, *fact, bool(real)) for name, fact, real in zip(labels, facts, differs, strict=True)]
+    # means and their ends, three lines for each side, in the table's units
+    sides = [np.array([mean_with_ends(column[part]) for column in every]).T for part in (inside, ~inside)]
+    if outward is not None:
+        sides = [np.column_stack([side[:, :q], outward(side[:, q:])]) for side in sides]
+    made = []
+    for k, (name, fact) in enumerate(zip([*(f"axis {k + 1}" for k in range(q)), *names], facts, strict=True)):
+        (group, *own), (others, *theirs) = (side[:, k].tolist() for side in sides)
+        ends = (None if end != end else end for end in (*own, *theirs))
+        made.append(GroupDifference(name, *fact._replace(group=group, others=others), bool(differs[k]), *ends))
     columns = sorted(made[q:], key=lambda a: (1.0 if a.p is None else a.p, -abs(a.difference)))
     where = tuple(int(k) for k in np.flatnonzero(inside))
-    return GroupCard(where, tuple(made[:q]), tuple(columns), sentence(len(where), columns))
+    shared = commonest_values(inside, labels or {})
+    return GroupCard(where, tuple(made[:q]), tuple(columns), sentence(len(where), columns), shared)
+
+
+def mean_with_ends(values: Array) -> tuple[float, float, float]:
+    """The mean of the seen values and the ends of its 95 % interval by Student's t; NaN where there are none."""
+    x = values[~np.isnan(values)]
+    if not len(x):
+        return 0.0, np.nan, np.nan
+    if len(x) < LEAST_CELLS:
+        return float(x[0]), np.nan, np.nan
+    half = float(stdtrit(len(x) - 1, 0.975) * x.std(ddof=1) / np.sqrt(len(x)))
+    return float(x.mean()), float(x.mean()) - half, float(x.mean()) + half
 
 
 def compare_means(values: Array, inside: NDArray[np.bool_]) -> MeanComparison:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lowdim.judge.maps.groups import colour_word
 from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
 from lowdim.plot.access import groups_of, lacks, names_of, rows_with_gaps
@@ -137,8 +138,8 @@ def map_of_analysis(
     Parameters
     ----------
     color : str or array of shape (n_rows,), optional
-        A column by its name, or one value a row; in a table of up to 3,000 rows the first label column, or the groups
-        that the rows fall into.
+        A column by its name, "group", or one value a row; in a table of up to 3,000 rows the groups that the rows fall
+        into, or the first label column.
     labels : {"odd", "none"} or list
         Rows that are named: the odd ones, none, or these by name or position.
     shape : tuple of int or "skeleton", optional
@@ -202,15 +203,22 @@ def map_of_analysis(
 
 
 def _kinds(analysis: Analysis, color: Any, join: bool) -> Groups:
-    """What rows are coloured by: a column or values given, else the first label or the groups that they fall into."""
-    few = len(analysis.row_names) <= MOST_POINTS
-    if color is None and few:
-        color = next(iter(analysis.label_names), None)
+    """What rows are coloured by: a column or values given, else the groups they fall into, else the first label."""
+    if isinstance(color, str) and color == colour_word(c.name for c in analysis.table.columns):
+        return _row_groups(analysis)
     if color is not None:
         return column_groups(analysis.table, color)
-    if few and not join and analysis.groups.names is not None:
-        return groups(analysis.groups.names, len(analysis.row_names), "group")
-    return groups(None, len(analysis.row_names))
+    if len(analysis.row_names) > MOST_POINTS:
+        return groups(None, len(analysis.row_names))
+    if analysis.groups.of_rows is not None and not join:
+        return _row_groups(analysis)
+    label = next(iter(analysis.label_names), None)
+    return groups(None, len(analysis.row_names)) if label is None else column_groups(analysis.table, label)
+
+
+def _row_groups(analysis: Analysis) -> Groups:
+    """Rows by the groups that they fall into."""
+    return groups(analysis.groups.of_rows, len(analysis.row_names), "group")
 
 
 def check_axes(axes: tuple[int, int], q: int) -> tuple[int, int]:
