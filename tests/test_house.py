@@ -153,6 +153,20 @@ def private_uses(path: Path) -> list[tuple[int, str]]:
     return found
 
 
+def test_kinds_of_cells_are_asked_and_not_compared_by_name():
+    """Reading decides them and the mixed model gives each a likelihood: nobody else has their names."""
+    names = {"real", "yes/no", "ordinal", "marker"}
+    known = ("table.cell_kinds", "table.kinds", "table.roles", "models.mixed.")
+    found = [
+        (module(path), node.lineno)
+        for path in FILES
+        if not module(path).startswith(known)
+        for node in nodes(path)
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
+    assert not found, found
+
+
 def test_models_are_used_by_their_public_verbs():
     found = {module(path): private_uses(path) for path in FILES if room(path) in FACES}
     assert not any(found.values()), {name: uses for name, uses in found.items() if uses}

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array
 from lowdim.models.mixed.column_kinds import MOST_COUNT
 from lowdim.sources.labelled_frames import CodedColumn, CodedSource
+from lowdim.table.cell_kinds import CELL_KINDS, COUNT, LABEL, ORDINAL, REAL, YES_NO
 from lowdim.table.column import Column, codes_of
 from lowdim.table.table import Table
 from lowdim.text.format import listing
 from lowdim.text.messages import error
-
-KIND_WORDS = ("real", "positive", "yes/no", "ordinal", "count", "label", "marker")
-KINDS_OF_NUMBERS, KINDS_OF_WORDS = ("real", "positive", "yes/no", "ordinal", "count"), ("yes/no", "label", "marker")
 
 
 class MixedColumn(NamedTuple):
@@ -61,7 +59,7 @@ class MixedTable(NamedTuple):
     @property
     def words(self) -> str:
         """What the columns are: "4 real, 1 yes/no, 2 label"."""
-        return listing([f"{self.kinds.count(kind)} {kind}" for kind in KIND_WORDS if kind in self.kinds])
+        return listing([f"{self.kinds.count(kind)} {kind}" for kind in CELL_KINDS if kind in self.kinds])
 
 
 def mixed_table(table: Table, *, spared: Collection[str] = ()) -> MixedTable:
@@ -97,10 +95,10 @@ def mixed_column(c: Column, table: Table, number: int | None = None) -> MixedCol
 def likelihood(c: Column) -> str:
     """The kind of a column's likelihood: that of its cells, where its values allow it."""
     if c.labels:
-        return "yes/no" if len(c.labels) == 2 else "label"
-    if c.kind == "count" and not c.log and np.nanmax(c.values, initial=0.0) <= MOST_COUNT:
-        return "count"
-    return c.kind if c.kind in ("yes/no", "ordinal") and c.levels else "real"
+        return (YES_NO if len(c.labels) == 2 else LABEL).word
+    if c.kind == COUNT.word and not c.log and np.nanmax(c.values, initial=0.0) <= MOST_COUNT:
+        return COUNT.word
+    return c.kind if c.is_answer else REAL.word
 
 
 def in_order(c: MixedColumn, order: Sequence[str]) -> MixedColumn:
@@ -110,7 +108,7 @@ def in_order(c: MixedColumn, order: Sequence[str]) -> MixedColumn:
         return c
     rank = np.array([labels.index(label) for label in c.coded.labels] + [np.nan])  # the last is a gap's
     values, left = (rank[np.where(np.isnan(x), -1, x).astype(np.intp)] for x in (c.coded.values, c.left))
-    return c._replace(kind="ordinal", coded=CodedColumn(values, labels, True), left=left)
+    return c._replace(kind=ORDINAL.word, coded=CodedColumn(values, labels, True), left=left)
 
 
 def with_kinds(mixed: MixedTable, asked: Mapping[str, str], logs: Collection[str]) -> MixedTable:
@@ -119,12 +117,15 @@ def with_kinds(mixed: MixedTable, asked: Mapping[str, str], logs: Collection[str
         found = next((c for c in mixed.columns if c.name == name), None)
         if found is None:
             raise error("LD103", column=name, option="likelihoods", fix=f"the columns are: {listing(mixed.names, 12)}")
-        allowed = KINDS_OF_WORDS if found.coded.labels else ("real",) if name in logs else KINDS_OF_NUMBERS
+        if found.coded.labels:
+            allowed = [word for word, one in CELL_KINDS.items() if one.of_words]
+        else:
+            allowed = [REAL.word] if name in logs else [word for word, one in CELL_KINDS.items() if one.of_numbers]
         if kind not in allowed:
             what = f"words, {name}" if found.coded.labels else f"the logarithm of {name}" if name in logs else name
             raise error(
                 "LD210", option="likelihoods", value=f"{name}:{kind}", allowed=f"for {what}: {', '.join(allowed)}"
             )
-    two = {c.name for c in mixed.columns if len(c.coded.labels) == 2 and asked.get(c.name) == "label"}
-    kinds = {**asked, **dict.fromkeys(two, "yes/no")}
+    two = {c.name for c in mixed.columns if len(c.coded.labels) == 2 and asked.get(c.name) == LABEL.word}
+    kinds = {**asked, **dict.fromkeys(two, YES_NO.word)}
     return MixedTable(tuple(c._replace(kind=kinds.get(c.name, c.kind)) for c in mixed.columns))

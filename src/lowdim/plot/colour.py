@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
 from lowdim.plot import base as draw
+from lowdim.table.column import LABEL_KINDS
 from lowdim.table.table import Column, Table
 from lowdim.text.format import listing
 from lowdim.text.messages import error
@@ -131,7 +132,7 @@ def _values(c: Column) -> NDArray[Any]:
     if c.values.dtype.kind == "M":
         days = c.values.astype("datetime64[s]").astype(float) / 86400.0
         return np.where(np.isnat(c.values), np.nan, 1970.0 + days / YEAR)
-    ordered = c.role == "label" and c.kind not in ("", "code", "yes/no", "key")
+    ordered = c.role == "label" and c.kind not in (*LABEL_KINDS, "key")
     if (c.role == "out" or ordered) and c.labels:
         try:
             return np.array([np.nan if v is None else float(v) for v in c.words])

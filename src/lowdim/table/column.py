@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
+from lowdim.table.cell_kinds import COUNT, ORDINAL, YES_NO
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import all_digits
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 BOX = ("not ticked", "ticked")  # what the codes 0 and 1 of a box stand for
 MOST_LABELS = 50  # different labels of a column that a model takes
 ROWS_A_LABEL = 2  # rows that a label has on average, at least: else a column names its rows
-LABEL_KINDS = ("", "code", "yes/no")  # of columns set aside: words, codes and answers; not dates, places, ranks
+LABEL_KINDS = ("", "code", YES_NO.word)  # of columns set aside: words, codes and answers; not dates, places, ranks
 ASIDE_WORDS = {"id": "names rows", "time": "says when", "weight": "weighs rows"}
 
 ROUNDINGS = {"down": np.floor, "up": np.ceil}
@@ -88,7 +89,7 @@ class Column(NamedTuple):
     @property
     def is_answer(self) -> bool:
         """Whether a column that shapes axes holds answers: a label, yes or no, or a level."""
-        return bool(self.labels) or (self.kind in ("yes/no", "ordinal") and bool(self.levels))
+        return bool(self.labels) or (self.kind in (YES_NO.word, ORDINAL.word) and bool(self.levels))
 
     @property
     def is_category(self) -> bool:
@@ -358,7 +359,7 @@ def scales_of(columns: Sequence[Column], X: Array) -> ColumnScales:
     """The scales of a table's columns of numbers, X being what a model gets."""
     log = np.array([c.log for c in columns], dtype=bool)
     offset = np.array([c.offset for c in columns])
-    counts = np.array([c.kind == "count" for c in columns], dtype=bool)
+    counts = np.array([c.kind == COUNT.word for c in columns], dtype=bool)
     d, levels = len(columns), tuple(c.levels or tuple(map(float, range(len(c.labels)))) for c in columns)
     free = ColumnScales(log, offset, levels, counts, np.full(d, -np.inf))
     low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)

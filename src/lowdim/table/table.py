@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, seen_spread
+from lowdim.table.cell_kinds import YES_NO
 from lowdim.table.checks import Numbers
 from lowdim.table.column import (
     LABEL_KINDS,
@@ -225,7 +226,7 @@ class Table:
         for (j, k), values in zip(ones, made.X.T, strict=True):
             c = self.numbers[j]
             if k is not None:
-                c = c._replace(name=one_name(c.name, c.labels[k]), labels=(), kind="yes/no", levels=(0.0, 1.0))
+                c = c._replace(name=one_name(c.name, c.labels[k]), labels=(), kind=YES_NO.word, levels=(0.0, 1.0))
             parts.setdefault(c.position, []).append(c._replace(values=values))
         made.columns = tuple(one for c in self.columns for one in parts.get(c.position, [c]))
         return made

@@ -9,6 +9,7 @@ import numpy as np
 from lowdim.judge.mixed_table import likelihood
 from lowdim.maths.linalg import Array
 from lowdim.sources.arrays import ArraySource
+from lowdim.table.cell_kinds import REAL
 from lowdim.table.table import Table, column_units
 
 
@@ -28,7 +29,7 @@ class OwnUnits(NamedTuple):
 
     @property
     def has_levels(self) -> bool:
-        return any(kind != "real" for kind in self.kinds)
+        return set(self.kinds) != {REAL.word}
 
 
 class InOwnUnits:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lowdim.judge.fills.words import LabelFill, plain_fill
 from lowdim.judge.mixed_table import in_order, likelihood, mixed_table
 from lowdim.maths.linalg import Array
+from lowdim.table.cell_kinds import REAL
 from lowdim.table.table import Table
 
 
@@ -39,13 +40,13 @@ class FillView(NamedTuple):
     @property
     def is_mixed(self) -> bool:
         """Whether a column is no real number, so that a model of mixed columns knows more than one of numbers."""
-        return set(self.kinds) != {"real"}
+        return set(self.kinds) != {REAL.word}
 
 
 def number_view(X: Array) -> FillView:
     """A table of numbers alone."""
     d = X.shape[1]
-    return FillView(X, np.zeros((0, d)), ("real",) * d, (0,) * d, np.arange(d), {})
+    return FillView(X, np.zeros((0, d)), (REAL.word,) * d, (0,) * d, np.arange(d), {})
 
 
 def fill_view(table: Table, X: Array, words: str, orders: Mapping[int, Sequence[str]]) -> FillView:
@@ -55,7 +56,7 @@ def fill_view(table: Table, X: Array, words: str, orders: Mapping[int, Sequence[
     """
     numbers = table.numbers
     plain = mixed_table(table).columns if table.holds == "measurements" else ()
-    mixed = [in_order(c, orders.get(c.position, ())) for c in plain]
+    mixed = [in_order(c, orders[c.position]) if c.position in orders else c for c in plain]
     at = [k for k, c in enumerate(plain) if c.words and (words == "all" or c.number is not None)]
     labels = [mixed[k] for k in at]
     places = np.array([j for j, c in enumerate(numbers) if not c.labels], dtype=np.intp)

@@ -27,6 +27,7 @@ from lowdim.judge.fills.stack import WordTrials, paired, stacked_words, word_wei
 from lowdim.judge.mixed_table import MixedColumn
 from lowdim.maths.linalg import Array
 from lowdim.maths.seeds import FILL_DRAWS
+from lowdim.table.cell_kinds import ORDINAL
 
 if TYPE_CHECKING:
     from lowdim.judge.fills.view import FillView
@@ -162,7 +163,7 @@ def plain_fill(rows: Array, j: int, c: MixedColumn, own: MixedColumn, left: NDAr
     """The gaps of a column filled by its frequencies; `own` has its labels as the table numbers them, while column j of
     the rows has the lowest first where they are levels. `left` are its gaps in rows that were left out."""
     labels, many = own.coded.labels, len(c.gaps)
-    order = tuple(labels.index(label) for label in c.coded.labels) if c.kind == "ordinal" else ()
+    order = tuple(labels.index(label) for label in c.coded.labels) if c.kind == ORDINAL.word else ()
     usual = _as_numbered(frequencies(rows[:, j], len(labels))[None], order)
     shares = np.tile(usual, (many + len(left), 1))
     return LabelFill(

@@ -11,6 +11,7 @@ from lowdim.maths.linalg import evenly_spread
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.labelled_frames import CodedColumn, CodedSource
+from lowdim.table.cell_kinds import ORDINAL
 from lowdim.table.table import Table
 
 MOST_MAP_SITES = 600  # levels and columns together, beyond which a fit takes too long
@@ -45,7 +46,9 @@ def is_mixed(table: Table, q: int = 2, unit: bool = True) -> bool:
 
 def _sites(table: Table) -> int:
     """Levels and columns together."""
-    return sum(max(len(c.labels), len(np.unique(c.values)) if likelihood(c) == "ordinal" else 1) for c in table.numbers)
+    return sum(
+        max(len(c.labels), len(np.unique(c.values)) if likelihood(c) == ORDINAL.word else 1) for c in table.numbers
+    )
 
 
 def rows_fitted(table: Table) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lowdim.maths.linalg import Array
+from lowdim.table.cell_kinds import CELL_KINDS, REAL, CellKind
 from lowdim.table.column import one_names, ones_of
 from lowdim.text.format import figures
 
@@ -14,9 +15,14 @@ class MapColumn(NamedTuple):
     """A column that a model has: its name in the file, and what its cells are: labels, levels, or numbers."""
 
     name: str
-    kind: str = "real"  # of its likelihood
+    kind: str = REAL.word  # of its likelihood
     labels: tuple[str, ...] = ()  # what the codes 0, 1, ... stand for; () where numbers are numbers
     levels: tuple[float, ...] = ()  # the only numbers it can have, in the order of their probabilities; () = any
+
+    @property
+    def cells(self) -> CellKind:
+        """What can be asked of its kind."""
+        return CELL_KINDS[self.kind]
 
     def word(self, value: float) -> str:
         """An answer as the file has it: its columns, fills and messages have the same word."""
@@ -28,7 +34,7 @@ class MapColumn(NamedTuple):
         >>> MapColumn("vote", "yes/no", ("n", "y"), (0.0, 1.0)).told(1.0, 0.0, 0.973)
         ('y', 'n (97%)')
         """
-        if self.kind not in ("yes/no", "label", "marker"):
+        if not self.cells.named:
             return ()
         return self.word(value), f"{self.word(likeliest)} ({100 * chance:.0f}%)"
 

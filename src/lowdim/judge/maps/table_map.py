@@ -110,7 +110,7 @@ class TableMap:
         low, high = (expected.mean + side * half * expected.sd for side in (-1.0, 1.0))
         out = NumberFills(np.array(middle), np.array(expected.sd), low, high)
         for k, column in enumerate(self.columns):
-            if column.kind in ("count", "positive"):
+            if column.cells.never_negative:
                 low[:, k] = np.maximum(low[:, k], 0.0)
             if column.levels:
                 for part, new in zip(out, _levels_that_hold(column, expected.shares[k], half[k]), strict=True):
@@ -225,8 +225,8 @@ class TableMap:
                 word, chance = column.word(best), float(share.max())
                 seen = lines[~np.isnan(lines[:, own[0]])][:, own]
                 usual = float((seen[:, int(best)] if len(own) > 1 else seen[:, 0] == best).mean())
-            low, high = (cell.low, cell.high) if column.kind != "count" else (np.floor(cell.low), np.ceil(cell.high))
-            most = 12 if column.kind in ("ordinal", "count") else 3  # levels and counts in full
+            low, high = (np.floor(cell.low), np.ceil(cell.high)) if column.cells.counted else (cell.low, cell.high)
+            most = 12 if column.cells.ordered or column.cells.counted else 3  # levels and counts in full
             band = None if column.labels else (figures(float(low), most), figures(float(high), most))
             found.append(PlaceColumn(column.name, word, chance, usual, band, cell))
         return tuple(found)
@@ -246,7 +246,7 @@ def _levels_that_hold(column: MapColumn, share: Array, half: float) -> tuple[Arr
     sd = np.sqrt(np.maximum(share @ levels**2 - mean**2, 0.0))
     tail = float(ndtr(-half))
     low, middle, high = (levels[(upto < q - 1e-12).sum(axis=1)] for q in (tail, 0.5, 1.0 - tail))
-    return middle if column.kind == "ordinal" else levels[share.argmax(axis=1)], sd, low, high
+    return middle if column.cells.ordered else levels[share.argmax(axis=1)], sd, low, high
 
 
 def ellipse_size(posterior: Posterior) -> Array:

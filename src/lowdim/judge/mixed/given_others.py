@@ -27,6 +27,7 @@ from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.models.mixed.predictions import SiteMeans, count_below, expected_at, probabilities, site_means
 from lowdim.models.mixed.variational_em import MixedParams, RowBeliefs, beliefs_of_rows
 from lowdim.sources.source import Block
+from lowdim.table.cell_kinds import CELL_KINDS, ORDINAL, YES_NO
 
 LEAST_FREE = 1e-6  # of a site's variance that is its own
 LEAST_P = 1e-300
@@ -207,7 +208,7 @@ def _of_levels(columns: MixedColumns, j: int, code: Index, share: Array, mean: A
     p = np.minimum((share * (share <= own[:, None] * (1.0 + 1e-9))).sum(axis=1), 1.0)
     log = -2.0 * np.log(share)
     usual = (share * log).sum(axis=1)
-    if columns.kinds[j] in ("yes/no", "ordinal"):
+    if columns.kinds[j] in (YES_NO.word, ORDINAL.word):
         upto = (share * (levels <= levels[code][:, None])).sum(axis=1)
         tail = np.minimum(upto, 1.0 - upto + own)
         surprise = _score(p) * np.sign(levels[code] - mean) + 0.0
@@ -228,7 +229,7 @@ def _of_levels(columns: MixedColumns, j: int, code: Index, share: Array, mean: A
 def _of_numbers(params: MixedParams, j: int, x: Array, mean: Array, sd: Array, at: SiteMeans) -> ValueWorth:
     """What a number is worth: its two tails, of a count by the negative binomial."""
     columns = params.columns
-    if columns.kinds[j] == "count":
+    if CELL_KINDS[columns.kinds[j]].counted:
         (site,) = columns.weights_of[j]
         r = float(params.r[columns.count_sites.index(site - len(params.mu))])
         below, upto = (count_below(x - k, at.mean[:, site], at.var[:, site], r) for k in (1.0, 0.0))

@@ -52,6 +52,7 @@ from lowdim.models.base.results import Posterior
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.labelled_frames import CodedColumn, CodedSource
 from lowdim.sources.source import Block
+from lowdim.table.cell_kinds import MARKER, REAL
 from lowdim.table.table import Table
 
 CELL_PARTS = GivenOthers._fields.index("position")  # of what is said of each cell; the rest is of rows
@@ -218,7 +219,7 @@ class MixedCells(LatentCells):
     def means(self) -> Array:
         """The means of real columns; NaN where a column has levels or counts."""
         known = dict(zip(self.model.component_names_, self.model.intercepts_, strict=True))
-        return np.array([known.get(c.name, np.nan) if c.kind == "real" else np.nan for c in self.columns])
+        return np.array([known.get(c.name, np.nan) if c.cells is REAL else np.nan for c in self.columns])
 
     # axes: the correlations of latent responses, whose noise has variance 1, with them ---------------------
     @cached_property
@@ -229,7 +230,7 @@ class MixedCells(LatentCells):
             own = [line for line, (j, _) in enumerate(ones) if j == k]
             if len(own) > 1:
                 codes = sorted(int(level) for level in column.levels)
-                own = [own[code] for code in (codes[1:] if column.kind == "marker" and len(codes) == 2 else codes)]
+                own = [own[code] for code in (codes[1:] if column.cells is MARKER and len(codes) == 2 else codes)]
             found += own
         return found
 

@@ -37,6 +37,7 @@ from lowdim.models.mixed.variational_em import (
     threshold_places,
     thresholds_around,
 )
+from lowdim.table.cell_kinds import LABEL, MARKER
 
 SCORE_WORK = 1e9  # rows times squared parameters: about a second; of longer tables some rows stand for all
 MOST_STEP = 0.9  # of the gap between two thresholds that they may move towards each other
@@ -53,10 +54,10 @@ def leanings_of(params: MixedParams) -> Array:
     W = params.W / params.latent_noise[:, None]
     lines = []
     for j, (kind, own) in enumerate(zip(columns.kinds, columns.weights_of, strict=True)):
-        if kind == "label" and own:
+        if kind == LABEL.word and own:
             b = params.b[np.array(own) - len(params.mu)]
             lines.append(_of_labels(W[own], b)[np.argsort(columns.levels[j])])
-        elif kind == "marker" and own:
+        elif kind == MARKER.word and own:
             lines.append(_of_marker(params, own)[np.argsort(columns.levels[j])][len(own) == 1 :])
         else:
             lines.append(W[own] if own else np.zeros((1, W.shape[1])))

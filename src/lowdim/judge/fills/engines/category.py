@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from lowdim.judge.fills.engines.engine import MIXED_MODEL, FittedEngine, Shares, zeros_and_ones
 from lowdim.maths.linalg import Array, Mask, evenly_spread
 from lowdim.maths.seeds import FILL_DRAWS
+from lowdim.table.cell_kinds import CELL_KINDS
 from lowdim.text.messages import no_warnings
 
 REGRESSIONS, FREQUENCIES, ALIKE = "regressions", "frequencies", "rows alike"
@@ -205,7 +206,8 @@ def with_rows_alike(shares: Shares, counts: Shares) -> Shares:
 
 def _own_values(x: Array, kind: str) -> Array:
     found = np.unique(x[~np.isnan(x)])
-    return found if kind not in ("real", "positive") and len(found) <= MOST_VALUES else np.zeros(0)
+    own = CELL_KINDS[kind]
+    return found if (own.levelled or own.counted) and len(found) <= MOST_VALUES else np.zeros(0)
 
 
 def _indicators(x: Array, values: Array) -> Indicators:

@@ -16,6 +16,7 @@ from lowdim.judge.fills.engines.engine import FittedEngine, Shares, draw_seed
 from lowdim.maths.linalg import Array, centre_and_spread, evenly_spread
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
+from lowdim.table.cell_kinds import COUNT, LABEL, MARKER, ORDINAL, POSITIVE, REAL
 from lowdim.text.messages import no_warnings
 
 FEW_SITES, MANY_SITES = 8, 16  # from which on a mixed model has 4 dimensions, and others 2 and 8
@@ -57,12 +58,12 @@ def mixed_shapes(kinds: Sequence[str], sites: int) -> list[MixedShape]:
     """The mixed models worth a try, by about how many sites the columns are made of."""
     dims = [min(2, max(sites - 1, 1))] if sites < FEW_SITES else [4] if sites < MANY_SITES else [2, 4, 8]
     shapes = [MixedShape(q) for q in dims]
-    return [shapes[0], MixedShape(min(dims[-1], 4), markers=True), *shapes[1:]] if "label" in kinds else shapes
+    return [shapes[0], MixedShape(min(dims[-1], 4), markers=True), *shapes[1:]] if LABEL.word in kinds else shapes
 
 
 def mixed_sites(kinds: Sequence[str], sizes: Sequence[int]) -> int:
     """About how many sites these columns are made of: one a number, one a label but the last, more for levels."""
-    return sum(max(size - 1, 1) for size in sizes) + 3 * list(kinds).count("ordinal")
+    return sum(max(size - 1, 1) for size in sizes) + 3 * list(kinds).count(ORDINAL.word)
 
 
 def fitted_rows(n: int, sites: int) -> int:
@@ -76,8 +77,8 @@ def mixed_seconds(n: int, kinds: Sequence[str], sizes: Sequence[int], shape: Mix
     The factors were measured on tables of 7 to 178 sites and 2 to 8 dimensions.
     """
     sites = mixed_sites(kinds, sizes)
-    slow = ("yes/no", "ordinal") if shape.markers else ("yes/no", "ordinal", "label")
-    bent = sum(max(size - 1, 1) for kind, size in zip(kinds, sizes, strict=True) if kind in slow)
+    fast = (REAL.word, POSITIVE.word, COUNT.word, LABEL.word if shape.markers else MARKER.word)
+    bent = sum(max(size - 1, 1) for kind, size in zip(kinds, sizes, strict=True) if kind not in fast)
     fit = max(3e-4 + 2e-6 * sites, bent * (1.5e-5 + 3e-6 * shape.dims))  # of a row that is fitted
     told = max(5e-5, bent * (7e-7 + 2.2e-7 * shape.dims))  # of a row that is filled
     return float(0.02 + fitted_rows(n, sites) * fit + n * told)
@@ -90,7 +91,7 @@ class MixedModel(FittedEngine):
 
     def __init__(self, rows: Array, kinds: Sequence[str], sizes: Sequence[int], shape: MixedShape) -> None:
         self.n_components, self.sizes, self.d = shape.dims, sizes, list(sizes).count(0)
-        likelihoods = tuple("marker" if kind == "label" and shape.markers else kind for kind in kinds)
+        likelihoods = tuple(MARKER.word if kind == LABEL.word and shape.markers else kind for kind in kinds)
         self.model = MixedFactorAnalysis(shape.dims, likelihoods=likelihoods, tol=MIXED_TOL, max_iter=MIXED_PASSES)
         with no_warnings():  # nobody asked for it, so it warns of nothing
             self.model.fit(rows[evenly_spread(len(rows), fitted_rows(len(rows), mixed_sites(kinds, sizes)))])
