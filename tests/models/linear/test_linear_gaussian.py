@@ -8,7 +8,7 @@ import pytest
 
 import lowdim
 from lowdim.text.errors import ModelWarning
-from lowdim.text.messages import LowdimWarning
+from lowdim.text.messages import LowdimError, LowdimWarning
 
 
 def tall(seed: int = 0, n: int = 9000, d: int = 5) -> np.ndarray:
@@ -56,3 +56,32 @@ def test_covariance_and_precision_are_finite_in_any_unit(scale):
             assert np.isfinite(C).all() and np.isfinite(P).all()
             if scale == 1.0:
                 np.testing.assert_allclose(C @ P, np.eye(4), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model", [lowdim.ProbabilisticPCA, lowdim.BayesianPCA, lowdim.RobustPPCA, lowdim.FactorAnalysis]
+)
+def test_regions_that_count_the_parameters_hold_what_they_claim(model):
+    """90 % regions of simulated positions, up to a turn; else little more than half."""
+    n, d, q, tables = 100, 20, 3, 16
+    held = np.zeros((tables, 2))
+    for k in range(tables):
+        rng = np.random.default_rng(k)
+        Z, W = rng.standard_normal((n, q)), rng.standard_normal((d, q))
+        X = Z @ W.T + 0.7 * rng.standard_normal((n, d))
+        fitted = model(q).fit(X)
+        for how in (0, 1):
+            rows = fitted.posterior(X, parameters=bool(how))
+            U, _, Vt = np.linalg.svd(Z.T @ rows.mean)
+            off = Z @ U @ Vt - rows.mean
+            distance = np.einsum("ni,nij,nj->n", off, np.linalg.inv(rows.cov), off)
+            held[k, how] = (distance <= 6.2514).mean()  # the 90 % point of chi-square with 3 degrees of freedom
+    sharp, whole = held.mean(axis=0)
+    assert sharp < 0.72
+    assert 0.86 <= whole <= 0.94
+
+
+def test_where_parameters_count_as_known_no_doubt_is_offered():
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    with pytest.raises(LowdimError, match=r"LD210[\s\S]*DualPPCA takes its parameters as known"):
+        lowdim.DualPPCA(1).fit(X).posterior(X, parameters=True)

@@ -46,6 +46,7 @@ class LatentModel(Estimator, Generic[P, R]):
     """
 
     _objective_name: ClassVar[str] = "log-likelihood"
+    _has_doubt: ClassVar[bool] = False  # whether `_doubt` says what the parameters' doubt adds to positions
     _rows_to_predict: ClassVar[int | None] = None  # held-out cells are predicted so many rows at a time; None: all
 
     # hooks: what a model says of rows in the frame ---------------------------------------------------
@@ -78,6 +79,10 @@ class LatentModel(Estimator, Generic[P, R]):
     def _redraw(self, params: P, rng: np.random.Generator) -> P:
         """Parameters drawn from what the table leaves open; by default they count as known, or are integrated out."""
         return params
+
+    def _doubt(self, params: P, mean: Array) -> Array:
+        """What the doubt about the parameters adds to the covariances of positions, packed."""
+        raise NotImplementedError
 
     def _axes(self, params: P) -> Array:
         """T: the reported coordinates are z T; by default they are z itself."""
@@ -155,15 +160,29 @@ class LatentModel(Estimator, Generic[P, R]):
         """`fit` and then `transform` of the same rows; `fit_options` go to `fit`."""
         return self.fit(X, y, **fit_options).transform(X)
 
-    def posterior(self, X: Any, *, run: Run | None = None) -> Posterior:
+    def posterior(self, X: Any, *, parameters: bool = False, run: Run | None = None) -> Posterior:
         """The distribution of each row's position given its seen cells.
+
+        Parameters
+        ----------
+        parameters : bool, default False
+            Count the doubt about the fitted parameters too, where the model knows it: of rows of the fitted table, up
+            to a turn of all axes. By default the parameters count as known.
 
         Returns
         -------
         Posterior
             `mean` (n x q), `cov` (n x q x q), `std` (n x q) and `log_density` of the row (n).
         """
-        return Posterior(*self._each(self.block_posterior, X, run=run))
+        if parameters and not self._has_doubt:
+            words = f"False: {type(self).__name__} takes its parameters as known"
+            raise error("LD210", option="parameters", value=True, allowed=words)
+        return Posterior(*self._each(self._doubted if parameters else self.block_posterior, X, run=run))
+
+    def _doubted(self, block: Block) -> Posterior:
+        rows = self._latent(block)
+        wider = Posterior(rows.mean, rows.packed + self._doubt(self.params_, rows.mean), rows.log_density)
+        return turned(wider, self._axes(self.params_))
 
     def predict_cells(self, X: Any, *, run: Run | None = None) -> Cells:
         """Every cell of each row, seen or not, given the row's seen cells; in the table's units.

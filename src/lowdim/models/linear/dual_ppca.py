@@ -81,6 +81,7 @@ class DualPPCA(LinearGaussian[DualPPCAParams, Posterior]):
     True
     """
 
+    _has_doubt = False  # positions are themselves what is fitted
     _pairs_matter = False  # loadings are integrated out: rows are compared, not columns
     n_parameters_ = bic = aic = Absent("it fits a position for every row", "objective_, or ProbabilisticPCA")
     _objective_name = "log-likelihood"

@@ -87,6 +87,7 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
         Column means, and the unit of each column (its spread where standardised, else 1).
     """
 
+    _has_doubt: ClassVar[bool] = True
     _own_units: ClassVar[bool] = False  # whether the model is the same whatever the columns' units
     _pairs_matter: ClassVar[bool] = True  # whether it rests on correlations of columns
     _ddof: ClassVar[int] = 1  # a standardised column has unit variance with divisor n - _ddof
@@ -246,6 +247,21 @@ class LinearGaussian(WeightedEstimator, LatentModel[P, R], Generic[P, R]):
         step = normal * np.sqrt(params.V) if params.V.ndim == 2 else root_times(params.V, normal)
         drawn: P = params._replace(W=params.W + step[:, :q], mu=params.mu + step[:, q], psi=params.psi * params.excess)
         return drawn
+
+    def _doubt(self, params: P, mean: Array) -> Array:
+        """(I + (|m|^2 I + m m') / 4) / n, for n rows.
+
+        A fit takes the positions of its rows to have mean 0 and covariance I. Those of n rows from N(0, I) have a mean
+        of covariance I / n, and a covariance I + E with symmetric E, E_kk of variance 2 / n and others of 1 / n: each
+        position is off by that mean and by E m / 2. What noise adds to the doubt about W is of the order of the
+        positions' own covariance over n, and left out.
+        """
+        q = params.W.shape[1]
+        i, j = lower(q)
+        same = np.where(i == j, 1.0, 0.0)
+        V = params.V if params.V.ndim == 2 else params.V[:, np.arange(q + 1), np.arange(q + 1)]
+        rows = float(np.mean(params.psi / V[:, -1]))  # the doubt about a column's mean is psi_j / n_j
+        return (same + 0.25 * ((mean**2).sum(axis=1)[:, None] * same + mean[:, i] * mean[:, j])) / rows
 
     def _axes(self, params: P) -> Array:
         return params.T

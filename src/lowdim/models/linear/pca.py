@@ -99,6 +99,7 @@ class PCA(LinearGaussian[PCAParams, Posterior]):
     [[0.7071, 0.7071]]
     """
 
+    _has_doubt: ClassVar[bool] = False  # positions are projections, which take no spread of rows as known
     _low_share: ClassVar[float] = VANISHING
     _fewer_with_gaps: ClassVar[bool] = True
 

@@ -373,12 +373,12 @@ class CCA(WeightedEstimator, LatentModel[CCAParams, Posterior]):
         """Posterior mean of the shared position given both views, or given one where the other is None."""
         return in_kind(super().transform(self._views(X, y), out=out, run=run), X)
 
-    def posterior(self, X: Any, y: Any = None, *, run: Run | None = None) -> Any:
+    def posterior(self, X: Any, y: Any = None, *, parameters: bool = False, run: Run | None = None) -> Any:
         """Mean, covariance and log density given what is there; with both views the three of them (x, y, both)."""
         if y is None or X is None:
-            return super().posterior(self._views(X, y), run=run)
+            return super().posterior(self._views(X, y), parameters=parameters, run=run)
         views = (self._views(*pair) for pair in ((X, None), (None, y), (X, y)))
-        return ViewPosteriors(*(LatentModel.posterior(self, rows, run=run) for rows in views))
+        return ViewPosteriors(*(LatentModel.posterior(self, rows, parameters=parameters, run=run) for rows in views))
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
         """The second view expected from the first, gaps welcome; with `return_std` a standard deviation a cell."""
