@@ -143,3 +143,20 @@ def test_where_no_row_has_been_is_what_the_warning_says(endpoints):
     for cell in range(0, side**2, 37):
         at = [x + (cell // side + 0.5) / side * w, y + (cell % side + 0.5) / side * h, 0.5]
         assert s.at(at).been is (cell not in bare)
+
+
+def test_one_named_model_has_the_odd_rows_and_surprises_that_it_judges():
+    s, asked = subjects.demo("ppca"), Endpoints(subjects.demo("ppca"))
+    assert [row["row"] for row in asked.facts["odd"]] == [row.row for row in s.odd.rows]
+    assert asked.facts["oddSentence"] == s.odd.sentence and asked.facts["jury"] is None
+    # far from what the others of the row say, in closed form: the precision of all cells
+    x = s.table.X / s.unit
+    complete = np.flatnonzero(~np.isnan(x).any(axis=1))
+    Q = np.linalg.inv(s.model.get_covariance())
+    far = np.abs((x[complete] - s.model.mean_) @ Q) / np.sqrt(np.diag(Q))
+    assert numbers(asked.reply("extra/surprise"))[complete] == pytest.approx(far.max(axis=1), rel=1e-6)
+
+
+def test_a_model_without_a_law_of_rows_lists_none():
+    asked = Endpoints(subjects.demo("gtm"))
+    assert asked.facts["odd"] == [] and "oddSentence" not in asked.facts and "surprise" not in asked.facts["extras"]

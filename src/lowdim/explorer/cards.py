@@ -25,7 +25,6 @@ from lowdim.table.column import limit_lists
 from lowdim.text.messages import LowdimError
 
 if TYPE_CHECKING:
-    from lowdim.judge.fills.result import Fills
     from lowdim.table.table import Table
 
 LISTED_GAPS = 60  # rows with a gap in a column that are named
@@ -113,7 +112,7 @@ class Cards:
         likelier, density = None, float(at.log_density[0])
         if s.law is None and s.places.density is not None:
             likelier = float((s.places.density < density).mean())
-        held = () if s.analysis is None else s.analysis.partition.wrong_cells
+        held = s.partition.wrong_cells
         return {
             "row": row,
             "name": s.table.row_names[row],
@@ -192,24 +191,24 @@ class Cards:
         i = rows[0] if i is None and rows else i
         if not self.subject.rows_placed or i not in rows:
             return None
-        analysis = self.subject.analysis
         own, leans, about = self._leaning(k, i)
-        stored = None if analysis is None else self.fill(analysis.fills, k, i)
-        level = OWN_LEVEL if analysis is None or stored is None else analysis.settings.level
+        stored = self.fill(k, i)
+        level = OWN_LEVEL if stored is None else self.subject.settings.level
         curve = {"level": level, "half": normal_half_width(level)}
         where = {"row": i, "rows": rows[:LISTED_GAPS]}
         return {"by": "", **(stored or own), **where, **curve, "own": own, "leans": leans, "leansAbout": about}
 
     def fills(self, i: int) -> dict[str, Any]:
         """What the run fills into each gap of a row."""
-        analysis = self.subject.analysis
-        gaps = [] if analysis is None else np.flatnonzero(np.isnan(self.subject.X[i])).tolist()
-        found = {self.columns[k]["name"]: self.fill(analysis.fills, k, i) for k in gaps if analysis is not None}
+        gaps = np.flatnonzero(np.isnan(self.subject.X[i])).tolist()
+        found = {self.columns[k]["name"]: self.fill(k, i) for k in gaps}
         return {name: fill for name, fill in found.items() if fill is not None}
 
-    def fill(self, f: Fills, k: int, i: int) -> dict[str, Any] | None:
-        """What fills column k of row i; None where nothing does."""
-        column = self.map.columns[k]
+    def fill(self, k: int, i: int) -> dict[str, Any] | None:
+        """What the run fills into column k of row i; None where it does not."""
+        f, column = self.subject.fills, self.map.columns[k]
+        if f is None:
+            return None
         for c in f.labels:
             gap = np.flatnonzero((c.rows == i) & (c.column == column.name))
             if len(gap):

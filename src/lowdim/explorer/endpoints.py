@@ -34,7 +34,6 @@ from lowdim.jobs.table_model import TableModel
 from lowdim.judge.maps.groups import RowGroups, colour_word
 from lowdim.judge.rows.row_card import ODD_LEVEL
 from lowdim.maths.linalg import Array
-from lowdim.models.gaussian_process.gp_map import GaussianProcessMap, keeping_decoder
 from lowdim.table.pictures import form_of
 from lowdim.text.format import count
 
@@ -45,6 +44,7 @@ EXACT_CELLS = 2**20  # cells up to which numbers travel as doubles
 ROWS_AT_ONCE = 200_000  # rows up to which names and labels are sent with the rest
 MOST_LABELS = 1000  # different values of a label that are sent
 MOST_ODD = 500  # odd rows that are sent
+WORTH = ("column", "gaps", "skill", "held", "tried", "advice")  # of a column's fills
 ASKED = ("card", "group")  # what is asked with a text, which may be too long for an address
 SHADED = 36  # cells a side of a view that are asked whether a row has been there
 MOST_ELLIPSES = 300  # rows whose ellipses are drawn
@@ -61,10 +61,8 @@ class Endpoints:
     """Everything the page may ask for of one subject; nothing else can be read through it."""
 
     def __init__(self, subject: TableModel) -> None:
-        model = subject.model
-        self.subject = (
-            replace(subject, model=keeping_decoder(model)) if isinstance(model, GaussianProcessMap) else subject
-        )
+        model = subject.model.asked_often() if subject.decodes else subject.model
+        self.subject = subject if model is subject.model else replace(subject, model=model)
         t = subject.table
         self.n, self.d, self.q = t.n, subject.numbers.d, subject.places.z.shape[1]
         self.exact = t.n * max(self.d, 1) <= EXACT_CELLS
@@ -140,36 +138,29 @@ class Endpoints:
             "grouped": self._groups is not None,
             "extras": list(self._extras),
             "uncertain": s.places.sd is not None,
-            "held": s.analysis is not None and len(s.analysis.partition.wrong_cells) > 0,
+            "held": len(s.partition.wrong_cells) > 0,
             "times": t.time is not None,
             "run": None if s.run is None else str(s.run.folder),
             "table": t.path,
             "mostEllipses": MOST_ELLIPSES,
-            **self._of_analysis(s.analysis),
-        }
-
-    def _of_analysis(self, analysis: Analysis | None) -> dict[str, Any]:
-        """What only the main job finds: sentences, odd rows, the jury and the fills."""
-        if analysis is None:
-            said = () if self.subject.run is None else self.subject.run.sentences
-            return {"sentences": list(said), "odd": [], "jury": None, "fills": None}
-        odd = [{"row": r.row, "name": r.name, "p": r.p, "reason": r.reason} for r in analysis.odd.rows[:MOST_ODD]]
-        fills = [
-            {"column": c.column, "gaps": c.gaps, "skill": c.skill, "held": c.held, "tried": c.tried, "advice": c.advice}
-            for c in analysis.fills.columns
-        ]
-        return {
-            "sentences": list(analysis.sentences),
-            "odd": odd,
-            "oddSentence": analysis.odd.sentence,
-            "jury": _jury(analysis),
-            "fills": fills,
+            "sentences": list(s.sentences),
+            **self._odd,
+            "jury": None if s.analysis is None else _jury(s.analysis),
+            "fills": None if s.fills is None else [{name: getattr(c, name) for name in WORTH} for c in s.fills.columns],
         }
 
     @property
+    def _odd(self) -> dict[str, Any]:
+        """The odd rows, of a model that has a law of their distances."""
+        odd = self.subject.judged
+        if odd is None:
+            return {"odd": []}
+        rows = [{"row": r.row, "name": r.name, "p": r.p, "reason": r.reason} for r in odd.rows[:MOST_ODD]]
+        return {"odd": rows, "oddSentence": odd.sentence}
+
+    @property
     def _axes(self) -> list[dict[str, Any]]:
-        analysis = self.subject.analysis
-        shares = analysis.shares if analysis is not None else ()
+        shares = self.subject.shares
         return [
             {
                 "name": f"axis {k + 1}",
@@ -251,9 +242,9 @@ class Endpoints:
         """What else rows can be coloured by."""
         s = self.subject
         extras: dict[str, Callable[[], Array]] = {"gaps": lambda: np.isnan(s.table.X).sum(axis=1)}
-        analysis, density = s.analysis, s.places.density
-        if analysis is not None:
-            extras["surprise"] = lambda: np.abs(analysis.surprises).max(axis=1, initial=0.0)
+        density = s.places.density
+        if s.law is not None:
+            extras["surprise"] = lambda: np.abs(s.surprises).max(axis=1, initial=0.0)
         if density is not None:
             extras["density"] = lambda: density
         return extras

@@ -24,7 +24,7 @@ from lowdim.jobs.run_tables import RowPlaces, places_of
 from lowdim.judge.axes import AxisCard, axes
 from lowdim.judge.maps.table_map import TableMap, table_map
 from lowdim.judge.outliers.law import RowLaw
-from lowdim.judge.outliers.partition import ALL_BULK
+from lowdim.judge.outliers.partition import ALL_BULK, Partition
 from lowdim.judge.rows.group_contrast import GroupCard, set_apart
 from lowdim.judge.rows.odd_rows import OddRows
 from lowdim.judge.rows.place_card import MappedRows, PlaceCard
@@ -38,6 +38,7 @@ from lowdim.text.format import count, listing
 from lowdim.text.messages import error
 
 if TYPE_CHECKING:
+    from lowdim.judge.fills.result import Fills
     from lowdim.plot.access import ModelPlots
     from lowdim.table.table import Table
 
@@ -74,11 +75,33 @@ class TableModel:
     settings: Settings = DEFAULTS
     fitted_rows: NDArray[np.intp] | None = None
 
+    # what an analysis has found beside; a model by itself has not --------------------------------------------
     @property
     def analysis(self) -> Analysis | None:
         """The analysis whose model it is."""
         return None
 
+    @property
+    def partition(self) -> Partition:
+        """The rows and cells that are left out of its fit."""
+        return ALL_BULK
+
+    @property
+    def fills(self) -> Fills | None:
+        """The table's gaps filled by a stack of their own."""
+        return None
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Each axis' share of the table's variation."""
+        return ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What was said of it."""
+        return () if self.run is None else self.run.sentences
+
+    # what any model says -----------------------------------------------------------------------------------
     def __repr__(self) -> str:
         return f"{self.entry.title} of {count(self.table.n, 'row')} x {count(len(self.columns), 'column')}"
 
@@ -157,6 +180,13 @@ class TableModel:
     def law(self) -> RowLaw | None:
         """The law of the rows' distances; None where the model has none."""
         return None if self.judged is None else self.judged.judged.law
+
+    @cached_property
+    def surprises(self) -> Array:
+        """How far each cell is from what the others of its row say, of a model that judges rows."""
+        if self.map is None or self.law is None:
+            raise error("LD325", title=self.entry.title)
+        return self.map.cells.surprises(self.X)
 
     def explain(
         self, row: int | str, *, hidden: Sequence[str] = (), edited: Mapping[str, Any] | None = None
@@ -247,6 +277,31 @@ class AnalysedTable(TableModel):
         """The analysis."""
         return self.found
 
+    @property
+    def partition(self) -> Partition:
+        """What the analysis left out of the fit."""
+        return self.found.partition
+
+    @property
+    def fills(self) -> Fills:
+        """The fills of the analysis."""
+        return self.found.fills
+
+    @cached_property
+    def surprises(self) -> Array:
+        """Those of the analysis."""
+        return self.found.surprises
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The shares of the axes."""
+        return self.found.shares
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The five sentences."""
+        return self.found.sentences
+
     @cached_property
     def map(self) -> TableMap:
         """What the model says of the table's cells."""
@@ -256,7 +311,7 @@ class AnalysedTable(TableModel):
     def places(self) -> RowPlaces:
         """Where the rows are by all their seen cells: those that a report leaves out of its map count here until they
         are hidden."""
-        if len(self.found.partition.wrong_cells):
+        if len(self.partition.wrong_cells):
             return place_rows(self.model, self.entry, self.source)
         return places_of(self.found.posterior)
 
@@ -277,7 +332,7 @@ class AnalysedTable(TableModel):
         card, at = super().explain(row, hidden=hidden, edited=edited), self.table.position(row)
         if hidden or edited:
             return card
-        f, names = self.found.fills, self.table.names
+        f, names = self.fills, self.table.names
         gaps = np.flatnonzero(f.number_gaps[at]).tolist()  # labels are told by the cells
         parts = (f.filled, f.lower, f.upper)
         return card._replace(fills=tuple(RowFill(names[j], *(float(part[at, j]) for part in parts)) for j in gaps))

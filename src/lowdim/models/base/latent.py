@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -194,6 +194,11 @@ class LatentModel(Estimator, Generic[P, R]):
             (its variance), each n x d. A new measurement of a cell has variance `var + noise`.
         """
         return Cells(*self._each(self.block_cells, X, run=run))
+
+    def asked_often(self) -> Self:
+        """The model for many questions one after the other, which is no model to be saved; itself, unless it keeps what
+        all of them need."""
+        return self
 
     def latent_axes(self) -> Array:
         """T, q x q: the coordinates that `transform` gives are z T, with z as in the model's formulas."""

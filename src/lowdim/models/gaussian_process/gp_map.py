@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -103,6 +103,12 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
 
     _kept: tuple[Any, Decoder] | None = None  # parameters and their decoder, where it is kept
 
+    def asked_often(self) -> Self:
+        """A copy whose decoder is worked out once; it holds a root of a matrix of all rows for every set of gaps."""
+        kept = copy(self)
+        kept._kept = (self.params_, self.params_.decoder())
+        return kept
+
     def _decoder(self, params: P) -> Decoder:
         return self._kept[1] if self._kept is not None and self._kept[0] is params else params.decoder()
 
@@ -199,19 +205,6 @@ class GaussianProcessMap(LatentModel[P, Posterior], Generic[P]):
             notes.append(f"{jitter:.0e} of the mean variance was added to the kernel's diagonal")
         notes.append(inflation_note(params.inflation))
         return certify(fit, self._objective_name, rows=len(params.X), boundary=boundary, notes=tuple(notes))
-
-
-M = TypeVar("M", bound=GaussianProcessMap[Any])
-
-
-def keeping_decoder(model: M) -> M:
-    """A copy of a fitted map for many questions one after the other: its decoder is worked out once.
-
-    It holds a root of a matrix of all rows for every set of gaps, and is no model to be saved.
-    """
-    kept = copy(model)
-    kept._kept = (model.params_, model.params_.decoder())
-    return kept
 
 
 def warn_jitter(params: MapParams) -> None:
