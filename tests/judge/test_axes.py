@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from lowdim import PCA, PPCA, FactorAnalysis
-from lowdim.judge.axes import eta_squared, label_ties, rows_apart
+from lowdim.judge.axes import rows_apart
 from lowdim.judge.outliers.partition import AXIS_SHARE
 from tests.conftest import need
 from tests.judge.rows.judging import axes
@@ -78,29 +77,6 @@ def test_equal_axes_are_said_to_be_interchangeable(ratio, low, high):
         assert cards[0].interchangeable == (1, 2)
 
 
-def test_eta_squared_is_scipys_anova():
-    rng = np.random.default_rng(0)
-    score, label = rng.standard_normal(60), rng.integers(0, 3, 60)
-    eta2, groups, p = eta_squared(score, label)
-    F = stats.f_oneway(*(score[label == g] for g in range(3)))
-    assert p == pytest.approx(F.pvalue, rel=1e-9) and groups == 3
-    assert eta2 == pytest.approx(F.statistic * 2 / (F.statistic * 2 + 57), rel=1e-9)
-    text = np.array(["a", None, "b", float("nan"), "a", "b"], dtype=object)
-    assert eta_squared(np.array([1.0, 9.0, 2.0, 9.0, 1.1, 2.2]), text)[1] == 2
-    assert eta_squared(score, np.arange(60)) is None and eta_squared(score, np.zeros(60)) is None
-
-
-def test_random_labels_are_rarely_tied():
-    """Twenty labels without meaning on three axes: 5 % of tables may show any tie at all."""
-    some = 0
-    for seed in range(40):
-        rng = np.random.default_rng([seed, 5])
-        labels = {f"l{k}": rng.integers(0, 4, 100) for k in range(20)}
-        ties = label_ties(rng.standard_normal((100, 3)), labels)
-        some += any(t.tied for axis in ties for t in axis)
-    assert some <= 6  # 2 expected; more than 6 has probability 0.003
-
-
 def test_a_real_label_is_tied_to_its_axis():
     rng = np.random.default_rng(1)
     label = np.array(["left", "right"], dtype=object)[rng.integers(0, 2, 150)]
@@ -108,7 +84,7 @@ def test_a_real_label_is_tied_to_its_axis():
     X = z @ np.linalg.qr(rng.standard_normal((6, 6)))[0][:2] + 0.3 * rng.standard_normal((150, 6))
     cards = axes(PPCA(2).fit(X), X, labels={"side": label, "noise": rng.integers(0, 3, 150)}, bootstraps=20)
     tie = cards[1].labels[0]
-    assert tie.label == "side" and tie.tied and tie.eta2 > 0.8
+    assert tie.label == "side" and tie.tied and tie.share > 0.8
     assert not any(t.tied for t in cards[0].labels) and "label side" in cards[1].text()
     assert {str(label[i]) for i in cards[1].low_rows} != {str(label[i]) for i in cards[1].high_rows}
 

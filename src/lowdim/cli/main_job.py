@@ -153,6 +153,7 @@ def found_facts(analysis: Analysis, options: dict[str, Any], **facts: Any) -> di
         "axes": list(analysis.axes),
         "odd": list(analysis.odd.rows),
         "groups": group_facts(analysis),
+        "labels": list(analysis.labels),
         "fills": list(analysis.fills.columns),
         "dimensions": list(analysis.jury.rows),
     }

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from lowdim.judge.fills.calibration import MapCalibration
     from lowdim.judge.fills.result import Fills
     from lowdim.judge.gaps import GapReport
+    from lowdim.judge.labels import LabelCard
     from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.maps.table_map import TableMap
     from lowdim.judge.outliers.law import RowLaw
@@ -142,6 +143,8 @@ class Analysis:
         What each axis is made of.
     stability : Stability
         How far the map moves when rows are resampled.
+    labels : tuple of LabelCard
+        How much each label, which had no part in the map, tells of it, of its axes and of the groups.
     groups : RowGroups
         Groups that the rows clearly fall into, on the map or apart from it; one where they do not.
     sentences, trust
@@ -320,7 +323,14 @@ class Analysis:
         t, level = self.table, self.settings.level
         answers, outside = dict(zip(t.names, t.code_labels, strict=True)), self.partition.outside_mask(t.n)
         scores = self.posterior.mean
-        return axes(self.resampled, scores, labels=t.labels, answers=answers, level=level, outside=outside)
+        return axes(self.resampled, scores, cards_of_labels=self.labels, answers=answers, level=level, outside=outside)
+
+    @part
+    def labels(self) -> tuple[LabelCard, ...]:
+        """How much each label tells of the map that it did not shape, of its axes and of the groups of rows."""
+        from lowdim.judge.labels import label_cards
+
+        return label_cards(self.posterior.mean, self.map.cells.shares, self.table.labels, self.groups.label)
 
     @part
     def stability(self) -> Stability:

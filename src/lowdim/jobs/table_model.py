@@ -22,6 +22,7 @@ from lowdim.jobs.one_model import FittedMethod
 from lowdim.jobs.run_folder import SavedRun, load_run
 from lowdim.jobs.run_tables import RowPlaces, places_of
 from lowdim.judge.axes import AxisCard, axes
+from lowdim.judge.labels import label_cards
 from lowdim.judge.maps.table_map import TableMap, table_map
 from lowdim.judge.outliers.law import RowLaw
 from lowdim.judge.outliers.partition import ALL_BULK, Partition
@@ -206,7 +207,8 @@ class TableModel:
         found = self.map.cells.resampled(self.X, t, ALL_BULK, RESAMPLINGS, seed, every_row=True)
         labels = {name: own for name, own in t.labels.items() if name not in self.map.names}
         answers = {column.name: column.labels for column in self.map.columns}
-        return axes(found, self.places.z, labels=labels, answers=answers, level=self.settings.level)
+        told = label_cards(self.places.z, self.map.cells.shares, labels)
+        return axes(found, self.places.z, cards_of_labels=told, answers=answers, level=self.settings.level)
 
     @cached_property
     def rows(self) -> MappedRows:

@@ -14,22 +14,21 @@ larger r for a stretch that is nearly empty. Lighter tails (uniform scores) leav
 many, so it must also be wide beside the spread of the other rows and beside their own gaps.
 
 Reference: Gabriel (1971) for loadings; Efron and Tibshirani (1993), ch. 13 for percentile intervals;
-North et al. (1982) for nearly equal eigenvalues; Benjamini and Hochberg (1995) for many labels at once;
-Renyi (1953), "On the theory of order statistics", Acta Mathematica Hungarica 4.
+North et al. (1982) for nearly equal eigenvalues; Renyi (1953), "On the theory of order statistics", Acta Mathematica
+Hungarica 4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import fdtrc
 
+from lowdim.judge.labels import LabelCard, LabelTie
 from lowdim.judge.maps.map_columns import line_names
-from lowdim.judge.outliers.law import false_discovery
 from lowdim.judge.outliers.partition import AXIS_SHARE, GROUP_ROWS
 from lowdim.maths.linalg import Array, Mask, align
 from lowdim.table.column import one_name
@@ -43,12 +42,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 4  # columns an axis is named after, at the most
 NEAR_LARGEST = 0.5  # of the largest loading: what a column needs to be one of them
 TOGETHER = 0.75  # of the columns, from which an axis is all of them together
-MOST_VALUES = 3  # of a label that a group of rows is named after
-SAME_ROWS = 0.9  # of the rows of a group, that have the values which it is named after; of values that most rows of
-# the table have, as much nearer to all
-LEAST_NAMED_ROWS = 5  # rows to each value, on average, of a label that may name a group
 END_ROWS = 3  # rows shown at each end
-FALSE_DISCOVERY_RATE = 0.05  # false discovery rate of label ties
 # rows that alone make an axis:
 MADE_SHARE = 0.5  # of an axis' variation that must lie between them and the others
 WIDE_GAP = 0.5  # of the others' standard deviation
@@ -73,16 +67,6 @@ class Loading(NamedTuple):
     def sure(self) -> bool:
         """Whether its sign is."""
         return self.low > 0.0 or self.high < 0.0
-
-
-class LabelTie(NamedTuple):
-    """How far a label's groups differ along an axis: share of variance between groups, and its F-test."""
-
-    label: str
-    eta2: float
-    groups: int
-    p: float
-    tied: bool  # at a false discovery rate of 5 % over all labels and axes
 
 
 class ApartRows(NamedTuple):
@@ -134,7 +118,7 @@ class AxisCard(NamedTuple):
             )
         lines = [self.sentence, *apart, *text_table(rows, right=(1,))]
         lines += [
-            f"  label {t.label}: {100 * t.eta2:.0f}% of the axis lies between its {t.groups} groups (p {t.p:.1g})"
+            f"  label {t.label}: tells {100 * t.share:.0f}% of the axis by its {t.values} values (p {t.p:.1g})"
             for t in self.labels
             if t.tied
         ]
@@ -146,15 +130,15 @@ def axes(
     found: ResampledMap,
     scores: Array,
     *,
-    labels: Mapping[str, Any],
+    cards_of_labels: Sequence[LabelCard] = (),
     answers: Mapping[str, Sequence[str]],
     level: float,
     outside: Mask | None = None,
 ) -> tuple[AxisCard, ...]:
     """A card for every axis of a map: what it is made of, and how surely.
 
-    `scores` are the places of the rows on it. `labels` are columns that did not shape the axes, name -> one value a
-    row; `answers` are the labels that columns of the map hold. Rows `outside` the fit make no axis.
+    `scores` are the places of the rows on it. `cards_of_labels` are what labels that did not shape the axes tell of
+    them; `answers` are the labels that columns of the map hold. Rows `outside` the fit make no axis.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 1)) * [1.2, 1.0, -0.8, 0.0] + 0.2 * rng.standard_normal((100, 4))
@@ -163,7 +147,7 @@ def axes(
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> map = table_map(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3", "c4"))
     >>> resampled = refitted_map(map.cells, X, bootstraps=20)
-    >>> axes(resampled, map.transform(X), labels={}, answers={}, level=0.9)[0].sentence
+    >>> axes(resampled, map.transform(X), answers={}, level=0.9)[0].sentence
     'Axis 1 is c1 + c2 against c3 (94% of variation).'
     """
     check_level(level)
@@ -174,7 +158,6 @@ def axes(
     drawn = drawn if len(drawn) else W[None]
     low, high = np.quantile(cells.loadings_of(drawn), [(1 - level) / 2, (1 + level) / 2], axis=0)
     value, names = cells.loadings_of(W), line_names(cells.columns)
-    ties = label_ties(scores, labels)
     fitted = np.arange(len(scores)) if outside is None else np.flatnonzero(~outside)
     parted = rows_apart(scores[fitted]) if cells.places_vary else ()
     apart = {few.axes[0]: few._replace(rows=tuple(fitted[list(few.rows)].tolist())) for few in parted}
@@ -199,7 +182,7 @@ def axes(
                 loadings=loadings,
                 top=top,
                 interchangeable=same,
-                labels=ties[k],
+                labels=tuple(sorted((card.axes[k] for card in cards_of_labels), key=lambda tie: (tie.p, -tie.share))),
                 low_rows=tuple(order[:few]),
                 high_rows=tuple(order[::-1][:few]),
                 level=level,
@@ -311,134 +294,6 @@ def matched(W: Array, Wb: Array, groups: tuple[tuple[int, ...], ...]) -> Array:
         at = list(group)
         out[:, at] = align(out[:, at], W[:, at])
     return out
-
-
-# labels -------------------------------------------------------------------------------------------------
-def eta_squared(score: Array, label: NDArray[Any]) -> tuple[float, int, float] | None:
-    """Share of a score's variance between a label's groups, the number of groups, and the F-test's p.
-
-    None where the label cannot be tested: fewer than two groups, or more groups than half the rows.
-
-    >>> eta2, groups, p = eta_squared(np.array([1.0, 1.1, 3.0, 3.1, 0.9]), np.array(list("aabba")))
-    >>> round(eta2, 3), groups, round(p, 4)
-    (0.995, 2, 0.0001)
-    """
-    names = np.array(["" if v is None or v != v else str(v) for v in label.tolist()])
-    known = names != ""
-    score, names = score[known], names[known]
-    groups, at = np.unique(names, return_inverse=True)
-    n, g = len(score), len(groups)
-    if g < 2 or 2 * g > n:
-        return None
-    count = np.bincount(at)
-    mean = np.bincount(at, weights=score) / count
-    between = float((count * (mean - score.mean()) ** 2).sum())
-    within = float(((score - mean[at]) ** 2).sum())
-    total = between + within
-    if total == 0.0:
-        return None
-    F = (between / (g - 1)) / (within / (n - g)) if within > 0 else np.inf
-    return between / total, g, float(fdtrc(g - 1, n - g, F)) if np.isfinite(F) else 0.0
-
-
-def label_ties(scores: Array, labels: Mapping[str, Any]) -> tuple[tuple[LabelTie, ...], ...]:
-    """For every axis its ties to labels, the strongest first; one false discovery rate over all of them."""
-    tests = [
-        (k, name, eta_squared(scores[:, k], np.asarray(values, dtype=object)))
-        for k in range(scores.shape[1])
-        for name, values in labels.items()
-    ]
-    done = [(k, name, test) for k, name, test in tests if test is not None]
-    tied = false_discovery(np.array([test[2] for _, _, test in done]), FALSE_DISCOVERY_RATE)
-    ties: list[list[LabelTie]] = [[] for _ in range(scores.shape[1])]
-    for (k, name, (eta2, groups, p)), real in zip(done, tied, strict=True):
-        ties[k].append(LabelTie(name, eta2, groups, p, bool(real)))
-    return tuple(tuple(sorted(axis, key=lambda t: (t.p, -t.eta2))) for axis in ties)
-
-
-class SharedValue(NamedTuple):
-    """Values of a label that the rows of a group share."""
-
-    label: str
-    values: tuple[str, ...]
-    inside: int  # rows of the group that have one of them
-    known: int  # rows of the group that have any
-    rows: int  # rows of the table that have one of them
-
-    @property
-    def words(self) -> str:
-        """'species Adelie or Chinstrap in 219 of 219 rows'."""
-        return f"{self.label} {listing(self.values, last=' or ')} in {self.inside:,} of {self.known:,} rows"
-
-    @property
-    def name(self) -> str:
-        """What to call the group: its values, of codes and numbers with their label."""
-        words = " or ".join(self.values)
-        return words if any(letter.isalpha() for letter in words) else f"{self.label} {words}"
-
-
-def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[SharedValue | None]:
-    """For groups of rows the few values of one label that nearly all rows of the group have, and most of whose rows are
-    of the group; None for a group that has none. The label is the one that tells most groups, and best.
-
-    >>> area = np.array(["North", "North", "South", "West", "West", "West"] * 4)
-    >>> found = values_of([area == "West", area != "West"], {"area": area, "half": np.repeat(["a", "b"], 12)})
-    >>> [value.words for value in found]
-    ['area West in 12 of 12 rows', 'area North or South in 12 of 12 rows']
-    >>> values_of([np.arange(24) < 12], {"area": area})  # half of each
-    [None]
-    >>> values_of([np.arange(24) < 12], {"area": np.where(np.arange(24) < 12, None, area)})  # it is missing
-    [None]
-    """
-    best, shared = (0, 0.0), list[SharedValue | None]([None] * len(groups))
-    for name, values in labels.items():
-        texts = np.array(["" if v is None or v != v else str(v) for v in values])
-        known = texts != ""
-        own, at, times = np.unique(texts[known], return_inverse=True, return_counts=True)
-        if len(own) < 2 or LEAST_NAMED_ROWS * len(own) > known.sum():
-            continue
-        told, agreed = list[SharedValue | None](), list[float]()
-        for rows in groups:
-            within = np.bincount(at, weights=rows[known], minlength=len(own))
-            chosen = 2 * within > times
-            inside, of_group = int(within[chosen].sum()), int(within.sum())
-            usual = float(times[chosen].sum() / known.sum())  # of all rows, what is nothing to tell
-            few = 0 < chosen.sum() <= min(MOST_VALUES, len(own) - 1)
-            if not few or 2 * of_group < rows.sum() or inside < (SAME_ROWS + (1.0 - SAME_ROWS) * usual) * of_group:
-                told.append(None)
-                continue
-            told.append(SharedValue(name, tuple(own[chosen].tolist()), inside, of_group, int(times[chosen].sum())))
-            agreed.append(inside / (of_group + times[chosen].sum() - inside))
-        if agreed and (len(agreed), sum(agreed)) > best:
-            best, shared = (len(agreed), sum(agreed)), told
-    return shared
-
-
-def commonest_values(rows: Mask, labels: Mapping[str, Any]) -> tuple[SharedValue, ...]:
-    """What most of some rows are in each label, where more of them are than of all rows and chance; the label first
-    that tells most.
-
-    >>> area = np.repeat(["North", "South"], 10)
-    >>> commonest_values(np.arange(20) % 10 < 5, {"area": area})
-    ()
-    >>> commonest_values(area == "South", {"area": area})[0].words
-    'area South in 10 of 10 rows'
-    """
-    found = list[tuple[float, SharedValue]]()
-    for name, values in labels.items():
-        texts = np.array(["" if v is None or v != v else str(v) for v in values])
-        known = texts != ""
-        own, at, times = np.unique(texts[known], return_inverse=True, return_counts=True)
-        within = np.bincount(at, weights=rows[known], minlength=len(own)) if len(own) > 1 else np.zeros(1)
-        if not within.any() or LEAST_NAMED_ROWS * len(own) > known.sum():
-            continue
-        k, inside = int(within.argmax()), within.max() / within.sum()
-        usual = times[k] / known.sum()
-        if inside - usual < 2.0 * np.sqrt(usual * (1.0 - usual) / within.sum()):
-            continue
-        value = SharedValue(name, (str(own[k]),), int(within[k]), int(within.sum()), int(times[k]))
-        found.append((usual - inside, value))
-    return tuple(value for _, value in sorted(found, key=lambda pair: pair[0]))
 
 
 # rows that alone make an axis ---------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowdim.judge.axes import values_of
 from lowdim.judge.dimensions.text import in_words
 from lowdim.judge.fills.calibration import width_word
+from lowdim.judge.labels import values_of
 from lowdim.judge.outliers.partition import is_group
 from lowdim.judge.rows.odd_rows import disagrees, far_out, farthest_held, no_single_cell
 from lowdim.judge.stability import DECIDING_DEGREES
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 NOT_RANDOM = " The gaps depend on values (LD124), so their intervals may contain fewer."
 LONG_NAME = 42  # letters of a name in a sentence
-LABEL_SHARE, AS_MUCH = 0.5, 0.05  # of an axis that a label explains, from which it is said; as good as equal to that
+LABEL_SHARE, AS_MUCH = 0.5, 0.05  # of an axis that a label tells, from which it is said; as good as equal to that
+MOST_LABELS = 2  # that are said
 OTHER_SHARE = 0.1  # of a group's rows, by which some other rows may differ and be the same group
 ROWS_PER_DIMENSION = 3.0  # rows a dimension needs to be useful
 
@@ -95,18 +96,24 @@ def axis_sentence(analysis: Any, names: bool = True) -> str:
 
 
 def label_sentence(analysis: Any) -> str:
-    """The label that an axis of the map tells most of, where that is half of the axis; of labels that tell as much the
-    one of fewest values."""
-    n, found = analysis.table.n, list[tuple[float, int, str]]()
-    for card in analysis.axes:
-        for tie in card.labels:
-            share = 1.0 - (1.0 - tie.eta2) * (n - 1) / max(n - tie.groups, 1)  # less what so many groups do by chance
-            if tie.tied and share >= LABEL_SHARE and tie.groups <= MOST_GROUPS:
-                found.append((share, tie.groups, f"The label {tie.label} explains {tie.eta2:.0%} of axis {card.axis}."))
-    if not found:
+    """The labels that tell half of an axis or of the map, though they had no part in it: those that tell most, each by
+    what it tells most of; of labels that tell as much the one of fewest values."""
+    found = list[tuple[float, str, int, str]]()
+    for card in analysis.labels:
+        of_axes = [(f"axis {k}", tie) for k, tie in enumerate(card.axes, 1)]
+        what, tie = max([*of_axes, ("the map", card.map)], key=lambda pair: pair[1].share)
+        if tie.tied and tie.share >= LABEL_SHARE and tie.values <= MOST_GROUPS:
+            found.append((tie.share, what, tie.values, card.label))
+    told = list[tuple[float, str, int, str]]()
+    while found and len(told) < MOST_LABELS:
+        most = max(share for share, *_ in found)
+        one = min((one for one in found if one[0] >= most - AS_MUCH), key=lambda one: one[2])
+        told.append(one)
+        found = [other for other in found if other[1] != one[1]]  # one label for each axis
+    if not told:
         return ""
-    most = max(share for share, *_ in found)
-    return min((one for one in found if one[0] >= most - AS_MUCH), key=lambda one: one[1])[2]
+    words = " and ".join(f"{label} tells {share:.0%} of {what}" for share, what, _, label in told)
+    return f"The label {words}; {'it was' if len(told) == 1 else 'they were'} not used to find the map."
 
 
 def apart_sentence(card: Any, analysis: Any, names: bool) -> str:

@@ -41,6 +41,7 @@ DENSITY_NETWORK_EPOCH = 88
 DENSITY_NETWORK_ROUND = 89
 ROBUST_FIT = 91  # folds of rows, directions along which far rows are looked for
 ROW_ORDER = 92  # keys of the hash that puts rows in an order of their own
+LABEL_DEALS = 93  # values of a label dealt anew
 RANDOM_FIELD = 450
 COMPLETION_TRIAL = 451  # cells hidden to choose the model of unseen ones
 SHARED = {"BAYESIAN_GPLVM_START"}  # which has the number of another stream

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowdim.jobs.table_model import subject
 from lowdim.judge.axes import AxisCard
+from lowdim.judge.labels import LabelCard, LabelTie
 from lowdim.judge.rows.group_contrast import NAMED_COLUMNS
 from lowdim.maths.linalg import Array
 from lowdim.report.no_rows import few, sentences
@@ -101,9 +102,13 @@ def axes(analysis: Analysis, rows: bool) -> Section:
         ),
     )
     ties = grid(
-        "Labels tied to an axis",
-        ("axis", "label", "share between groups", "groups", "p", "tied"),
-        ((c.axis, x.label, x.eta2, x.groups, x.p, x.tied) for c in cards for x in c.labels),
+        "What labels tell that had no part in the map (share of the variance between their values, less chance)",
+        ("label", "values", "of", "share", "p", "beyond chance"),
+        (
+            (label.label, label.map.values, what, tie.share, tie.p, "yes" if tie.tied else "no")
+            for label in analysis.labels
+            for what, tie in told_of(label)
+        ),
     )
     ends = (ends_of(analysis),) if rows and cards else ()
     return Section(
@@ -121,6 +126,12 @@ def axes(analysis: Analysis, rows: bool) -> Section:
         charts=section_charts(analysis, "axes", rows),
         grids=((each,) if cards else ()) + ((ties,) if ties.rows else ()) + ends,
     )
+
+
+def told_of(label: LabelCard) -> list[tuple[str, LabelTie]]:
+    """What a label is asked of: the map, each axis, and the groups where there are several."""
+    axes = [(f"axis {k}", tie) for k, tie in enumerate(label.axes, 1)]
+    return [("the map", label.map), *axes, *([] if label.groups is None else [("the groups", label.groups)])]
 
 
 def _signs(card: AxisCard) -> tuple[str, str]:

@@ -4,6 +4,7 @@ import numpy as np
 
 from lowdim.judge import axes as axis_cards
 from lowdim.judge import stability as moved_maps
+from lowdim.judge.labels import label_cards
 from lowdim.judge.maps.table_map import table_map
 from lowdim.judge.outliers.law import GAUSSIAN_LAW, law_of_later_rows
 from lowdim.judge.rows import odd_rows, row_card
@@ -35,7 +36,9 @@ def axes(model, X, *, labels=None, level=0.9, **how):
     """A card for every axis of a model, which is fitted again to resampled rows."""
     map, x = mapped(model, X)
     found = moved_maps.refitted_map(map.cells, X, **how)
-    return axis_cards.axes(found, map.transform(x), labels=labels or {}, answers={}, level=level)
+    scores = map.transform(x)
+    told = label_cards(scores, map.cells.shares, labels or {})
+    return axis_cards.axes(found, scores, cards_of_labels=told, answers={}, level=level)
 
 
 def stability(model, X, **how):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import lowdim as ld
-from lowdim.judge.axes import AxisCard, LabelTie, Loading
+from lowdim.judge.axes import AxisCard, Loading
+from lowdim.judge.labels import LabelTie
 from lowdim.plot.analysis.axes import by_axis
 from lowdim.text.errors import OptionError
 from tests.judge.rows.judging import axes as axis_cards_of

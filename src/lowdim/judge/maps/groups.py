@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from lowdim.judge.axes import SharedValue, eta_squared, values_of
 from lowdim.judge.hidden_cells import left_out
+from lowdim.judge.labels import SharedValue, share_between, values_of
 from lowdim.judge.maps.group_law import GroupLaw, group_law
 from lowdim.judge.outliers.partition import GROUP_SHARE
 from lowdim.judge.row_order import row_order
@@ -221,8 +221,7 @@ def _telling(X: Array, names: tuple[str, ...], label: NDArray[np.int64]) -> tupl
     shares = []
     for x in X.T:
         seen = ~np.isnan(x)
-        tie = eta_squared(x[seen], label[seen])
-        shares.append(0.0 if tie is None else tie[0])
+        shares.append(share_between(x[seen], label[seen]))
     best = np.argsort(-np.array(shares), kind="stable")[:2]
     return tuple(names[j] for j in best if shares[j] >= TOLD_SHARE * shares[best[0]])
 

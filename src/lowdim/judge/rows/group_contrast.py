@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from lowdim.judge.axes import SharedValue, commonest_values
+from lowdim.judge.labels import SharedValue, commonest_values
 from lowdim.judge.outliers.law import false_discovery
 from lowdim.maths.linalg import Array
 from lowdim.text.messages import error

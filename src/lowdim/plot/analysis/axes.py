@@ -77,7 +77,7 @@ def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str], wi
         for end, row_positions in (("− end", card.low_rows), ("+ end", card.high_rows))
         if row_positions and rows
     ]
-    tied = [f"tied to {draw.short(t.label, 20)} (it explains {draw.percent(t.eta2)})" for t in card.labels if t.tied]
+    tied = [f"tied to {draw.short(t.label, 20)} (it explains {draw.percent(t.share)})" for t in card.labels if t.tied]
     lines += tied[:2]
     others = [str(k) for k in card.interchangeable if k != card.axis]
     lines += [f"interchangeable with axis {' and '.join(others)}"] if others else []
