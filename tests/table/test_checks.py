@@ -224,3 +224,20 @@ def test_a_table_in_long_form_is_said_to_be() -> None:
     frame = pd.DataFrame(pairs, columns=["country", "food"])
     frame[["eaten", "co2"]] = rng.lognormal(size=(48, 2))
     assert "12 'country' by 4 'food'" in next(m.what for m in read(frame).messages if m.code == "LD134")
+
+
+@pytest.mark.parametrize(
+    ("order", "said"), [("series", True), ("shuffled", False), ("sorted by groups", False), ("sorted by one", False)]
+)
+def test_rows_of_a_series_are_said_to_be_one(order: str, said: bool) -> None:
+    rng = np.random.default_rng(2)
+    walk = np.cumsum(rng.standard_normal((200, 2)), axis=0) @ rng.standard_normal((2, 6))
+    groups = 5.0 * np.repeat(rng.standard_normal((4, 6)), 50, axis=0) + rng.standard_normal((200, 6))
+    free = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 0.5 * rng.standard_normal((200, 6))
+    tables = {
+        "series": walk + 0.1 * rng.standard_normal((200, 6)),
+        "shuffled": rng.permutation(walk),
+        "sorted by groups": groups,
+        "sorted by one": free[np.argsort(free[:, 0])],
+    }
+    assert ("LD127" in read(pd.DataFrame(tables[order].round(4), columns=[*"abcdef"])).messages.codes) == said

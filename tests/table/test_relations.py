@@ -10,12 +10,12 @@ from scipy.stats import rankdata
 import lowdim as ld
 from lowdim.table.read import read
 from lowdim.table.relations import (
-    _ranks,
     alike_pairs,
     copied_columns,
     find_functions,
     find_products,
     find_sums,
+    ranks_of,
     rounding_units,
     told_by_copies,
 )
@@ -79,7 +79,7 @@ def test_a_table_is_read_without_the_same_fact_again() -> None:
 def test_ranks_are_those_of_scipy_with_ties_and_gaps() -> None:
     X = np.random.default_rng(0).normal(size=(30, 4))
     X[:, 1], X[::4, 2] = X[:, 1].round(), np.nan
-    assert np.array_equal(_ranks(X), rankdata(X, axis=0, nan_policy="omit"), equal_nan=True)
+    assert np.array_equal(ranks_of(X), rankdata(X, axis=0, nan_policy="omit"), equal_nan=True)
 
 
 def test_of_many_columns_alike_only_the_nearest_are_pairs():
@@ -298,3 +298,13 @@ def test_a_copy_tells_the_gaps_of_numbers_and_of_labels():
     told = told_by_copies(table)
     assert told.X[4, 0] == whole.loc[4, "a"] and np.isnan(told.X[7, 0]) and np.isnan(table.X[4, 0])
     assert told.labels["sex"][3] == whole.loc[3, "sex"] and told.labels["sex"][5] is None
+
+
+def test_the_order_of_columns_does_not_say_which_is_left_out() -> None:
+    rng = np.random.default_rng(4)
+    hours, rate = rng.integers(1, 40, 60) * 1.0, rng.integers(20, 90, 60) / 4
+    frame = pd.DataFrame(
+        {"hours": hours, "rate": rate, "cost": hours * rate, "x": rng.normal(5, 1, 60).round(2), "wet": INCOME[:60]}
+    ).assign(wetness=lambda f: f["wet"], xlog=lambda f: np.log(f["x"]).round(4))
+    kept = {frozenset(read(frame[list(rng.permutation(frame.columns))]).names) for _ in range(6)}
+    assert len(kept) == 1 and {"x", "wet"} < set(*kept) and not {"xlog", "wetness"} & set(*kept)

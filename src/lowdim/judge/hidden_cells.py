@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.judge.row_order import row_order
+from lowdim.judge.row_order import column_order, row_order
 from lowdim.maths.linalg import Array, Mask, centre_and_spread
 from lowdim.maths.seeds import FILL_TRIALS, HELD_OUT_FOLDS
 
@@ -86,10 +86,12 @@ def hidden_folds(
 ) -> list[HiddenFold]:
     """The first folds of a table's rows, cells of these columns (of all, where none are named) hidden in them.
 
-    Rows are dealt round and round in an order that their cells set, so that the one in which they came hides nothing.
+    Rows are dealt round and round in an order that their cells set, and cells of a row in such an order of the columns,
+    so that those in which they came hide nothing.
     """
     some, found = np.arange(rows.shape[1]) if columns is None else np.array(columns), list[HiddenFold]()
     order = row_order(rows, ~np.isnan(rows), seed)
+    some = some[column_order(rows[np.ix_(order, some)], seed)]
     for k, own_fold in enumerate(left_out(len(rows), folds)[:fits]):
         left = order[own_fold]
         mask = ~np.isnan(rows[np.ix_(left, some)])

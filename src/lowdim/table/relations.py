@@ -399,7 +399,7 @@ def find_functions(X: Array, names: Sequence[str]) -> list[Made]:
     """
     X = np.where(np.abs(X) < TOO_LARGE, X, np.nan)
     rows = evenly_spread(len(X), PAIR_ROWS) if len(X) > PAIR_ROWS else np.arange(len(X))
-    ranks = _ranks(X[rows])
+    ranks = ranks_of(X[rows])
     seen: Mask = ~np.isnan(X)
     cells, found = seen.sum(axis=0), dict[int, Made]()
     for i, j in alike_pairs(ranks, MOST_PARTNERS):
@@ -414,7 +414,7 @@ def find_functions(X: Array, names: Sequence[str]) -> list[Made]:
     return [found[j] for j in sorted(found)]
 
 
-def _ranks(X: Array) -> Array:
+def ranks_of(X: Array) -> Array:
     """Average ranks within each column; gaps stay gaps, and columns without them or ties are ranked at once."""
     order = np.argsort(X, axis=0)
     ordered = np.take_along_axis(X, order, axis=0)
@@ -553,8 +553,9 @@ def find_products(X: Array, names: Sequence[str]) -> list[Made]:
     every = np.array(likely), np.array([units[j] for j in likely])
     for power, triple in ((p, triple) for p in (1, 2) for triple in _triples(X, *every, p)):
         ends = triple if power == 1 else (triple[0], triple[2])
-        rates = [j for j in ends if RATE.search(names[j])]
-        target = rates[0] if len(rates) == 1 else max(ends)
+        rounded = _own_rounding(X, triple, power, ends, units)
+        rates = [j for j in rounded or ends if RATE.search(names[j])]
+        target = rates[0] if len(rates) == 1 else max(rounded or ends)
         others = {*triple} - {target}
         if target in found or any(target in parents.get(j, ()) for j in others):
             continue
@@ -601,6 +602,27 @@ def _one_constant(x: Array, off: Array) -> Mask:
     return np.asarray(np.fmax.reduce(x - off, axis=0) <= np.fmin.reduce(x + off, axis=0))
 
 
+def _own_rounding(
+    X: Array, triple: tuple[int, int, int], power: int, ends: tuple[int, ...], units: dict[int, float]
+) -> list[int]:
+    """Those of the ends that the two other columns give to their own rounding, as they do the one that is made of them;
+    where there are several, those with all digits among others that are rounded."""
+    a, b, c = triple
+    use = (X[:, list(triple)] > 0).all(axis=1)
+    logs = {j: np.log(X[use, j]) for j in triple}
+    off = logs[a] + power * logs[b] - logs[c]
+    constant = np.log(_near_power(float(np.exp(np.median(off))))) if use.any() else 0.0
+    left = off - constant  # positive where a and b are too large for c
+    given = {j: X[use, j] * np.expm1(left if j == c else -left) for j in ends}
+    exact = [j for j in ends if (np.abs(given[j]) <= 0.51 * units[j] + 1e-9 * X[use, j]).mean() >= EXACT_SHARE]
+    full = [j for j in exact if not units[j] and (X[use, j] != np.round(X[use, j])).any()]
+    return full if full and len(full) < len(exact) else exact
+
+
+def _near_power(k: float) -> float:
+    return next((power for power in POWERS if abs(k / power - 1) < NEAR_POWER), k)
+
+
 def _made(
     X: Array, triple: tuple[int, int, int], power: int, last: int, units: dict[int, float], names: Sequence[str]
 ) -> Made | None:
@@ -630,7 +652,7 @@ def _made(
 
 def _times(k: float, term: str) -> str:
     """A constant before a term, a power of ten where it is near one."""
-    k = next((power for power in POWERS if abs(k / power - 1) < NEAR_POWER), k)
+    k = _near_power(k)
     return term if k == 1.0 else f"{figures(k, 4)} {term}"
 
 

@@ -285,6 +285,15 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "note",
         about="The same units seen at several times, taken as independent rows",
     ),
+    "LD127": Entry(
+        TableWarning,
+        "Neighbouring rows are alike, as in a series or in a sorted table; the {n} rows were taken as independent",
+        "in a series they are not: dimensions, stability and p-values are then too optimistic",
+        "nothing to do if somebody sorted the table; of a series read the axes as movements that rows share",
+        "note",
+        about="Rows that are like the next ones: a series, or a sorted table",
+        once=True,
+    ),
     "LD134": Entry(
         TableWarning,
         "The {n} rows are {many} '{unit}' by {items} '{item}', one row for each pair: a table in long form",
