@@ -86,11 +86,11 @@ def test_a_row_and_a_place_are_told_in_words(made):
     place = row.at([0.5, 0.0])
     assert [c.column for c in place.cells] == list(found.table.in_ones().names)
     assert all(c.low <= c.value <= c.high for c in place.cells)
-    shares = cells_at(found.model, np.array([[0.5, 0.0]]))[1]
+    shares = cells_at(found.model, np.array([[0.5, 0.0]])).shares
     for k, answer in enumerate(place.columns):
-        best = shares[answer.column][0].argmax()
+        best = shares[k][0].argmax()
         assert answer.column == found.map.names[k] and answer.word == found.model.levels_[k][best]
-        assert answer.chance == shares[answer.column][0, best] and answer.band is None
+        assert answer.chance == shares[k][0, best] and answer.band is None
         seen = pd.read_csv(found.table.path)[answer.column].dropna()
         assert answer.usual == pytest.approx((seen == answer.word).mean())
     assert row.set_apart(range(10)).axes[0].name == "axis 1"

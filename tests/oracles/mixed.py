@@ -32,6 +32,18 @@ def cell_log_densities(params, row, z):
             s = columns.single.index((j, 0))
             r, mean = params.r[columns.count_sites.index(s)], eta[:, R + s] + params.b[s]
             total += gammaln(x + r) - gammaln(r) - gammaln(x + 1) + x * log_expit(mean) + r * log_expit(-mean)
+        elif kind == "amount":
+            s, a = columns.gaussian.index((j, 0)), columns.single.index((j, 0))
+            there = eta[:, R + a] + params.b[a]
+            if x == 0:
+                total += log_expit(-there)
+            else:
+                score, slope = normal_score(columns.curves[j], x)
+                spread = columns.spread[s]
+                own = norm.logpdf(
+                    (score - columns.centre[s]) / spread, eta[:, s] + params.mu[s], np.sqrt(params.psi[s])
+                )
+                total += log_expit(there) + own + np.log(slope / spread)
         else:
             k = int(np.flatnonzero(levels == x)[0])
             for t in range(len(levels) - 1):
@@ -42,6 +54,20 @@ def cell_log_densities(params, row, z):
                     break
                 total += log_expit(-mean)
     return total
+
+
+def normal_score(curve, x):
+    """The normal score of a number above 0, and how it changes with that: straight between knots of logarithms, and
+    beyond them as steep as from the first to the last."""
+    knots, scores = curve
+    log = np.log(x)
+    if knots[0] <= log <= knots[-1]:
+        k = min(int(np.searchsorted(knots, log, side="right")) - 1, len(knots) - 2)
+        slope = (scores[k + 1] - scores[k]) / (knots[k + 1] - knots[k])
+        return scores[k] + slope * (log - knots[k]), slope / x
+    end = 0 if log < knots[0] else -1
+    slope = (scores[-1] - scores[0]) / (knots[-1] - knots[0])
+    return scores[end] + slope * (log - knots[end]), slope / x
 
 
 def grid(params, row, half=6.0, points=121):

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from lowdim.maths.linalg import Array
 from lowdim.models.mixed.column_kinds import MOST_COUNT
 from lowdim.sources.labelled_frames import CodedColumn, CodedSource
-from lowdim.table.cell_kinds import CELL_KINDS, COUNT, LABEL, ORDINAL, REAL, YES_NO
+from lowdim.table.cell_kinds import AMOUNT, CELL_KINDS, COUNT, LABEL, ORDINAL, REAL, YES_NO
 from lowdim.table.column import Column, codes_of
+from lowdim.table.kinds import is_mostly_zero, zero_share
 from lowdim.table.table import Table
 from lowdim.text.format import listing
 from lowdim.text.messages import error
@@ -98,7 +99,9 @@ def likelihood(c: Column) -> str:
         return (YES_NO if len(c.labels) == 2 else LABEL).word
     if c.kind == COUNT.word and not c.log and np.nanmax(c.values, initial=0.0) <= MOST_COUNT:
         return COUNT.word
-    return c.kind if c.is_answer else REAL.word
+    if c.is_answer:
+        return c.kind
+    return (AMOUNT if not c.log and is_mostly_zero(zero_share(c.values)) else REAL).word
 
 
 def in_order(c: MixedColumn, order: Sequence[str]) -> MixedColumn:

@@ -24,9 +24,10 @@ class CellKind(NamedTuple):
 
 REAL = CellKind("real", of_numbers=True)
 POSITIVE = CellKind("positive", of_numbers=True, never_negative=True)
+AMOUNT = CellKind("amount", of_numbers=True, never_negative=True)  # zero in many rows, or of any size
 YES_NO = CellKind("yes/no", of_words=True, of_numbers=True, named=True, levelled=True)
 ORDINAL = CellKind("ordinal", of_numbers=True, levelled=True, ordered=True)
 COUNT = CellKind("count", of_numbers=True, never_negative=True, counted=True)
 LABEL = CellKind("label", of_words=True, named=True, levelled=True)
 MARKER = CellKind("marker", of_words=True, named=True, levelled=True)  # a label that says which cluster a row is of
-CELL_KINDS = {kind.word: kind for kind in (REAL, POSITIVE, YES_NO, ORDINAL, COUNT, LABEL, MARKER)}
+CELL_KINDS = {kind.word: kind for kind in (REAL, POSITIVE, AMOUNT, YES_NO, ORDINAL, COUNT, LABEL, MARKER)}

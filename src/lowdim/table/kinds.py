@@ -21,6 +21,7 @@ from lowdim.maths.linalg import Array
 
 MOST_LEVELS = 10  # different values up to which whole numbers may be a code
 ROWS_A_LEVEL = 5  # rows for each level from which levels can be told from values that happen to repeat
+LEAST_ZEROS, LEAST_SKEW = 0.2, 0.05  # of an amount: share of zeros, and log of mean less mean of log (normal: sd 0.3)
 LEAST_KIND_ROWS = 10  # rows from which few different values mean something
 HIGHEST_FIRST_LEVEL = 5  # codes begin low: 36, 37, ... 41 are degrees
 MOST_GRADES = 4  # levels from no to yes
@@ -105,6 +106,42 @@ COORDINATES: tuple[tuple[set[str], set[str], float, str], ...] = (  # names of b
 LEAST_COUNTED = 20  # columns of counts from which a rare one is no code
 LEAST_SAME_ROWS = 12  # rows from which two columns that go together say the same
 MOST_SAME_LEVELS = 50
+
+
+class ZeroShare(NamedTuple):
+    """A column beside its zeros: what `is_mostly_zero` asks, from values in memory or from sums over blocks."""
+
+    seen: float
+    zeros: float
+    low: float  # the least number
+    values: float  # how many different ones there are above 0
+    mean: float  # of those above 0
+    mean_log: float  # of their logarithms
+
+
+def is_mostly_zero(column: ZeroShare) -> bool:
+    """Whether a column is an amount that is often zero, as rain, claims and the area of a pool are: a fifth zeros, none
+    negative, and what there is has many values, of several magnitudes.
+
+    >>> rain = np.concatenate([np.zeros(40), np.exp(np.random.default_rng(0).normal(size=60))])
+    >>> is_mostly_zero(zero_share(rain)), is_mostly_zero(zero_share(rain + 1.0))
+    (True, False)
+    """
+    if column.low < 0 or column.zeros < LEAST_ZEROS * column.seen or column.values <= MOST_LEVELS:
+        return False
+    return bool(np.log(column.mean) - column.mean_log >= LEAST_SKEW)
+
+
+def zero_share(x: Array) -> ZeroShare:
+    """The same of values in memory; NaN is a gap."""
+    v = x[~np.isnan(x)]
+    above = v[v > 0]
+    if not len(above):
+        return ZeroShare(len(v), float((v == 0).sum()), float(v.min(initial=0.0)), 0, 0.0, 0.0)
+    scale = float(above.max())
+    mean = float((above / scale).mean())  # in a unit in which no sum is too large
+    logs = float(np.log(above).mean()) - np.log(scale)
+    return ZeroShare(len(v), float((v == 0).sum()), float(v.min()), len(np.unique(above)), mean, float(logs))
 
 
 class Kind(NamedTuple):

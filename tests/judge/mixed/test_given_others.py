@@ -115,9 +115,10 @@ def test_the_usual_doubt_grows_with_gaps(model):
 
 def test_cells_at_a_place_have_means_and_probabilities(model):
     fitted_model, _ = model
-    cells, shares = cells_at(fitted_model, np.array([[0.7, -0.4]]))
+    told = cells_at(fitted_model, np.array([[0.7, -0.4]]))
+    cells, shares = told.expected, told.shares
     assert np.isfinite(cells.mean).all() and all(np.isclose(part.sum(), 1) for part in shares.values())
     decoded = fitted_model.decode(np.array([[0.7, -0.4]]))
     assert np.allclose(decoded.mean[:, :2], cells.mean[:, :2])  # real columns: the mean is the fill
-    yes = shares[fitted_model.params_.columns.names[2]][0, 0]
+    yes = shares[2][0, 0]
     assert cells.mean[0, 2] == pytest.approx(yes)

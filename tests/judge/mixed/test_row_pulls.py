@@ -73,7 +73,7 @@ def test_labels_lean_as_their_log_odds_do():
     for k in range(2):
         step = np.zeros((2, 2))
         step[:, k] = e, -e
-        share = cells_at(model, step)[1][params.columns.names[3]]
+        share = cells_at(model, step).shares[3]
         odds = np.log(share / (1 - share))
         slope = (odds[0] - odds[1]) / (2 * e) / 1.7
         assert np.allclose(lean[3:6, k], slope[np.argsort(params.columns.levels[3])], atol=2e-3)

@@ -7,7 +7,7 @@ same questions faster, and more of them: linear Gaussians here, mixed ones in `j
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -31,6 +31,8 @@ from lowdim.table.table import Table
 
 BEYOND_SEEN = 1.5  # times the variance of a column's seen cells: from there on a model gives it more than they show
 NO_SHARES: Mapping[int, Array] = MappingProxyType({})
+IntervalRule = Callable[[float], tuple[Array, Array]]  # the ends of intervals that leave out so much on each side
+NO_INTERVALS: Mapping[int, IntervalRule] = MappingProxyType({})
 
 
 class ExpectedCells(NamedTuple):
@@ -40,6 +42,7 @@ class ExpectedCells(NamedTuple):
     sd: Array  # of a new cell
     shares: Mapping[int, Array] = NO_SHARES  # of each column of levels: their probabilities, n x levels
     fill: Array | None = None  # what best fills a gap, where that is not the mean
+    intervals: Mapping[int, IntervalRule] = NO_INTERVALS  # of columns whose cells are far from normal: amounts
 
 
 @dataclass(frozen=True, eq=False)

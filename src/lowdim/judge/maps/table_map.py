@@ -112,6 +112,11 @@ class TableMap:
         for k, column in enumerate(self.columns):
             if column.cells.never_negative:
                 low[:, k] = np.maximum(low[:, k], 0.0)
+            if k in expected.intervals:
+                interval = expected.intervals[k]
+                if expected.fill is None:
+                    out.filled[:, k] = interval(0.5)[0]
+                low[:, k], high[:, k] = interval(float(ndtr(-half[k])))
             if column.levels:
                 for part, new in zip(out, _levels_that_hold(column, expected.shares[k], half[k]), strict=True):
                     part[:, k] = new

@@ -13,21 +13,35 @@ How far a value lies out: p is the probability of all values that are no likelie
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from lowdim.engine.fold import Run, walk
-from lowdim.maths.linalg import Array, Index, Mask, inverse_packed, lower, times_packed
+from lowdim.judge.maps.latent_cells import IntervalRule
+from lowdim.maths.linalg import EPS, Array, Index, Mask, inverse_packed, lower, times_packed
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.base.results import Cells, Posterior, in_table_units, standard
 from lowdim.models.mixed.column_kinds import LEVELLED, MixedColumns, level_codes, sites_of
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.models.mixed.predictions import SiteMeans, count_below, expected_at, probabilities, site_means
+from lowdim.models.mixed.predictions import (
+    AmountCells,
+    SiteMeans,
+    amount_below,
+    amount_cells,
+    amount_interval,
+    count_below,
+    expected_at,
+    fills_at,
+    probabilities,
+    site_means,
+)
 from lowdim.models.mixed.variational_em import MixedParams, RowBeliefs, beliefs_of_rows
 from lowdim.sources.source import Block
-from lowdim.table.cell_kinds import CELL_KINDS, ORDINAL, YES_NO
+from lowdim.table.cell_kinds import AMOUNT, CELL_KINDS, ORDINAL, YES_NO
 
 LEAST_FREE = 1e-6  # of a site's variance that is its own
 LEAST_P = 1e-300
@@ -91,19 +105,41 @@ def usual_rows(model: MixedFactorAnalysis) -> UsualRows:
     """
     raw = Block(LatentModel.sample(model, SAMPLED_ROWS), None)
     sites, _ = sites_of(model.params_.columns, model.frame_.inward(raw))
-    seen = np.maximum(np.concatenate([sites.seen, sites.c > 0, sites.known], axis=1).mean(axis=0), 1e-12)
-    information = beliefs_of_rows(model.params_, sites).cells.h.mean(axis=0) / seen
+    # no cell of these rows is missing, so that what a site does not see, after the stick of a label and beside a zero,
+    # is part of what its column usually tells
+    information = beliefs_of_rows(model.params_, sites).cells.h.mean(axis=0)
     off = _given(model, UsualRows(information, 0.0, 1.0), raw).off
     return UsualRows(information, float(off.mean()), float(off.std()) or 1.0)
 
 
-def cells_at(model: MixedFactorAnalysis, Z: Array) -> tuple[Cells, dict[str, Array]]:
-    """The mean and variance of every cell of a row at each of some places, and the probabilities of the levels."""
-    params, q = model.params_, Z.shape[1]
-    rows = Posterior(Z, np.zeros((len(Z), q * (q + 1) // 2)), np.zeros(len(Z)))
-    shares = probabilities(params, rows)
-    cells = in_table_units(model.frame_, expected_at(params, site_means(params, rows), shares))
-    return cells, {params.columns.names[j]: share for j, share in shares.items()}
+class RowsTold(NamedTuple):
+    """Every cell of some rows, in the table's units: mean, variance and fill; of levels their probabilities, of amounts
+    their distributions."""
+
+    expected: Cells
+    fill: Array
+    shares: dict[int, Array]
+    intervals: Mapping[int, IntervalRule]
+
+
+def cells_at(model: MixedFactorAnalysis, Z: Array) -> RowsTold:
+    """Every cell of a row at each of some places."""
+    q = Z.shape[1]
+    return _told(model, Posterior(Z, np.zeros((len(Z), q * (q + 1) // 2)), np.zeros(len(Z))))
+
+
+def cells_in_rows(model: MixedFactorAnalysis, X: Any) -> RowsTold:
+    """Every cell of some rows, seen or not, as the seen ones say."""
+    return _told(model, model.posterior(X))
+
+
+def _told(model: MixedFactorAnalysis, rows: Posterior) -> RowsTold:
+    params = model.params_
+    at = site_means(params, rows)
+    shares = probabilities(params, rows, None, at)
+    expected, fill = (in_table_units(model.frame_, part(params, at, shares)) for part in (expected_at, fills_at))
+    intervals = {own.column: partial(amount_interval, params.columns, own) for own in amount_cells(params, at)}
+    return RowsTold(expected, fill.mean, shares, intervals)
 
 
 def usual_posterior(model: MixedFactorAnalysis, usual: UsualRows, seen: Mask) -> Posterior:
@@ -127,9 +163,11 @@ def _given(model: MixedFactorAnalysis, usual: UsualRows, raw: Block) -> GivenOth
     cells = in_table_units(model.frame_, expected_at(params, at, shares))
     sd = np.sqrt(cells.var + cells.noise)
     # what its value is worth beside that
-    worth = []
+    worth, amounts = [], {own.column: own for own in amount_cells(params, at)}
     for j, kind in enumerate(columns.kinds):
-        if kind in LEVELLED:
+        if kind == AMOUNT.word:
+            worth.append(_of_amount(columns, amounts[j], raw.x[:, j]))
+        elif kind in LEVELLED:
             worth.append(_of_levels(columns, j, code[:, j], shares[j], cells.mean[:, j]))
         else:
             worth.append(_of_numbers(params, j, raw.x[:, j], cells.mean[:, j], sd[:, j], at))
@@ -177,7 +215,7 @@ def _without_own(params: MixedParams, rows: RowBeliefs) -> tuple[SiteMeans, dict
     at = site_means(params, latent)
     a = at.var - at.own
     free = np.maximum(1.0 - rows.cells.h * a, LEAST_FREE)
-    alone = SiteMeans(at.mean - a * rows.cells.g / free, a / free + at.own, at.own)
+    alone = SiteMeans(at.mean - a * rows.cells.g / free, a / free + at.own, at.own, at.both)
     # a column of one weight vector is told by that; of several, as labels have, all are taken out together
     one = [j for j, kind in enumerate(columns.kinds) if kind in LEVELLED and len(columns.levels[j]) <= 2]
     one += [j for j in columns.ordinal if j not in one]
@@ -185,11 +223,16 @@ def _without_own(params: MixedParams, rows: RowBeliefs) -> tuple[SiteMeans, dict
     for j, (kind, own) in enumerate(zip(columns.kinds, columns.weights_of, strict=True)):
         if kind in LEVELLED and j not in shares:
             shares |= probabilities(params, _without_sites(params, rows, own), [j])
+    for k, pair in enumerate(columns.amounts.values()):
+        told = site_means(params, _without_sites(params, rows, list(pair)))
+        for part, whole in zip(told[:3], alone[:3], strict=True):
+            whole[:, pair] = part[:, pair]
+        alone.both[:, k] = told.both[:, k]
     return alone, shares
 
 
 def _without_sites(params: MixedParams, rows: RowBeliefs, sites: list[int]) -> Posterior:
-    """The posteriors of the rows without the terms of some sites."""
+    """The posteriors of the rows without the terms of some sites, all of one column."""
     q = params.W.shape[1]
     i, j = lower(q)
     W, g, h = params.W[sites], rows.cells.g[:, sites], rows.cells.h[:, sites]
@@ -240,6 +283,27 @@ def _of_numbers(params: MixedParams, j: int, x: Array, mean: Array, sd: Array, a
         p = np.maximum(2.0 * ndtr(-np.abs(far)), LEAST_P)
     none = np.zeros(len(x))
     return ValueWorth(p, 0.5 * p, far, far**2 - 1.0, none + 2.0, none + 1.0, none, none)
+
+
+def _of_amount(columns: MixedColumns, cells: AmountCells, x: Array) -> ValueWorth:
+    """What an amount is worth: its two tails, of which zeros are one or both; its density as that of zero or not.
+
+    Its `tail` is that of the widest interval which does not hold it, as `amount_interval` makes them.
+    """
+    upto, zero = amount_below(columns, cells, x), cells.zero
+    beyond = np.where(x > 0, 1.0 - upto, 1.0)
+    p = np.clip(2.0 * np.minimum(upto, beyond), LEAST_P, 1.0)
+    far = np.where(upto < beyond, -1.0, 1.0) * _score(p)
+    # -2 log density of what there is, where its score has variance 1: a normal square more than that of being there
+    none, some = (-2.0 * np.log(np.maximum(share, LEAST_P)) for share in (zero, 1.0 - zero))
+    usual = zero * none + (1.0 - zero) * (some + 1.0)
+    within = ndtri(np.clip((upto - zero) / np.maximum(1.0 - zero, LEAST_P), LEAST_P, 1.0 - EPS))
+    excess = np.where(x > 0, some + within**2, none) - usual
+    spread2 = zero * none**2 + (1.0 - zero) * ((some + 1.0) ** 2 + 2.0) - usual**2
+    both = np.minimum(upto, beyond)
+    tail = np.where(x > 0, np.where(both > zero, both, np.minimum(zero, 0.5 * beyond)), zero)
+    tail = np.clip(tail, LEAST_P, 1.0)
+    return ValueWorth(p, tail, far, excess, spread2, np.ones(len(x)), np.zeros(len(x)), np.zeros(len(x)))
 
 
 def _score(p: Array) -> Array:

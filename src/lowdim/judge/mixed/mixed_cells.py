@@ -31,7 +31,16 @@ from lowdim.judge.cells import CellBeliefs, informed_shift
 from lowdim.judge.maps.fit_map import rows_fitted
 from lowdim.judge.maps.latent_cells import ExpectedCells, LatentCells
 from lowdim.judge.maps.map_columns import MapColumn, lines_of
-from lowdim.judge.mixed.given_others import GivenOthers, UsualRows, cells_at, given_others, usual_posterior, usual_rows
+from lowdim.judge.mixed.given_others import (
+    GivenOthers,
+    RowsTold,
+    UsualRows,
+    cells_at,
+    cells_in_rows,
+    given_others,
+    usual_posterior,
+    usual_rows,
+)
 from lowdim.judge.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls
 from lowdim.judge.outliers.law import (
     GAUSSIAN_DOF,
@@ -113,18 +122,16 @@ class MixedCells(LatentCells):
 
     def at(self, Z: Array) -> ExpectedCells:
         """What lives at some places."""
-        cells, shares = cells_at(self.model, Z)
-        return ExpectedCells(cells.mean, np.sqrt(cells.var + cells.noise), self._by_position(shares))
+        return self._expected(cells_at(self.model, Z))
 
     def in_rows(self, X: Array) -> ExpectedCells:
         """Every cell of some rows, seen or not, as the seen ones say."""
-        source = self.source(X)
-        cells, shares = self.model.expected_cells(source), self._by_position(self.model.probabilities(source))
-        sd = np.sqrt(cells.var + cells.noise)
-        return ExpectedCells(cells.mean, sd, shares, np.where(np.isnan(X), self.model.impute(source), cells.mean))
+        told = cells_in_rows(self.model, self.source(X))
+        return self._expected(told)._replace(fill=np.where(np.isnan(X), told.fill, told.expected.mean))
 
-    def _by_position(self, shares: dict[str, Array]) -> dict[int, Array]:
-        return {k: shares[c.name] for k, c in enumerate(self.columns) if c.name in shares}
+    def _expected(self, told: RowsTold) -> ExpectedCells:
+        cells = told.expected
+        return ExpectedCells(cells.mean, np.sqrt(cells.var + cells.noise), told.shares, None, told.intervals)
 
     # rows beside themselves -----------------------------------------------------------------------------
     @cached_property

@@ -33,11 +33,12 @@ from lowdim.models.mixed.variational_em import (
     MixedParams,
     RowBeliefs,
     beliefs_of_rows,
+    gaussian_precisions,
     one_step,
     threshold_places,
     thresholds_around,
 )
-from lowdim.table.cell_kinds import LABEL, MARKER
+from lowdim.table.cell_kinds import AMOUNT, LABEL, MARKER
 
 SCORE_WORK = 1e9  # rows times squared parameters: about a second; of longer tables some rows stand for all
 MOST_STEP = 0.9  # of the gap between two thresholds that they may move towards each other
@@ -59,6 +60,9 @@ def leanings_of(params: MixedParams) -> Array:
             lines.append(_of_labels(W[own], b)[np.argsort(columns.levels[j])])
         elif kind == MARKER.word and own:
             lines.append(_of_marker(params, own)[np.argsort(columns.levels[j])][len(own) == 1 :])
+        elif kind == AMOUNT.word:  # whether there is any, and how much in the rows that have some
+            share = float(columns.counts[j][1] / max(columns.counts[j].sum(), 1e-300))
+            lines.append(((W[own[1]] + share * W[own[0]]) / np.sqrt(1.0 + share**2))[None])
         else:
             lines.append(W[own] if own else np.zeros((1, W.shape[1])))
     return np.concatenate(lines)
@@ -150,7 +154,7 @@ def _prior_curvature(params: MixedParams) -> Array:
     """Of weights, Gaussian intercepts, logits, thresholds and log noises, one after the other."""
     R, M, _ = params.sizes
     known = np.full(M + len(params.t), INTERCEPT_PRECISION)
-    return np.concatenate([params.alpha.ravel(), np.zeros(R), known, np.zeros(R)])
+    return np.concatenate([params.alpha.ravel(), gaussian_precisions(params), known, np.zeros(R)])
 
 
 def row_scores(params: MixedParams, sites: Sites) -> Array:

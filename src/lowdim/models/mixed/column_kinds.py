@@ -4,7 +4,8 @@ A site has a weight vector w and an intercept b, and its number is eta = w'z + b
 others are made of yes/no sites with gaps: a yes/no column is one; k labels are k - 1 sticks, of which stick t is seen
 only where the label is not among the first t; the level x of an ordinal column lies above one threshold and below the
 next, two sites that share w; a count is a negative binomial, x yeses and r noes. A positive column is a Gaussian site
-by its normal score: a monotone curve from log(x + a) to the score of its rank.
+by its normal score: a monotone curve from log(x + a) to the score of its rank. An amount, zero in many rows, is a
+yes/no site (is there any) and such a Gaussian site, which is seen only where there is any.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from lowdim.engine.fold import Run, fold
 from lowdim.engine.statistics import Sum
 from lowdim.maths.linalg import Array, Index, Mask, moderate_factor
 from lowdim.sources.source import Block, Source
+from lowdim.table.kinds import ZeroShare, is_mostly_zero
 from lowdim.text.format import all_digits, clip, listing
 from lowdim.text.label_match import named_rows
 from lowdim.text.messages import error, warn
 
-KINDS = ("real", "positive", "yes/no", "ordinal", "count", "label", "marker")
+KINDS = ("real", "positive", "amount", "yes/no", "ordinal", "count", "label", "marker")
+IN_LOGARITHMS = ("positive", "amount")  # kinds whose Gaussian site is a score of a logarithm
 LEVELLED = ("yes/no", "ordinal", "label", "marker")  # kinds whose cells have one of a few values
 MOST_LEVELS = 100  # labels of a column: each costs a weight vector
 MOST_COUNT = 1000.0  # beyond it 1.6e-5 nats for each unit add up, and a logarithm does as well
@@ -46,6 +49,9 @@ class ColumnLook(NamedTuple):
     high: Array
     total: Array  # d, sum of the cells by weight
     seen: Array  # d, seen cells by weight
+    zeros: Array  # d, those that are 0
+    least: Array  # d, the least number above 0
+    logs: Array  # d, sum of the logarithms of numbers above 0 by weight
 
     def merge(self, other: Self) -> Self:
         pairs = [_joined(*parts) for parts in zip(self.levels, self.counts, other.levels, other.counts, strict=True)]
@@ -60,6 +66,22 @@ class ColumnLook(NamedTuple):
             np.maximum(self.high, other.high),
             self.total + other.total,
             self.seen + other.seen,
+            self.zeros + other.zeros,
+            np.minimum(self.least, other.least),
+            self.logs + other.logs,
+        )
+
+    def zero_share(self, j: int) -> ZeroShare:
+        """What column j is like beside its zeros."""
+        above = float(self.seen[j] - self.zeros[j])
+        values = len(self.levels[j]) - (self.zeros[j] > 0) if self.few[j] else np.inf
+        return ZeroShare(
+            float(self.seen[j]),
+            float(self.zeros[j]),
+            float(self.low[j]),
+            values,
+            self.total[j] / max(above, 1e-300),
+            self.logs[j] / max(above, 1e-300),
         )
 
 
@@ -77,7 +99,7 @@ def look_at(block: Block) -> ColumnLook:
     return ColumnLook(tuple(levels), tuple(counts), *(np.array(part, dtype=np.float64) for part in numbers))
 
 
-def _look_at_column(x: Array, weight: Array) -> tuple[Array, Array, bool, bool, float, float, float, float]:
+def _look_at_column(x: Array, weight: Array) -> tuple[Array, Array, bool, bool, *tuple[float, ...]]:
     levels, at = np.unique(x, return_inverse=True)
     few = len(levels) <= MOST_LEVELS
     counts = np.bincount(at, weight, minlength=len(levels)).astype(np.float64) if few else np.zeros(0)
@@ -87,7 +109,11 @@ def _look_at_column(x: Array, weight: Array) -> tuple[Array, Array, bool, bool, 
     scale = moderate_factor(levels)
     with np.errstate(over="ignore"):
         total = float(np.clip((weight @ (x * scale)) / scale, -1e308, 1e308))
-    return levels if few else np.zeros(0), counts, few, whole, low, high, total, float(weight.sum())
+    positive = x > 0
+    least = float(x[positive].min()) if positive.any() else 1e308
+    logs = float(weight[positive] @ np.log(x[positive]))
+    numbers = (low, high, total, float(weight.sum()), float(weight[x == 0].sum()), least, logs)
+    return levels if few else np.zeros(0), counts, few, whole, *numbers
 
 
 class MixedColumns(NamedTuple):
@@ -97,7 +123,7 @@ class MixedColumns(NamedTuple):
     kinds: tuple[str, ...]  # one of KINDS each
     labels: tuple[tuple[Any, ...], ...]  # what the numbers 0, 1, ... of a column stand for; () = themselves
     levels: tuple[Array, ...]  # the values a column can have, in the order of its sites; empty where it has any
-    counts: tuple[Array, ...]  # how often each was seen, by weight
+    counts: tuple[Array, ...]  # how often each was seen, by weight; of an amount zeros and others
     offset: Array  # d, added to a positive column before its logarithm
     centre: Array  # a number for each Gaussian site: its mean before it is standardised,
     spread: Array  # and its standard deviation
@@ -110,7 +136,7 @@ class MixedColumns(NamedTuple):
         return [
             (j, t)
             for j, kind in enumerate(self.kinds)
-            if kind in ("real", "positive", "marker")
+            if kind in ("real", "positive", "amount", "marker")
             for t in range(1 if kind != "marker" else len(self.levels[j]) - 1)
         ]
 
@@ -120,14 +146,20 @@ class MixedColumns(NamedTuple):
         return [
             (j, t)
             for j, kind in enumerate(self.kinds)
-            if kind in ("yes/no", "count", "label")
-            for t in range(1 if kind == "count" else len(self.levels[j]) - 1)
+            if kind in ("yes/no", "count", "label", "amount")
+            for t in range(1 if kind in ("count", "amount") else len(self.levels[j]) - 1)
         ]
 
     @property
     def ordinal(self) -> list[int]:
         """The ordinal columns; each has one weight vector and a threshold between any two levels."""
         return [j for j, kind in enumerate(self.kinds) if kind == "ordinal" and len(self.levels[j]) > 1]
+
+    @property
+    def amounts(self) -> dict[int, tuple[int, int]]:
+        """Of each column of amounts the weight vector of how much there is, and that of whether there is any."""
+        places = enumerate(zip(self.kinds, self.weights_of, strict=True))
+        return {j: (own[0], own[1]) for j, (kind, own) in places if kind == "amount"}
 
     @property
     def count_sites(self) -> list[int]:
@@ -161,10 +193,15 @@ class MixedColumns(NamedTuple):
         return np.array([*([0.0] * len(self.gaussian)), *single, *of_levels])
 
     def weight_names(self) -> tuple[str, ...]:
-        """A name for each weight vector: its column, with the label where it is of one."""
-        named = [*self.gaussian, *self.single]
+        """A name for each weight vector: its column, with the label where it is of one, and whether there is any."""
+        named, R = [*self.gaussian, *self.single], len(self.gaussian)
         several = {j for j, t in named if t > 0}
-        words = [f"{self.names[j]}={self.value(j, t)}" if j in several else self.names[j] for j, t in named]
+        words = [
+            f"{self.names[j]}={self.value(j, t)}"
+            if j in several
+            else self.names[j] + " > 0" * (s >= R and self.kinds[j] == "amount")
+            for s, (j, t) in enumerate(named)
+        ]
         return (*words, *(self.names[j] for j in self.ordinal))
 
     def value(self, j: int, t: int) -> Any:
@@ -200,6 +237,8 @@ def sites_of(columns: MixedColumns, block: Block) -> tuple[Sites, Index]:
     for s, (j, t) in enumerate(single):
         if columns.kinds[j] == "count":
             c[:, s], y[:, s] = known[:, j], np.where(known[:, j], block.x[:, j], 0.0)
+        elif columns.kinds[j] == "amount":
+            c[:, s], y[:, s] = known[:, j], known[:, j] & (block.x[:, j] > 0)
         else:
             c[:, s] = known[:, j] & (code[:, j] >= t)
             y[:, s] = c[:, s] * (code[:, j] == t)
@@ -236,6 +275,8 @@ def level_codes(columns: MixedColumns, x: Array, mask: Mask) -> tuple[Index, Mas
             known[:, j] &= (x[:, j] >= 0) & (x[:, j] == np.round(x[:, j])) & (x[:, j] <= MOST_COUNT)
         elif kind == "positive":
             known[:, j] &= x[:, j] + columns.offset[j] > 0
+        elif kind == "amount":
+            known[:, j] &= x[:, j] >= 0
     return code, known
 
 
@@ -243,11 +284,12 @@ def _gaussian_sites(columns: MixedColumns, x: Array, code: Index, known: Mask) -
     sites = columns.gaussian
     value, seen, log_unit = np.zeros((len(x), len(sites))), np.zeros((len(x), len(sites))), np.zeros(len(x))
     for s, (j, t) in enumerate(sites):
-        seen[:, s] = known[:, j]
-        if columns.kinds[j] == "positive":
-            logs = np.log(np.where(known[:, j], x[:, j] + columns.offset[j], 1.0))
+        there = known[:, j] & (x[:, j] > 0) if columns.kinds[j] == "amount" else known[:, j]
+        seen[:, s] = there
+        if columns.kinds[j] in IN_LOGARITHMS:
+            logs = np.log(np.where(there, x[:, j] + columns.offset[j], 1.0))
             value[:, s], slope = scored(columns.curves[j], logs)
-            log_unit += known[:, j] * (slope - logs - np.log(columns.spread[s]))
+            log_unit += there * (slope - logs - np.log(columns.spread[s]))
         else:
             value[:, s] = code[:, j] == t if columns.kinds[j] == "marker" else x[:, j]
     return (value - columns.centre) / columns.spread * seen, seen, log_unit
@@ -275,7 +317,8 @@ def choose_kind(name: str, asked: str, look: ColumnLook, j: int, labels: tuple[A
             asked = "yes/no"
         else:
             often = look.seen[j] >= ROWS_A_LEVEL * levels
-            asked = "ordinal" if look.few[j] and look.whole[j] and 2 < levels <= AUTO_LEVELS and often else "real"
+            other = "amount" if is_mostly_zero(look.zero_share(j)) else "real"
+            asked = "ordinal" if look.few[j] and look.whole[j] and 2 < levels <= AUTO_LEVELS and often else other
     problem = ""
     if asked in LEVELLED and not look.few[j]:
         raise error("LD500", column=name, most=MOST_LEVELS)
@@ -287,7 +330,7 @@ def choose_kind(name: str, asked: str, look: ColumnLook, j: int, labels: tuple[A
         problem = "counts are whole numbers and not negative"
     elif asked == "count" and look.high[j] > MOST_COUNT:
         problem = f"counts above {MOST_COUNT:,.0f} are better taken as 'positive', by their logarithms"
-    elif asked == "positive" and look.low[j] < 0:
+    elif asked in IN_LOGARITHMS and look.low[j] < 0:
         problem = "it has negative numbers"
     if problem:
         raise error("LD501", column=name, kind=asked, problem=problem)
@@ -309,7 +352,9 @@ def describe(
             order = np.argsort(-look.counts[j], kind="stable")
         listed = kind in LEVELLED
         levels.append(look.levels[j][order] if listed else np.zeros(0))
-        counts.append(look.counts[j][order] if listed else np.zeros(0))
+        zeros = look.zeros[j]
+        parts = np.array([zeros, look.seen[j] - zeros]) if kind == "amount" else np.zeros(0)
+        counts.append(look.counts[j][order] if listed else parts)
         unused = [t for t in range(len(labels[j])) if t not in look.levels[j]]
         if kind == "ordinal" and unused:
             warn("LD503", column=names[j], level=labels[j][unused[0]])
@@ -332,9 +377,9 @@ def describe(
     return columns._replace(centre=np.zeros(sites), spread=np.ones(sites))
 
 
-# positive columns by their normal scores ------------------------------------------------------------------------
+# positive columns and amounts by their normal scores ------------------------------------------------------------
 class LogRange(NamedTuple):
-    """A positive column: what is added before its logarithm, and the ends of that."""
+    """A positive column or one of amounts: what is added before its logarithm, and the ends of that."""
 
     column: int
     offset: float
@@ -343,12 +388,13 @@ class LogRange(NamedTuple):
 
 
 def log_ranges(columns: MixedColumns, look: ColumnLook) -> list[LogRange]:
-    """The ends of the logarithms of positive columns that have more than one value."""
+    """The ends of the logarithms of such columns that have more than one value."""
     ranges = []
     for j, kind in enumerate(columns.kinds):
-        if kind == "positive" and look.seen[j] > 0:
+        least = look.least[j] if kind == "amount" else look.low[j]
+        if kind in IN_LOGARITHMS and look.seen[j] > 0 and least < 1e308:
             offset = float(columns.offset[j])
-            low, high = np.log(np.array([look.low[j], look.high[j]]) + offset).tolist()
+            low, high = np.log(np.array([least, look.high[j]]) + offset).tolist()
             if high - low > LEAST_RANGE:
                 ranges.append(LogRange(j, offset, low, high))
     return ranges

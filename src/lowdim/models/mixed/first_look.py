@@ -211,9 +211,9 @@ def start(survey: MixedSurvey, q: int, alpha: float, one_noise: bool, rng: np.ra
     W[R : R + M][at] = L[R : R + M][at] * survey.sd[R : R + M][at][:, None]
     t = [_thresholds(described.counts[j]) * stretch[R + M + o] for o, j in enumerate(described.ordinal)]
     low = np.array([LOWEST_MARKER if described.kinds[j] == "marker" else LOWEST for j, _ in described.gaussian])
-    seen = np.array([survey.seen[j] for j, _ in described.gaussian])
+    seen = np.array([_seen_of(survey, j) for j, _ in described.gaussian])
     prior = np.full((G, q), alpha)
-    prior[:R] = 0.0
+    prior[[s for s, (j, _) in enumerate(described.gaussian) if described.kinds[j] != "amount"]] = 0.0
     return MixedParams(
         W=W,
         mu=survey.mean[:R],
@@ -228,6 +228,12 @@ def start(survey: MixedSurvey, q: int, alpha: float, one_noise: bool, rng: np.ra
         alpha=prior,
         columns=described,
     )
+
+
+def _seen_of(survey: MixedSurvey, j: int) -> float:
+    """Seen cells of the Gaussian site of a column: of amounts those that are not zero."""
+    seen = survey.columns.counts[j][1] if survey.columns.kinds[j] == "amount" else survey.seen[j]
+    return max(float(seen), 1.0)
 
 
 def _first_loadings(correlation: Array | None, G: int, q: int, rng: np.random.Generator) -> Array:

@@ -38,7 +38,16 @@ from lowdim.models.mixed.first_look import (
     survey_sites,
     with_indicators,
 )
-from lowdim.models.mixed.predictions import draw, expected, fills, probabilities
+from lowdim.models.mixed.predictions import (
+    AmountCells,
+    amount_cells,
+    draw,
+    expected,
+    fills,
+    probabilities,
+    quantiles,
+    site_means,
+)
 from lowdim.models.mixed.variational_em import (
     LEAST_R,
     LONGEST,
@@ -73,8 +82,9 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
 
     z ~ N(0, I_q), and every column is a noisy function of w'z + b: Gaussian for real ones, logistic for yes/no, with
     learned thresholds for ordinal ones, negative binomial for counts, k - 1 logistic sticks (the most frequent label
-    first) for k labels. Fitted by variational EM: each row's posterior is the Gaussian with the highest bound, found
-    by Newton's method with expectations in closed form. A table of real columns only is that of `FactorAnalysis`.
+    first) for k labels, for amounts that are often zero a logistic and a Gaussian for what is not. Fitted by
+    variational EM: each row's posterior is the Gaussian with the highest bound, found by Newton's method with
+    expectations in closed form. A table of real columns only is that of `FactorAnalysis`.
 
     Frames may hold text, categories and truth values; they come back from `impute` and `reconstruct` as they were,
     labels as labels. From arrays and files numbers are read, and come back.
@@ -82,10 +92,10 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
     Attributes
     ----------
     components_ : ndarray of shape (q, G)
-        Weights, one vector for each real, yes/no, count and ordinal column and for each label but the last. Of real
-        columns in units of their spread, of others in logits.
+        Weights, one vector for each real, yes/no, count and ordinal column and for each label but the last, two for
+        amounts. Of real columns in units of their spread, of others in logits.
     component_names_ : tuple of str
-        The column of each, with its label.
+        The column of each, with its label; "rain > 0" is whether there is any.
     likelihoods_ : tuple of str
         The kind of each column.
     levels_ : tuple of tuples
@@ -131,11 +141,13 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         rule=Rule(_are_kinds, f"one of {', '.join(KINDS)} or auto, a dict of them by column, or one for each"),
         kind='"auto", str, dict or sequence',
         words="""The kind of all columns, of some by name, or one for each: "real", "positive" (real by its normal
-        scores), "yes/no", "ordinal", "count", "label", "marker" (labels as indicators with Gaussian noise: for labels
+        scores), "amount" (zero in many rows, as rain and claims are: whether there is any, and how much by its normal
+        score), "yes/no", "ordinal", "count", "label", "marker" (labels as indicators with Gaussian noise: for labels
         that mark clusters of real columns) or "auto". By itself it takes text and categories as labels, ordered
         categories as ordinal, two values as yes/no, whole numbers of 3 to 10 values, each five times on average, as
-        ordinal, and all else as real. Labels between which the real columns differ much are markers where hidden cells
-        of up to 1,000 rows are then predicted better, by two standard errors.""",
+        ordinal, a fifth zeros beside many numbers above 0 of several magnitudes as amounts, and all else as real.
+        Labels between which the real columns differ much are markers where hidden cells of up to 1,000 rows are then
+        predicted better, by two standard errors.""",
     )
     noise: str = option(
         default="columns",
@@ -367,7 +379,8 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
     def probabilities(
         self, X: Any, *, columns: Collection[str] | None = None, run: Run | None = None
     ) -> dict[str, Array]:
-        """The probability of each level of every yes/no, ordinal and label column, given the seen cells of the row.
+        """The probability of each level of every yes/no, ordinal and label column, given the seen cells of the row; of
+        an amount that of zero and of more.
 
         Parameters
         ----------
@@ -382,10 +395,14 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
             it given all cells of the row, this one too.
         """
         own = self.params_.columns
-        places = [j for j, name in enumerate(own.names) if len(own.levels[j]) and (columns is None or name in columns)]
+        told = [len(levels) > 0 or kind == "amount" for levels, kind in zip(own.levels, own.kinds, strict=True)]
+        places = [j for j, name in enumerate(own.names) if told[j] and (columns is None or name in columns)]
 
         def shares(block: Block) -> tuple[Array, ...]:
-            found = probabilities(self.params_, self._posterior(self.params_, self.frame_.inward(block)), places)
+            rows = self._posterior(self.params_, self.frame_.inward(block))
+            found = probabilities(self.params_, rows, places)
+            for cells in amount_cells(self.params_, site_means(self.params_, rows)):
+                found[cells.column] = np.column_stack([cells.zero, 1.0 - cells.zero])
             return tuple(found[j] for j in places)
 
         parts = self._each(shares, X, run=run)
@@ -403,6 +420,42 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
             return in_table_units(self.frame_, expected(self.params_, rows))
 
         return Cells(*self._each(cells, X, run=run))
+
+    def quantile(self, X: Any, share: Any, *, run: Run | None = None) -> Array:
+        """The value below which a share of each cell's distribution lies, given the row's seen cells.
+
+        Two of them are the ends of an interval: of levels and counts values that the column can have, of amounts 0
+        where zeros alone are as many.
+
+        Parameters
+        ----------
+        X : table of the fitted columns
+        share : float or ndarray of shape (d,)
+            Between 0 and 1, for all columns or one for each.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            NaN where a column holds labels, which have no order.
+        """
+        each = np.broadcast_to(np.asarray(share, dtype=np.float64), len(self.params_.columns.kinds))
+
+        def values(block: Block) -> Array:
+            rows = self._posterior(self.params_, self.frame_.inward(block))
+            return self.frame_.outward(quantiles(self.params_, rows, each))
+
+        return np.asarray(self._each(values, X, run=run))
+
+    def amount_cells(self, X: Any, *, run: Run | None = None) -> list[AmountCells]:
+        """The distribution of every cell of each column of amounts, given the row's seen cells."""
+        places = list(self.params_.columns.amounts.items())
+
+        def parts(block: Block) -> tuple[Array, ...]:
+            rows = self._posterior(self.params_, self.frame_.inward(block))
+            return tuple(p for own in amount_cells(self.params_, site_means(self.params_, rows)) for p in own[2:])
+
+        told = self._each(parts, X, run=run) if places else ()
+        return [AmountCells(j, s, *told[3 * k : 3 * k + 3]) for k, (j, (s, _)) in enumerate(places)]
 
     def score(self, X: Any, y: Any = None, *, sample_weight: Any = None, run: Run | None = None) -> float:
         """Mean of the rows' lower bounds, in nats a row, weighted by `sample_weight`."""

@@ -7,14 +7,14 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betainc, expit, ndtri
+from scipy.special import betainc, expit, ndtr, ndtri
 from scipy.stats import nbinom, qmc
 
-from lowdim.maths.linalg import LARGEST, Array, half_root, lower, quadratic_forms, root_times
+from lowdim.maths.linalg import EPS, LARGEST, Array, half_root, lower, quadratic_forms, root_times
 from lowdim.maths.seeds import normals
 from lowdim.models.base.results import Cells, Posterior
-from lowdim.models.mixed.column_kinds import LEVELLED, MOST_COUNT, MixedColumns, unscored
-from lowdim.models.mixed.variational_em import MixedParams, logistic_share
+from lowdim.models.mixed.column_kinds import IN_LOGARITHMS, LEVELLED, MOST_COUNT, MixedColumns, scored, unscored
+from lowdim.models.mixed.variational_em import MixedParams, logistic_bend, logistic_mean, logistic_share
 
 POINTS = 128  # positions over which the product of sticks is averaged
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
@@ -22,8 +22,10 @@ SPREAD = np.linspace(-5.0, 5.0, 81)  # for what is steep here and flat there
 SPREAD_WEIGHTS = np.exp(-0.5 * SPREAD**2) / np.exp(-0.5 * SPREAD**2).sum()
 LEAST_SHARE = 1e-3  # of a marker's label, whose indicator may be guessed below zero
 HIGHEST_LOG = 300.0  # of a mean: its square can still be stored
+LEAST_LEFT = 0.05  # of the variance of how much there is: knowing that there is any takes no more
 CountRule = Callable[[Array, Array, float], tuple[Array, Array]]
 LevelRule = Callable[[MixedColumns, int, Array], tuple[Array, Array]]
+AmountRule = Callable[[MixedColumns, "AmountCells"], tuple[Array, Array]]
 
 
 class SiteMeans(NamedTuple):
@@ -32,6 +34,7 @@ class SiteMeans(NamedTuple):
     mean: Array  # n x G
     var: Array  # n x G: of the position and of the weights
     own: Array  # n x G: of the weights alone
+    both: Array  # n x amounts: the covariance of how much there is with whether there is any
 
 
 def site_means(params: MixedParams, rows: Posterior) -> SiteMeans:
@@ -42,7 +45,13 @@ def site_means(params: MixedParams, rows: Posterior) -> SiteMeans:
     position = quadratic_forms(rows.packed, params.W)  # of w'z with z uncertain and w known
     second = (rows.packed + rows.mean[:, i] * rows.mean[:, j]) * np.where(i == j, 1.0, 2.0)  # E zz', packed
     own = np.maximum(second @ V[:, i, j].T + 2.0 * rows.mean @ V[:, :q, q].T + V[:, q, q], 0.0)
-    return SiteMeans(mean, np.maximum(position, 0.0) + own, own)
+    much, there = (
+        (params.W[list(places)] for places in zip(*params.columns.amounts.values(), strict=True))
+        if (params.columns.amounts)
+        else (np.zeros((0, q)),) * 2
+    )
+    both = rows.packed @ (much[:, i] * there[:, j] + much[:, j] * there[:, i] * (i != j)).T
+    return SiteMeans(mean, np.maximum(position, 0.0) + own, own, both)
 
 
 def probabilities(
@@ -107,15 +116,87 @@ def normal_points(q: int) -> Array:
     return points
 
 
+# amounts -----------------------------------------------------------------------------------------------------------
+class AmountCells(NamedTuple):
+    """The cells of a column of amounts: zero, or what has this normal score; the score's mean and variance are those
+    of rows in which there is any."""
+
+    column: int
+    site: int
+    zero: Array  # n, the probability of zero
+    mean: Array
+    var: Array  # of a new cell
+
+
+def amount_cells(params: MixedParams, at: SiteMeans) -> list[AmountCells]:
+    """Every column of amounts. That there is any says something of how much there is where both depend on z: with
+    eta = (much, any) Gaussian of covariance c, E[s(any) much^k] has a closed form for k = 0, 1, 2 (Stein's lemma)."""
+    found = []
+    for k, (j, (s, there)) in enumerate(params.columns.amounts.items()):
+        m, v = at.mean[:, there], at.var[:, there]
+        any_of, c = logistic_mean(m, v), at.both[:, k]
+        slope = np.maximum(any_of.slope, 1e-300)
+        shift = c * any_of.curvature / slope
+        var = at.var[:, s] + params.psi[s] * params.excess[s]
+        turned = var + c * c * logistic_bend(m, v) / slope - shift * shift
+        cells = AmountCells(j, s, 1.0 - any_of.slope, at.mean[:, s] + shift, np.maximum(turned, LEAST_LEFT * var))
+        found.append(cells)
+    return found
+
+
+def amount_quantile(columns: MixedColumns, cells: AmountCells, share: Array | float) -> Array:
+    """The value below which this share of each cell's distribution lies: 0 where zeros alone are as many."""
+    rest = (share - cells.zero) / np.maximum(1.0 - cells.zero, 1e-300)
+    score = ndtri(np.clip(rest, 1e-300, 1.0 - EPS))
+    x = _from_score(columns, cells, cells.mean + np.sqrt(cells.var) * score)
+    return np.where(rest > 0.0, x, 0.0)
+
+
+def amount_interval(columns: MixedColumns, cells: AmountCells, tail: float) -> tuple[Array, Array]:
+    """The ends of an interval that leaves out so much on each side; twice as much above where it begins at 0, since
+    nothing lies below."""
+    low = amount_quantile(columns, cells, tail)
+    high = amount_quantile(columns, cells, np.where(low > 0.0, 1.0 - tail, 1.0 - 2.0 * tail))
+    return low, high
+
+
+def amount_below(columns: MixedColumns, cells: AmountCells, x: Array) -> Array:
+    """P(cell <= x), for x at or above 0."""
+    s = cells.site
+    logs = np.log(np.where(x > 0, x, 1.0))
+    score = (scored(columns.curves[cells.column], logs)[0] - columns.centre[s]) / columns.spread[s]
+    upto = cells.zero + (1.0 - cells.zero) * ndtr((score - cells.mean) / np.sqrt(cells.var))
+    return np.where(x > 0, upto, np.where(x < 0, 0.0, cells.zero))
+
+
+def _from_score(columns: MixedColumns, cells: AmountCells, score: Array) -> Array:
+    logs = unscored(columns.curves[cells.column], score * columns.spread[cells.site] + columns.centre[cells.site])
+    return np.exp(np.minimum(logs, HIGHEST_LOG))
+
+
+def _amount_mean(columns: MixedColumns, cells: AmountCells) -> tuple[Array, Array]:
+    s, there = cells.site, 1.0 - cells.zero
+    m, v = cells.mean * columns.spread[s] + columns.centre[s], cells.var * columns.spread[s] ** 2
+    first, var = _positive(columns, cells.column, m, v)
+    return there * first, np.maximum(there * (var + cells.zero * first**2), 1e-300)
+
+
+def _amount_fill(columns: MixedColumns, cells: AmountCells) -> tuple[Array, Array]:
+    """The median, which is 0 where that is likelier than not, and the expected squared error of it."""
+    (mean, var), median = _amount_mean(columns, cells), amount_quantile(columns, cells, 0.5)
+    return median, var + (mean - median) ** 2
+
+
 # fills ------------------------------------------------------------------------------------------------------------
 def fills(params: MixedParams, rows: Posterior) -> Cells:
     """The fill of every cell and its expected squared error, in the frame's units.
 
-    Means of real and positive columns, the most likely of yes/no and labels, medians of ordinal columns and counts. The
-    squared error of a label is 1 where it is wrong; `noise` is what would stay were the position known, for real
-    columns; of the others `var` holds all.
+    Means of real and positive columns, the most likely of yes/no and labels, medians of ordinal columns, counts and
+    amounts. The squared error of a label is 1 where it is wrong; `noise` is what would stay were the position known,
+    for real columns; of the others `var` holds all.
     """
-    return _cells(params, site_means(params, rows), probabilities(params, rows), _count_fill, _level_fill)
+    at = site_means(params, rows)
+    return fills_at(params, at, probabilities(params, rows, None, at))
 
 
 def expected(params: MixedParams, rows: Posterior) -> Cells:
@@ -125,19 +206,29 @@ def expected(params: MixedParams, rows: Posterior) -> Cells:
     """
     ordered = [j for j, kind in enumerate(params.columns.kinds) if kind in ("yes/no", "ordinal")]
     at = site_means(params, rows)
-    return _cells(params, at, probabilities(params, rows, ordered, at), _count_mean, _level_mean)
+    return _cells(params, at, probabilities(params, rows, ordered, at), _count_mean, _level_mean, _amount_mean)
 
 
 def expected_at(params: MixedParams, at: SiteMeans, shares: dict[int, Array]) -> Cells:
     """The same where the means of the sites and the probabilities of levels are known; those of labels are left out."""
     ordered = {j: share for j, share in shares.items() if params.columns.kinds[j] in ("yes/no", "ordinal")}
-    return _cells(params, at, ordered, _count_mean, _level_mean)
+    return _cells(params, at, ordered, _count_mean, _level_mean, _amount_mean)
+
+
+def fills_at(params: MixedParams, at: SiteMeans, shares: dict[int, Array]) -> Cells:
+    """The fills of `fills`, likewise."""
+    return _cells(params, at, shares, _count_fill, _level_fill, _amount_fill)
 
 
 def _cells(
-    params: MixedParams, at: SiteMeans, shares: dict[int, Array], of_count: CountRule, of_levels: LevelRule
+    params: MixedParams,
+    at: SiteMeans,
+    shares: dict[int, Array],
+    of_count: CountRule,
+    of_levels: LevelRule,
+    of_amount: AmountRule,
 ) -> Cells:
-    """Every cell, column by column: real and positive ones by their Gaussian, counts and levels by the rules given."""
+    """Every cell, column by column: real and positive ones by their Gaussian, all others by the rules given."""
     columns = params.columns
     shape = (len(at.mean), len(columns.kinds))
     mean, var, noise = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -154,7 +245,35 @@ def _cells(
         mean[:, j], var[:, j] = of_count(at.mean[:, site], at.var[:, site], float(params.r[k]))
     for j, share in shares.items():
         mean[:, j], var[:, j] = of_levels(columns, j, share)
+    for cells in amount_cells(params, at):
+        mean[:, cells.column], var[:, cells.column] = of_amount(columns, cells)
     return Cells(mean, var, noise)
+
+
+def quantiles(params: MixedParams, rows: Posterior, share: Array) -> Array:
+    """The value below which a share (one for each column) of every cell's distribution lies, in the frame's units."""
+    columns, at = params.columns, site_means(params, rows)
+    out = np.full((len(rows.mean), len(columns.kinds)), np.nan)
+    for s, (j, _) in enumerate(columns.gaussian):
+        if columns.kinds[j] in ("real", "positive"):
+            sd = np.sqrt(at.var[:, s] + params.psi[s] * params.excess[s])
+            x = (at.mean[:, s] + ndtri(share[j]) * sd) * columns.spread[s] + columns.centre[s]
+            if columns.kinds[j] == "positive":
+                logs = unscored(columns.curves[j], x)
+                x = np.maximum(np.exp(np.minimum(logs, HIGHEST_LOG)) - columns.offset[j], 0.0)
+            out[:, j] = x
+    for k, s in enumerate(columns.count_sites):
+        site, j = len(params.mu) + s, columns.single[s][0]
+        out[:, j] = _count_quantile(at.mean[:, site], at.var[:, site], float(params.r[k]), float(share[j]))
+    ordered = [j for j, kind in enumerate(columns.kinds) if kind in ("yes/no", "ordinal")]
+    for j, own in probabilities(params, rows, ordered, at).items():
+        order = np.argsort(columns.levels[j])
+        upto = np.cumsum(own[:, order], axis=1)
+        place = (upto < share[j] - 1e-12).sum(axis=1).clip(max=len(order) - 1)
+        out[:, j] = columns.levels[j][order][place]
+    for cells in amount_cells(params, at):
+        out[:, cells.column] = amount_quantile(columns, cells, share[cells.column])
+    return out
 
 
 def _positive(columns: MixedColumns, j: int, m: Array, v: Array) -> tuple[Array, Array]:
@@ -164,7 +283,7 @@ def _positive(columns: MixedColumns, j: int, m: Array, v: Array) -> tuple[Array,
         mean = np.exp(np.minimum(m + 0.5 * v, HIGHEST_LOG))
         return np.maximum(mean - offset, 0.0), mean**2 * np.expm1(np.minimum(v, 10.0))
     logs = unscored(curve, m[:, None] + np.sqrt(v)[:, None] * SPREAD)
-    x = np.exp(np.minimum(logs, HIGHEST_LOG))
+    x = np.exp(np.minimum(logs, curve[0, -1]))  # a mean that rests on what was never seen is none
     mean = x @ SPREAD_WEIGHTS
     return np.maximum(mean - offset, 0.0), (x - mean[:, None]) ** 2 @ SPREAD_WEIGHTS
 
@@ -215,13 +334,19 @@ def count_below(x: Array, m: Array, v: Array, r: float) -> Array:
 
 def _count_fill(m: Array, v: Array, r: float) -> tuple[Array, Array]:
     """Median of a negative binomial whose eta is N(m, v), and the expected squared error of that."""
+    median = _count_quantile(m, v, r, 0.5)
+    first, second = _count_moments(m, v, r)
+    return median, np.maximum(second - 2.0 * median * first + median**2, 1e-12)
+
+
+def _count_quantile(m: Array, v: Array, r: float, share: float) -> Array:
+    """The least count that so large a share lies at or below."""
     low, high = np.full(len(m), -1.0), np.full(len(m), 2.0**14)
     for _ in range(14):
         middle = np.floor(0.5 * (low + high))
-        enough = count_below(middle, m, v, r) >= 0.5
+        enough = count_below(middle, m, v, r) >= share
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    first, second = _count_moments(m, v, r)
-    return high, np.maximum(second - 2.0 * high * first + high**2, 1e-12)
+    return high
 
 
 # draws ------------------------------------------------------------------------------------------------------------
@@ -238,9 +363,11 @@ def draw(params: MixedParams, rows: Posterior, rng: Sequence[np.random.Generator
     out = np.zeros((len(rng), len(columns.kinds)))
     for s, (j, _) in enumerate(columns.gaussian):
         x = (at.mean[:, s] + normal[:, q + s] * np.sqrt(params.psi[s])) * columns.spread[s] + columns.centre[s]
-        if columns.kinds[j] == "positive":  # what was added to zeros may not make them negative
+        if columns.kinds[j] in IN_LOGARITHMS:  # what was added to zeros may not make them negative
             logs = unscored(columns.curves[j], x)
             x = np.maximum(np.exp(np.minimum(logs, HIGHEST_LOG)) - columns.offset[j], 0.0)
+        if columns.kinds[j] == "amount":
+            x = np.where(uniform[:, j] < expit(at.mean[:, columns.amounts[j][1]]), x, 0.0)
         out[:, j] = x
     for k, s in enumerate(columns.count_sites):
         j = columns.single[s][0]

@@ -16,7 +16,7 @@ from lowdim.judge.fills.engines.engine import FittedEngine, Shares, draw_seed
 from lowdim.maths.linalg import Array, centre_and_spread, evenly_spread
 from lowdim.models.base.latent import LatentModel
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
-from lowdim.table.cell_kinds import COUNT, LABEL, MARKER, ORDINAL, POSITIVE, REAL
+from lowdim.table.cell_kinds import AMOUNT, COUNT, LABEL, MARKER, ORDINAL, POSITIVE, REAL
 from lowdim.text.messages import no_warnings
 
 FEW_SITES, MANY_SITES = 8, 16  # from which on a mixed model has 4 dimensions, and others 2 and 8
@@ -77,7 +77,7 @@ def mixed_seconds(n: int, kinds: Sequence[str], sizes: Sequence[int], shape: Mix
     The factors were measured on tables of 7 to 178 sites and 2 to 8 dimensions.
     """
     sites = mixed_sites(kinds, sizes)
-    fast = (REAL.word, POSITIVE.word, COUNT.word, LABEL.word if shape.markers else MARKER.word)
+    fast = (REAL.word, POSITIVE.word, AMOUNT.word, COUNT.word, LABEL.word if shape.markers else MARKER.word)
     bent = sum(max(size - 1, 1) for kind, size in zip(kinds, sizes, strict=True) if kind not in fast)
     fit = max(3e-4 + 2e-6 * sites, bent * (1.5e-5 + 3e-6 * shape.dims))  # of a row that is fitted
     told = max(5e-5, bent * (7e-7 + 2.2e-7 * shape.dims))  # of a row that is filled
