@@ -49,7 +49,8 @@ def test_frames_are_tables_too():
     ("call", "code"),
     [
         (lambda: lowdim.rotate(np.where(W > 2, np.nan, W * (W < 2))), "LD163"),
-        (lambda: lowdim.rotate(W, "equamax"), "LD210"),
+        (lambda: lowdim.rotate(W, "oblimax"), "LD210"),
+        (lambda: lowdim.rotate(W, target=W[:3]), "LD210"),
         (lambda: lowdim.rotate(W + 1j), "LD102"),
         (lambda: lowdim.rotate("no such file.csv"), "LD001"),
         (lambda: lowdim.procrustes(W, W[:, :2]), "LD210"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +13,11 @@ from scipy.linalg import block_diag
 
 from lowdim.maths.linalg import Array, sign_rule
 
-METHODS = ("varimax", "quartimax", "promax", "oblimin")
+METHODS = ("varimax", "quartimax", "equamax", "promax", "oblimin", "geomin", "bifactor")
+KAISER = METHODS[:5]  # methods whose rows have unit length meanwhile, unless that is refused
+EPSILON = 0.01  # of geomin, beside squared loadings
 _STARTS = 4  # turned starts beside the principal axes: cheap insurance against a poorer optimum
+_MANY_STARTS = 30  # of geomin and bifactor, which are known for poorer optima
 _COARSE = 1e-4  # how closely a start is followed before the best one is taken to the end
 _DISTINCT = 1e-6  # relative gain that makes another optimum worth taking
 _COLLAPSE = 1e-4  # smallest singular value of T below which two oblique factors count as one
@@ -24,6 +29,9 @@ class Rotation(NamedTuple):
     loadings: Array  # d x q
     matrix: Array  # q x q
     factor_covariance: Array  # q x q, the identity for an orthogonal method
+
+
+Criterion: TypeAlias = Callable[[Array], tuple[float, Array]]  # of loadings: its value, and its slope in them
 
 
 class _Oblique(NamedTuple):
@@ -46,23 +54,30 @@ def rotate(
     loadings: ArrayLike,
     method: str = "varimax",
     *,
-    normalize: bool = True,
+    target: ArrayLike | None = None,
+    normalize: bool | None = None,
     power: int = 4,
     gamma: float = 0.0,
+    epsilon: float = EPSILON,
     max_iter: int = 1000,
     tol: float = 1e-10,
 ) -> Rotation:
     r"""Turn factors so that each column loads on few of them and the fit stays the same.
 
     With L = W T^-1' and Phi = T' T, the covariance L Phi L' = W W' does not change.
-    varimax, quartimax: T orthogonal, maximum of sum L^4 - (kappa / d) sum_j (sum_i L_ij^2)^2, kappa 1, 0.
+    varimax, quartimax, equamax: T orthogonal, maximum of sum L^4 - (kappa / d) sum_j (sum_i L_ij^2)^2 with kappa 1, 0
+    and q / 2.
     promax: least squares from the varimax loadings to sign(L) |L|^power, factors of unit variance.
-    oblimin: minimum over unit columns of T of sum_{j != k} <l_j^2, (I - gamma 1 1' / d) l_k^2>;
-    a gamma above 0 invites factors to merge. Kaiser's `normalize` gives all rows unit length meanwhile.
-    Factors come by falling sum of squares, the largest entry of each positive.
+    The others are minima over unit columns of T, with correlated factors: oblimin of sum_{j != k} <l_j^2,
+    (I - gamma 1 1' / d) l_k^2> (a gamma above 0 invites factors to merge), geomin of sum_i prod_j (L_ij^2 +
+    epsilon)^(1 / q), bifactor of oblimin's over all factors but the first, which is general.
+    With a `target` (NaN where it is free) the loadings come as near to it as they can, in its order and with its signs.
+    Else factors come by falling sum of squares, a general one first, the largest entry of each positive. Kaiser's
+    `normalize` gives all rows unit length meanwhile: by default in the first five methods.
 
     Reference: Kaiser (1958), Psychometrika 23, 187-200; Hendrickson and White (1964), Br. J. Stat.
-    Psychol. 17, 65-70; Jennrich (2002), Psychometrika 67, 7-19 (gradient projection, oblique).
+    Psychol. 17, 65-70; Jennrich (2002), Psychometrika 67, 7-19 (gradient projection, oblique); Jennrich and Bentler
+    (2011), Psychometrika 76, 537-549 (bifactor); Browne (2001), Multivar. Behav. Res. 36, 111-150 (geomin, targets).
 
     >>> simple = np.array([[0.9, 0.0], [0.8, 0.0], [0.0, 0.7], [0.0, 0.6]])
     >>> turned = simple @ np.array([[0.8, -0.6], [0.6, 0.8]])
@@ -80,17 +95,24 @@ def rotate(
     if q < 2:
         return Rotation(W.copy(), np.eye(q), np.eye(q))
     A, V, rank = _principal_axes(W)
+    if target is not None:
+        return _towards(W, A, V, rank, np.asarray(target, dtype=float), max_iter, tol)
     T = np.eye(max(rank, 1))
     if rank > 1:
-        core = A[:, :rank]
-        if method == "oblimin":
-            T = _oblimin(_kaiser(core, normalize), gamma, max_iter, tol)
-        else:
-            T = _orthomax(_kaiser(core, normalize), float(method != "quartimax"), max_iter, tol)
+        core, size = _kaiser(A[:, :rank], method in KAISER if normalize is None else normalize)
+        if method in ("varimax", "quartimax", "equamax", "promax"):
+            kappa = {"quartimax": 0.0, "equamax": rank / 2.0}.get(method, 1.0)
+            T = _orthomax(core, kappa, max_iter, tol)
+        elif method == "oblimin":
+            T = _lowest(core, partial(_oblimin, gamma=gamma), _STARTS, max_iter, tol)
+        elif method == "geomin":
+            T = _lowest(core, partial(_geomin, epsilon=epsilon / size**2), _MANY_STARTS, max_iter, tol)
+        elif rank > 2:  # of a general factor and one more the principal axes stay
+            T = _lowest(core, _bifactor, _MANY_STARTS, max_iter, tol)
         if method == "promax":
-            T = T @ _promax(core @ T, power)
+            T = T @ _promax(A[:, :rank] @ T, power)
     # Directions without loadings stay as they are: nothing says how to turn them.
-    return _in_order(W, V @ block_diag(T, np.eye(q - len(T))))
+    return _in_order(W, V @ block_diag(T, np.eye(q - len(T))), general=method == "bifactor")
 
 
 def simple_axes(W: Array, psi: Array, rotation: str) -> Array:
@@ -147,27 +169,30 @@ def _principal_axes(W: Array) -> tuple[Array, Array, int]:
     return W @ V, V, int((size > 1e-10 * size[0]).sum())
 
 
-def _kaiser(A: Array, normalize: bool) -> Array:
-    """Rows of unit length, or of at most that; a row without communality takes no part."""
+def _kaiser(A: Array, normalize: bool) -> tuple[Array, float]:
+    """Rows of unit length, or of at most that with what divided them all; one without communality takes no part."""
     length = np.sqrt((A**2).sum(axis=1, keepdims=True))
     if not normalize:
-        return A / float(length.max())
-    return A / np.where(length > 1e-12 * length.max(), length, np.inf)
+        return A / float(length.max()), float(length.max())
+    return A / np.where(length > 1e-12 * length.max(), length, np.inf), 1.0
 
 
-def _in_order(W: Array, T: Array) -> Rotation:
-    """Factors by falling sum of squares, the entry of largest magnitude positive."""
+def _in_order(W: Array, T: Array, general: bool = False) -> Rotation:
+    """Factors by falling sum of squares, after the `general` one, the entry of largest magnitude positive."""
     L = np.asarray(np.linalg.solve(T, W.T).T, dtype=float)
-    order = np.argsort(-(L**2).sum(axis=0), kind="stable")
+    squares = (L**2).sum(axis=0)
+    if general:
+        squares[0] = np.inf
+    order = np.argsort(-squares, kind="stable")
     signs = sign_rule(L)
     T, L = (T * signs)[:, order], (L * signs)[:, order]
     return Rotation(L, T, T.T @ T)
 
 
-def _turned_starts(q: int) -> list[Array]:
-    """The identity and a few fixed orthogonal matrices, the same in every call."""
+def _turned_starts(q: int, count: int = _STARTS) -> list[Array]:
+    """The identity and some fixed orthogonal matrices, the same in every call."""
     rng = np.random.default_rng(q)
-    return [np.eye(q)] + [np.linalg.qr(rng.standard_normal((q, q)))[0] for _ in range(_STARTS)]
+    return [np.eye(q)] + [np.linalg.qr(rng.standard_normal((q, q)))[0] for _ in range(count)]
 
 
 def _orthomax(A: Array, kappa: float, max_iter: int, tol: float) -> Array:
@@ -222,35 +247,77 @@ def _promax(L: Array, power: int) -> Array:
     return np.asarray(T / np.sqrt((T**2).sum(axis=0)))
 
 
-def _oblimin(A: Array, gamma: float, max_iter: int, tol: float) -> Array:
-    """Unit columns of T of least oblimin criterion, from the quartimax axes and turned ones."""
-    starts = [_orthomax(A, 0.0, max_iter, tol), *_turned_starts(A.shape[1])]
-    best = _oblique(A, starts[0], gamma)
-    for start in starts:
-        trial = _descend(A, _oblique(A, start, gamma), gamma, max_iter, max(tol, _COARSE))
-        if trial.value < best.value - _DISTINCT * abs(best.value):
-            best = trial
-    return _descend(A, best, gamma, max_iter, tol).T
+def _towards(W: Array, A: Array, V: Array, rank: int, target: Array, max_iter: int, tol: float) -> Rotation:
+    """Loadings as near to a target as they can come where it says something, in its order and with its signs."""
+    known = ~np.isnan(target)
+    if target.shape != W.shape:
+        raise ValueError(f"the target must be a table of {W.shape}, as the loadings are, got {target.shape}")
+    if rank < W.shape[1]:
+        raise ValueError(f"the loadings have rank {rank}: fewer factors than the target has")
+    if (known.sum(axis=0) < W.shape[1] - 1).any():
+        raise ValueError(f"each factor of the target needs at least {W.shape[1] - 1} known entries")
+    core, size = _kaiser(A, False)
+    T = V @ _lowest(
+        core, partial(_off_target, target=np.where(known, target, 0.0) / size, known=known), _MANY_STARTS, max_iter, tol
+    )
+    return Rotation(np.asarray(np.linalg.solve(T, W.T).T, dtype=float), T, T.T @ T)
 
 
-def _oblique(A: Array, T: Array, gamma: float) -> _Oblique:
-    """1/4 sum_{j != k} <l_j^2, (I - gamma 1 1' / d) l_k^2> at L = A T^-1', with its slope in T."""
-    inverse = np.linalg.inv(T)
-    L = A @ inverse.T
+# criteria of oblique factors: a value and its slope in the loadings -------------------------------------------------
+def _oblimin(L: Array, gamma: float = 0.0) -> tuple[float, Array]:
+    """1/4 sum_{j != k} <l_j^2, (I - gamma 1 1' / d) l_k^2>."""
     squares = L * L
     others = squares.sum(axis=1, keepdims=True) - squares
     others = others - gamma * others.mean(axis=0)
-    G = -inverse.T @ (others * L).T @ L
-    return _Oblique(T, float((squares * others).sum()) / 4, G - T * (T * G).sum(axis=0))
+    return float((squares * others).sum()) / 4, others * L
 
 
-def _descend(A: Array, here: _Oblique, gamma: float, max_iter: int, tol: float) -> _Oblique:
+def _bifactor(L: Array) -> tuple[float, Array]:
+    """Oblimin's of all factors but the first."""
+    value, slope = _oblimin(L[:, 1:])
+    return value, np.column_stack([np.zeros(len(L)), slope])
+
+
+def _geomin(L: Array, epsilon: float) -> tuple[float, Array]:
+    """sum_i prod_j (L_ij^2 + epsilon)^(1 / q)."""
+    squares = L * L + epsilon
+    products = np.exp(np.log(squares).mean(axis=1, keepdims=True))
+    return float(products.sum()), 2.0 / L.shape[1] * L / squares * products
+
+
+def _off_target(L: Array, target: Array, known: Array) -> tuple[float, Array]:
+    """1/2 sum of squared differences from the known entries of a target."""
+    off = known * (L - target)
+    return float((off**2).sum()) / 2, off
+
+
+def _lowest(A: Array, criterion: Criterion, starts: int, max_iter: int, tol: float) -> Array:
+    """Unit columns of T with the least criterion, from the quartimax axes and turned ones."""
+    first = [_orthomax(A, 0.0, max_iter, tol), *_turned_starts(A.shape[1], starts)]
+    best = _oblique(A, first[0], criterion)
+    for start in first:
+        trial = _descend(A, _oblique(A, start, criterion), criterion, max_iter, max(tol, _COARSE))
+        if trial.value < best.value - _DISTINCT * abs(best.value):
+            best = trial
+    return _descend(A, best, criterion, max_iter, tol).T
+
+
+def _oblique(A: Array, T: Array, criterion: Criterion) -> _Oblique:
+    """A criterion at L = A T^-1', with its slope in T."""
+    inverse = np.linalg.inv(T)
+    L = A @ inverse.T
+    value, slope = criterion(L)
+    G = -inverse.T @ slope.T @ L
+    return _Oblique(T, value, G - T * (T * G).sum(axis=0))
+
+
+def _descend(A: Array, here: _Oblique, criterion: Criterion, max_iter: int, tol: float) -> _Oblique:
     """Gradient projection: steps down the slope, columns brought back to unit length."""
     step = 1.0 / len(A)
     for _ in range(max_iter):
         if np.abs(here.slope).max() <= tol * len(A):
             break
-        new = _line_search(A, here, gamma, step)
+        new = _line_search(A, here, criterion, step)
         if new is None:
             break
         # Barzilai and Borwein's length: the curvature met in the last step, several times fewer steps.
@@ -260,7 +327,7 @@ def _descend(A: Array, here: _Oblique, gamma: float, max_iter: int, tol: float) 
     return here
 
 
-def _line_search(A: Array, here: _Oblique, gamma: float, step: float) -> _Oblique | None:
+def _line_search(A: Array, here: _Oblique, criterion: Criterion, step: float) -> _Oblique | None:
     """Halve the step until the criterion falls enough, or the slope where rounding hides the fall."""
     length = float((here.slope**2).sum())
     noise = 1e-15 * len(A)  # rows of A have at most unit length
@@ -269,7 +336,7 @@ def _line_search(A: Array, here: _Oblique, gamma: float, step: float) -> _Obliqu
         T = T / np.sqrt((T**2).sum(axis=0))
         # A gamma above 0 can drive the criterion to minus infinity along merging factors: stay off.
         if np.linalg.svd(T, compute_uv=False)[-1] > _COLLAPSE:
-            new = _oblique(A, T, gamma)
+            new = _oblique(A, T, criterion)
             if new.value <= here.value - max(1e-4 * step * length, noise):
                 return new
             if abs(new.value - here.value) <= noise and (new.slope**2).sum() < length:

@@ -14,7 +14,7 @@ import numpy as np
 from lowdim.maths import rotate as rotations
 from lowdim.maths.linalg import Array, moderate_factor
 from lowdim.models.base.results import in_range
-from lowdim.sources.arrays import complete_matrix
+from lowdim.sources.arrays import as_matrix, complete_matrix
 from lowdim.text.messages import error
 
 NEEDS_ALL = "a rotation needs every cell"
@@ -27,13 +27,20 @@ def _back(values: Any, unit: float, what: str) -> Array:
 
 
 @wraps(rotations.rotate)
-def rotate(loadings: Any, method: str = "varimax", **options: Any) -> rotations.Rotation:
+def rotate(loadings: Any, method: str = "varimax", *, target: Any = None, **options: Any) -> rotations.Rotation:
     """`lowdim.rotate`: the rotation of any table of loadings."""
     if method not in rotations.METHODS:
         raise error("LD210", option="method", value=method, allowed=" or ".join(map(repr, rotations.METHODS)))
     W = complete_matrix(loadings, "rotate", NEEDS_ALL)
     unit = moderate_factor(W)
-    turned = rotations.rotate(W * unit, method, **options)
+    if target is not None:
+        target = as_matrix(target) * unit
+    if method == "geomin":  # whose criterion knows a size
+        options["epsilon"] = float(np.clip(options.get("epsilon", rotations.EPSILON) * unit * unit, 1e-300, 1e300))
+    try:
+        turned = rotations.rotate(W * unit, method, target=target, **options)
+    except ValueError as problem:  # a target that does not fit
+        raise error("LD210", option="target", value="a table", allowed=str(problem)) from None
     return turned._replace(loadings=_back(turned.loadings, unit, "Loadings"))
 
 
