@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import CodeType, FrameType
 from typing import Any
 
@@ -26,6 +27,8 @@ BOUNDS = {
     "mixture_gaps": (18, 150),
     "gtm": (17, 111),
     "isomap_gaps": (19, 130),
+    "main_job": (86, 735),
+    "fill": (60, 455),
 }
 # in the core, at most
 COUNTS = {
@@ -48,12 +51,25 @@ def verbs(model: Any, X: np.ndarray) -> None:
     model.impute(X, return_std=True)
 
 
+def file_of_table() -> str:
+    """The table with gaps as a file, which the main job reads."""
+    X, names = table(True), [f"c{j}" for j in range(6)]
+    lines = [",".join("" if np.isnan(x) else f"{x:.4f}" for x in row) for row in X]
+    path = Path(FOLDER.name) / "t.csv"
+    path.write_text("\n".join([",".join(names), *lines]) + "\n")
+    return str(path)
+
+
+FOLDER = TemporaryDirectory()
 WALKS: dict[str, Callable[[], Any]] = {
     "ppca_gaps": lambda: verbs(lowdim.PPCA(2), table(True)),
     "mixture_gaps": lambda: verbs(lowdim.GaussianMixture(2, tol=1e-2), table(True)),
     "gtm": lambda: verbs(lowdim.GTM(2, grid=8, max_iter=30), table(False)),
     "isomap_gaps": lambda: lowdim.Isomap(2).fit(table(True)).transform(table(True)),
+    "main_job": lambda: lowdim.analyse(file_of_table()).sentences,
+    "fill": lambda: lowdim.fill(file_of_table()),
 }
+SLOW = ("main_job", "fill")
 
 
 def entered(walk: Callable[[], Any]) -> list[tuple[str, str]]:
@@ -75,7 +91,9 @@ def entered(walk: Callable[[], Any]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.filterwarnings("ignore:LD201")  # thirty passes of a sheet
-@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in WALKS]
+)
 def test_a_walk_through_the_house_is_short(name):
     WALKS[name]()  # what is imported and kept at the first call
     way = entered(WALKS[name])

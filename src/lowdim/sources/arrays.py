@@ -153,7 +153,8 @@ def as_source(
         source = from_array(X, where)
     if source.d == 0:
         raise error("LD105", shape=(source.n, 0))
-    source.weight = check_weight(weight, source.n)
+    if weight is not None:
+        source.weight = check_weight(weight, source.n)
     return source
 
 
@@ -251,8 +252,6 @@ def check_kind(shape: tuple[int, ...], kind: Any) -> None:
 
 def check_weight(weight: Any, n: int) -> Array | None:
     """Frequency weights as an array; None where every row counts once, so that weights of one change no bit."""
-    if weight is None:
-        return None
     try:
         given = np.asarray(weight)
         real = given.dtype.kind in "biufO"  # text, dates and complex numbers would become numbers

@@ -60,7 +60,8 @@ def coded_source(X: Any, weight: Any = None, known: dict[str, Labels] | None = N
     elif not any(c.labels for c in coded):
         return as_source(X, weight=weight)
     source = CodedSource(coded, None if isinstance(X, np.ndarray) else tuple(names))
-    source.weight = check_weight(weight, source.n)
+    if weight is not None:
+        source.weight = check_weight(weight, source.n)
     return source
 
 
