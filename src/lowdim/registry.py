@@ -75,6 +75,8 @@ class ModelEntry(NamedTuple):
     estimate: str = ""  # what its log density is, where it is not exact
     needs: str = ""  # its attribute that counts the axes it needs of those it was given, which come first
     begins: int | None = 0  # axes it begins with to find their number itself: None = all, 0 = it does not
+    clusters: int = 0  # it begins with to find their number itself; 0 = it does not
+    covariances: bool = False  # its clusters may have covariances of several kinds
     asks: str = ""  # what it must be told beside the numbers: "classes" or "views"
     own_units: bool = False  # columns as the table has them: their variances are what it is about
     pairs: tuple[tuple[str, str, str], ...] = ()  # what tables of pairs it takes, and by which option and value
@@ -180,7 +182,7 @@ ENTRIES = (
     ModelEntry(
         "GaussianMixture", "models.mixtures.mixture",
         "clusters of any covariance, gaps welcome; `ld.choose_clusters` finds how many",
-        _GROUPS, "", "gmm", "Gaussian mixture", _parts, ("map",),
+        _GROUPS, "", "gmm", "Gaussian mixture", _parts, ("map",), covariances=True,
         records=("models.mixtures.parts.GaussianParams",), statistics=("maths.gaps.Scatter",),
     ),
     ModelEntry(
@@ -208,6 +210,7 @@ ENTRIES = (
         "BayesianMixtureOfPPCA", "models.mixtures.bayesian_mixture",
         "the number of clusters, and of the axes of each, by the evidence in one fit",
         _LOCAL, "", "bmppca", "Bayesian mixture of PPCA", _local, ("map",), local=True, estimate="a lower bound",
+        begins=None, clusters=6,
         records=("BayesianMixtureParams",),
     ),
     ModelEntry(

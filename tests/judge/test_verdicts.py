@@ -8,7 +8,8 @@ import pytest
 
 from lowdim.jobs.analysis import analyse
 from lowdim.judge.dimensions.jury import DimensionRow, Jury
-from lowdim.judge.dimensions.text import NO_GROUPS
+from lowdim.judge.dimensions.text import NOTHING_PREDICTS
+from lowdim.judge.maps.unshared import Unshared
 from lowdim.judge.verdicts import (
     because,
     dimension_sentence,
@@ -28,7 +29,8 @@ def analysis(q: int, detectable: int, asked: int | str = "auto") -> SimpleNamesp
     rows = tuple(DimensionRow(k, 0.0, None, 0.0, None, None, s) for k, s in enumerate((0.0, 0.45, 0.48, 0.5)))
     empty = np.zeros(0)
     found = Jury(q, "", rows, (), (), empty, empty, None, (), 9, detectable)
-    return SimpleNamespace(dims=q if asked == "auto" else asked, jury=found, settings=SimpleNamespace(dims=asked))
+    dims, nothing = q if asked == "auto" else asked, {"unshared": Unshared(), "by_variance": False}
+    return SimpleNamespace(dims=dims, jury=found, settings=SimpleNamespace(dims=asked), **nothing)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,12 @@ def analysis(q: int, detectable: int, asked: int | str = "auto") -> SimpleNamesp
             "One weaker dimension is detectable too.",
         ),
         (3, 3, "Three dimensions are needed: more predict hidden cells no better."),
-        (0, 0, f"No shared structure found: {NO_GROUPS}"),
+        (
+            0,
+            0,
+            f"No shared structure found: {NOTHING_PREDICTS} No groups of rows, no curves and no columns of several "
+            "peaks were found either.",
+        ),
     ],
 )
 def test_the_first_sentence(q, detectable, want):

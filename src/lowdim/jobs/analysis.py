@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from lowdim.judge.labels import LabelCard
     from lowdim.judge.maps.groups import RowGroups
     from lowdim.judge.maps.table_map import TableMap
+    from lowdim.judge.maps.unshared import Unshared
     from lowdim.judge.outliers.law import RowLaw
     from lowdim.judge.rows.odd_rows import OddRows
     from lowdim.judge.rows.row_card import RowCard
@@ -257,17 +258,38 @@ class Analysis:
             return int(self.settings.dims)
         from lowdim.judge.dimensions.jury import axes_drawn
 
-        return axes_drawn(self.jury, self.table.d)
+        return min(2, self.table.d - 1) if self.by_variance else axes_drawn(self.jury, self.table.d)
+
+    @part
+    def by_variance(self) -> bool:
+        """Whether the map is of principal components in the columns' own units: where nothing is shared, but rows fall
+        into groups along these, or where a person asked for columns as they are."""
+        s = self.settings
+        from lowdim.judge.maps.groups import LEAST_ROWS, row_groups
+        from lowdim.judge.maps.table_map import table_map
+        from lowdim.text.messages import no_warnings
+
+        enough = self.table.n >= 2 * LEAST_ROWS and self.table.d > 2
+        if s.dims != "auto" or self.jury.needed or self._fit is not None or not enough:
+            return False
+        if s.scale == "none":
+            return True
+        with no_warnings():  # a trial: what there is to say of the map that is drawn is said of it
+            found = table_map(self._map_model(2, False), self.table.names, self.table.scales)
+        places = found.cells.posterior(self.table.X)
+        return len(row_groups(found, self.table, places, ALL_BULK, seed=s.seed).sizes) > 1
+
+    def _map_model(self, dims: int, unit: bool) -> MapModel:
+        from lowdim.judge.maps.fit_map import fit_map
+
+        return fit_map(self.table, dims, unit, self.partition, self.settings.seed, self.settings.rotate)
 
     @part
     def model(self) -> MapModel:
         """The model of the map."""
         if self._fit is not None:
             return self._fit(self.dims)
-        from lowdim.judge.maps.fit_map import fit_map
-
-        s = self.settings
-        return fit_map(self.table, self.dims, self._standardize, self.partition, s.seed, s.rotate)
+        return self._map_model(self.dims, self._standardize and not self.by_variance)
 
     @cached_property
     def map(self) -> TableMap:
@@ -346,6 +368,13 @@ class Analysis:
 
         s, asked = self.settings, None if self.settings.groups == "auto" else int(self.settings.groups)
         return row_groups(self.map, self.table, self.posterior, self.partition, asked, s.seed)
+
+    @part
+    def unshared(self) -> Unshared:
+        """What there is where the columns share nothing along straight lines: columns of several peaks, and curves."""
+        from lowdim.judge.maps.unshared import Unshared, unshared
+
+        return unshared(self.table, self.settings.seed) if self.jury.needed == 0 else Unshared()
 
     @part
     def surprises(self) -> Array:

@@ -171,7 +171,7 @@ def fit_method(
         settings, places = Settings(dims, t.scale, seed=random_state), place_rows(model, method, mixed.source)
         return FittedMethod(t, method, settings, 0, model, np.ones(t.d), places, spared_words(t, mixed), mixed=mixed)
     numbers = t if t.holds != "measurements" else t.in_ones()  # categories in zeros and ones
-    inputs = _inputs(numbers, method, dims, clusters, random_state, label, views)
+    inputs = _inputs(numbers, method, dims, clusters, random_state, label, views, options)
     model, own = method.make(inputs.dims, inputs.clusters, random_state), {**options, **inputs.options}
     check_options(method, model, own)
     model.set_params(**own)
@@ -208,14 +208,21 @@ class Inputs(NamedTuple):
     dims: int | None
     clusters: int = 0
     weight: Array | None = None  # of the rows that `fit` gets
-    options: Mapping[str, Any] = {}  # that say what the rows are
+    options: Mapping[str, Any] = {}  # that say what the rows are, or follow from them
     why: str = ""  # how sure the number of clusters is
     found: Callable[[Any], str] | None = None  # what the model found, in words of its own
     incomplete: bool = False  # pairs are missing: rows are where the fit put them
 
 
 def _inputs(
-    t: Table, method: ModelEntry, dims: int | str, clusters: int | None, seed: int, label: str | None, views: Any
+    t: Table,
+    method: ModelEntry,
+    dims: int | str,
+    clusters: int | None,
+    seed: int,
+    label: str | None,
+    views: Any,
+    options: Mapping[str, Any],
 ) -> Inputs:
     """The table as a method takes it: pairs of rows, rows and their classes, two views, or numbers alone."""
     asked = None if dims == "auto" else int(dims)
@@ -246,8 +253,8 @@ def _inputs(
         q = shared_axes(source, first, dims, {} if t.weight is None else {"sample_weight": t.weight})
         found = partial(shared_words, views=two)
         return Inputs(X, (source,), unit, q, weight=t.weight, options={"views": first}, found=found)
-    sizes, k, why = _sizes(method, X, t.weight, dims, clusters, seed)
-    return Inputs(X, (X,), unit, sizes, k, t.weight, why=why)
+    sizes, k, why, own = _sizes(method, X, t.weight, dims, clusters, seed, options)
+    return Inputs(X, (X,), unit, sizes, k, t.weight, own, why)
 
 
 def check_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) -> None:
@@ -264,29 +271,38 @@ def check_options(method: ModelEntry, model: Any, options: Mapping[str, Any]) ->
 
 
 def _sizes(
-    method: ModelEntry, X: ArraySource, weight: Array | None, dims: int | str, clusters: int | None, seed: int
-) -> tuple[int | None, int, str]:
-    """The numbers of dimensions and of clusters, each asked for only where the method has them; None = all axes."""
-    clustered = bool(method.lack("map"))
-    mapped = not clustered or method.local
-    if dims == "auto" and method.begins != 0:
-        return None if method.begins is None else min(method.begins, X.d), clusters or 3, ""
-    q = 2 if dims == "auto" else int(dims)
-    if mapped and dims == "auto":
-        q = max(1, choose_dimension(X, standardize=False, random_state=seed).q)
-        q = min(q, max(1, most_factors(X.d))) if method.factors else q
-    if dims != "auto" and method.most(q, False) < q:
+    method: ModelEntry,
+    X: ArraySource,
+    weight: Array | None,
+    dims: int | str,
+    clusters: int | None,
+    seed: int,
+    options: Mapping[str, Any],
+) -> tuple[int | None, int, str, dict[str, Any]]:
+    """The numbers of dimensions and of clusters, each asked for only where the method has them and does not find it
+    itself; None = all axes. Where the evidence says how many clusters, it says of which covariance, too."""
+    clustered, q = bool(method.lack("map")), dims if isinstance(dims, int) else None
+    if q is not None and method.most(q, False) < q:
         raise error("LD210", option="dims", value=dims, allowed=f"at most {method.most_axes} for {method.title}")
-    q = method.most(q, dims == "auto")
-    k, why = clusters or 3, ""
-    if clustered and clusters is None:
-        from lowdim.judge.clusters import choose_clusters
+    if q is None and method.begins != 0:
+        q = None if method.begins is None else min(method.begins, X.d)
+    elif q is not None or (clustered and not method.local):
+        q = method.most(2 if q is None else q, dims == "auto")
+    else:
+        q = max(1, choose_dimension(X, standardize=False, random_state=seed).q)
+        q = method.most(min(q, max(1, most_factors(X.d))) if method.factors else q, True)
+    if clusters or not clustered:
+        return q, clusters or 3, "", {}
+    if method.clusters:
+        return q, min(method.clusters, max(1, X.n // 2)), "", {}
+    from lowdim.judge.clusters import choose_clusters
 
-        low, high = CLUSTERS_TRIED
-        ks = range(low, max(low, min(high, X.n // 2)) + 1)
-        chosen = choose_clusters(X, ks=ks, sample_weight=weight, random_state=seed)
-        k, why = chosen.n_clusters, chosen.sentence
-    return q, k, why
+    low, high = CLUSTERS_TRIED
+    ks = range(low, max(low, min(high, X.n // 2)) + 1)
+    component = options.get("covariance_type", "auto")
+    chosen = choose_clusters(X, component, ks, sample_weight=weight, random_state=seed)
+    own = {"covariance_type": chosen.component} if method.covariances else {}
+    return q, chosen.n_clusters, chosen.sentence, own
 
 
 def save_fitted(

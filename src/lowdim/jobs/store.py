@@ -7,7 +7,8 @@ part                                          where it is
 `label_names`, `calibration`,
 `law_of_new_rows`
 `jury`, `partition`, `posterior`, `odd`, `fills`,  judges.lowdim (format: `storage/model_file.py`, plain values
-`axes`, `labels`, `groups`, `row_names`, `has_gaps`     only), those that are small enough
+`axes`, `labels`, `groups`, `by_variance`,    only), those that are small enough
+`unshared`, `row_names`, `has_gaps`
 `model`                                       model.lowdim
 `table`                                       the file it was read from, if it has not changed since
 ============================================  =============================================================
@@ -37,7 +38,16 @@ if TYPE_CHECKING:
 JUDGES_FILE = "judges.lowdim"
 JUDGES_SCHEMA = 7  # of the parts; a file of another one is as good as none
 PART_CELLS = 2**19  # numbers of one part that are stored at the most: 4 MB; a larger part is made again
-PLAIN_PARTS = ("jury", "partition", "posterior", "axes", "labels", "groups")  # records and arrays through and through
+PLAIN_PARTS = (
+    "jury",
+    "partition",
+    "posterior",
+    "axes",
+    "labels",
+    "groups",
+    "by_variance",
+    "unshared",
+)  # records and arrays through and through
 FILL_FIELDS = (
     *("columns", "level", "n_components", "held", "tried", "skill", "error", "hidden"),
     *("mean", "spread", "how", "engines", "only_copies"),
@@ -63,7 +73,7 @@ class RunStore:
         """A part of the analysis that was saved here; None where it is not here."""
         run = self.run
         match name:
-            case "jury" | "partition" | "posterior" | "axes" | "labels" | "groups":
+            case "jury" | "partition" | "posterior" | "axes" | "labels" | "groups" | "by_variance" | "unshared":
                 return unpacked(self.packed_parts.get(name))
             case "odd":
                 odd = unpacked(self.packed_parts.get("odd"))

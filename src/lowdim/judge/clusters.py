@@ -11,11 +11,18 @@ import numpy as np
 from lowdim.engine.fold import Run
 from lowdim.maths.linalg import Array
 from lowdim.models.mixtures.mixture import Mixture
+from lowdim.models.mixtures.parts import COVARIANCE_TYPES
 from lowdim.sources.arrays import as_source
 from lowdim.text.format import times_as_likely
 from lowdim.text.messages import error
 
 DECISIVE_NATS = 3.0  # nats: less than 20 to 1 is no decision (Kass and Raftery 1995)
+COVARIANCE_WORDS = {
+    "full": " with a covariance each",
+    "tied": " with one covariance",
+    "diag": " with a variance for each column",
+    "spherical": " with one variance for all columns",
+}
 TRIAL_NATS = 1e-2  # nats a fit may be short of its maximum: far less than decides anything
 
 
@@ -23,8 +30,9 @@ class ClusterChoice(NamedTuple):
     """The number of clusters a table speaks for, and how clearly."""
 
     n_clusters: int
+    component: Any  # what the clusters are: a covariance of Gaussians by its name, or the estimator
     ks: tuple[int, ...]
-    log_evidence: Array  # Schwarz's approximation of log p(table | K), in nats
+    log_evidence: Array  # Schwarz's approximation of log p(table | K), in nats, with the best component
     log_likelihood: Array
     probability: Array  # of each K, had all been equally likely before
     collapsed: tuple[int, ...]  # the K whose fit ended on the covariance floor: not eligible
@@ -33,7 +41,7 @@ class ClusterChoice(NamedTuple):
 
 def choose_clusters(
     X: Any,
-    component: Any = "full",
+    component: Any = "auto",
     ks: Iterable[int] = range(1, 11),
     *,
     sample_weight: Any = None,
@@ -49,8 +57,9 @@ def choose_clusters(
     ----------
     X : table, n x d
         Rows; NaN is a gap.
-    component : {"full", "tied", "diag", "spherical"} or estimator, default="full"
-        As `Mixture` takes it.
+    component : {"auto", "full", "tied", "diag", "spherical"} or estimator, default="auto"
+        As `Mixture` takes it; "auto" compares the four covariances, since groups that a full one has too few rows for
+        may be plain for one with fewer numbers.
     ks : iterable of int, default=range(1, 11)
         The numbers of clusters to try; those beyond the number of rows are left out.
     sample_weight : array of shape (n,), optional
@@ -63,7 +72,7 @@ def choose_clusters(
     Returns
     -------
     ClusterChoice
-        The number, the evidence of each, and a sentence.
+        The number, its covariance, the evidence of each number, and a sentence.
 
     References
     ----------
@@ -85,33 +94,34 @@ def choose_clusters(
     if min(numbers) > source.n:
         raise error("LD253", n_components=min(numbers), n=source.n)
     numbers = tuple(int(k) for k in numbers if k <= source.n)
-    values, free, on_floor = [], [], []
-    for k in numbers:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # every K is a trial; what matters is said of the one that won
-            tol = TRIAL_NATS / source.total
-            model = Mixture(component, k, tol=tol, calibrate=False, random_state=random_state).fit(source, run=run)
-        values.append(model.objective_)
-        free.append(model.n_parameters_)
-        on_floor.append(bool(model.certificate_.boundary))
-    likelihood = np.array(values)
-    evidence = likelihood - 0.5 * np.array(free) * np.log(source.total)
-    return _choice(numbers, likelihood, evidence, np.array(on_floor))
-
-
-def _choice(ks: tuple[int, ...], likelihood: Array, evidence: Array, on_floor: Any) -> ClusterChoice:
+    components = COVARIANCE_TYPES if isinstance(component, str) and component == "auto" else (component,)
+    shape = (len(components), len(numbers))
+    likelihood, free, on_floor = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=bool)
+    for i, kind in enumerate(components):
+        for j, k in enumerate(numbers):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # every K is a trial; what matters is said of the one that won
+                tol = TRIAL_NATS / source.total
+                model = Mixture(kind, k, tol=tol, calibrate=False, random_state=random_state).fit(source, run=run)
+            likelihood[i, j], free[i, j] = model.objective_, model.n_parameters_
+            on_floor[i, j] = model.certificate_.boundary
+    evidence = likelihood - 0.5 * free * np.log(source.total)
     eligible = np.where(on_floor & ~on_floor.all(), -np.inf, evidence)
+    of = eligible.argmax(axis=0), np.arange(len(numbers))  # the best component for each number
+    eligible = eligible[of]
     best = int(eligible.argmax())
     share = np.exp(eligible - eligible[best])
     share /= share.sum()
-    others = np.delete(eligible, best)
-    lead = float(eligible[best] - others.max(initial=-np.inf))
-    collapsed = tuple(k for k, low in zip(ks, on_floor, strict=True) if low)
-    return ClusterChoice(ks[best], ks, evidence, likelihood, share, collapsed, _sentence(ks, best, lead, eligible))
+    lead = float(eligible[best] - np.delete(eligible, best).max(initial=-np.inf))
+    collapsed = tuple(np.array(numbers)[np.all(on_floor, axis=0)].tolist())
+    chosen = components[of[0][best]]
+    words = _sentence(numbers, best, lead, eligible, chosen if len(components) > 1 else "")
+    return ClusterChoice(numbers[best], chosen, numbers, evidence[of], likelihood[of], share, collapsed, words)
 
 
-def _sentence(ks: tuple[int, ...], best: int, lead: float, eligible: Array) -> str:
+def _sentence(ks: tuple[int, ...], best: int, lead: float, eligible: Array, covariance: str) -> str:
     word = "1 cluster" if ks[best] == 1 else f"{ks[best]} clusters"
+    word += COVARIANCE_WORDS.get(covariance, "")
     if not np.isfinite(lead):
         return f"{word}: no other number was eligible."
     second = ks[int(np.argsort(eligible)[-2])]

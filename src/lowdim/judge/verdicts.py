@@ -77,8 +77,18 @@ def sample_sentence(analysis: Any) -> str:
 def dimension_sentence(analysis: Any) -> str:
     words = in_words(analysis.jury)
     if analysis.settings.dims == "auto":
-        return words + " The map has a second axis." * bool(second_axis(analysis.jury.needed, analysis.dims))
+        return " ".join([words, *beside_lines(analysis)])
     return f"You asked for {count(analysis.dims, 'dimension')}. {words}"
+
+
+def beside_lines(analysis: Any) -> list[str]:
+    """What else there is to say of dimensions: the map's second axis, or what there is where nothing is shared."""
+    if analysis.jury.needed:
+        return ["The map has a second axis."] if second_axis(analysis.jury.needed, analysis.dims) else []
+    found = [analysis.unshared.words] if analysis.unshared.words else []
+    if analysis.by_variance:
+        found.append("The map is of the columns' largest variances, in their own units (principal components).")
+    return found or ["No groups of rows, no curves and no columns of several peaks were found either."]
 
 
 def second_axis(needed: int, drawn: int) -> str:

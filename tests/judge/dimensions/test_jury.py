@@ -6,7 +6,7 @@ import pytest
 import lowdim as ld
 from lowdim.judge.dimensions.jury import DimensionRow, Jury, choose_dimension, most_possible
 from lowdim.judge.dimensions.jury_table import jury_table
-from lowdim.judge.dimensions.text import NO_GROUPS, in_words, sentence
+from lowdim.judge.dimensions.text import NOTHING_PREDICTS, in_words, sentence
 from lowdim.text.format import times_as_likely
 from tests.conftest import need
 from tests.judge.simulated import noise, rank_two, seeds_gaussian, uneven, with_gaps
@@ -287,7 +287,7 @@ def jury(q: int, detectable: int, *skill: float) -> Jury:
         (
             jury(0, 0, 0.0, -0.1),
             "no shared structure found",
-            f"No shared structure found: {NO_GROUPS}",
+            f"No shared structure found: {NOTHING_PREDICTS}",
         ),
         (
             jury(1, 1, 0.0, 0.04, 0.03),

@@ -14,7 +14,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 BAR_LENGTH = 12  # the longest bar of hashes stands for all variance
 LITTLE_SKILL = 0.1  # share of left-out cells that two dimensions predict, below which they sum nothing up
 NOTHING_SHARED = "no shared structure found"
-NO_GROUPS = "no measured column predicts another along a straight line (to look for groups of rows: lowdim fit -m gmm)."
+NOTHING_PREDICTS = "no measured column predicts another along a straight line."
 
 
 def number(k: int) -> str:
@@ -48,7 +48,7 @@ def sentence(jury: Jury) -> str:
 def in_words(jury: Jury) -> str:
     """'Two dimensions are needed: more predict hidden cells no better.'"""
     if jury.q == 0:
-        return f"{NOTHING_SHARED[0].upper()}{NOTHING_SHARED[1:]}: {NO_GROUPS}"
+        return f"{NOTHING_SHARED[0].upper()}{NOTHING_SHARED[1:]}: {NOTHING_PREDICTS}"
     if not jury.rows:
         return f"Your table has {count(jury.q, 'dimension')}, which leave no noise."
     more = jury.detectable - jury.q
