@@ -147,7 +147,7 @@ def test_boxes_that_were_ticked_are_answers_and_no_gaps():
     frame["remark"] = np.where(ticked[:, 3], "none", None)
     table = read(frame[[*frame.columns[:5]]])
     (told,) = (m for m in table.messages if m.code == "LD137")
-    assert told.what.startswith("3 columns hold one word or nothing")
+    assert told.what.startswith("3 columns look like tick boxes")
     boxes = [c for c in table.columns if c.labels == ("not ticked", "ticked")]
     assert [c.role for c in boxes] == ["label"] * 3 and not any(c.gaps.any() for c in boxes)
     assert (np.column_stack([c.values for c in boxes]) == ticked[:, :3]).all()
@@ -180,7 +180,7 @@ def test_a_survey_is_analysed_by_all_its_answers_in_words():
     frame["town"] = rng.choice(["Bonn", "Kiel", "Jena"], 200)
     table = read(frame)
     (told,) = (m for m in table.messages if m.code == "LD136")
-    assert told.what.startswith("9 columns hold the same answers in words") and "5 columns of numbers" in told.why
+    assert told.what.startswith("9 columns have the same answers in words") and "5 columns of numbers" in told.why
     assert table.d == 14 and [c.name for c in table.columns if c.role == "label"] == ["town"]
     assert read(frame, label=["about 8"]).d == 13
     assert read(frame[[*frame.columns[5:]]]).d == 5  # fewer than the numbers: labels beside them
