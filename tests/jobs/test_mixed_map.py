@@ -143,9 +143,14 @@ def test_real_tables_of_answers_are_mixed_and_predict_better(name):
     assert difference.mean() < -2 * difference.std() / np.sqrt(len(difference))
 
 
-@pytest.mark.parametrize("name", ["penguins", "titanic", "colic", "snorena"])
+@pytest.mark.parametrize("name", ["penguins", "planets", "chemproc", "swiss"])
 def test_real_tables_of_numbers_stay_gaussian(name):
     assert not is_mixed(read(need(f"real_tables/{name}.csv")))
+
+
+@pytest.mark.parametrize("name", ["titanic", "colic", "snorena", "mpg"])
+def test_tables_of_numbers_and_answers_are_mixed(name):
+    assert is_mixed(read(need(f"real_tables/{name}.csv")))
 
 
 def test_logarithms_on_a_map_of_answers_are_told_in_the_table_s_units(tmp_path):

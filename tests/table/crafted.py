@@ -600,12 +600,13 @@ def sheets() -> Iterator[tuple[str, Case]]:
         [["day", *NAMES], *([day.format(d), *row] for d, row in zip(days, GRID, strict=True))],
         labels={"day": None},
     )
-    yield xlsx("truth", [["well", *NAMES], *([k % 3 == 0, *row] for k, row in enumerate(GRID))], labels={"well": None})
+    wells = {"well": None, **dict(zip(NAMES, COLUMNS, strict=True))}
+    yield xlsx("truth", [["well", *NAMES], *([k % 3 == 0, *row] for k, row in enumerate(GRID))], wells)
     truth = ods_xml('office:value-type="boolean" office:boolean-value="{0}"')
     yield ods(
         "truth",
         [["well", *NAMES], *([truth.format(str(k % 3 == 0).lower()), *row] for k, row in enumerate(GRID))],
-        labels={"well": None},
+        wells,
     )
     errors = [
         [SHEET[0][0], *SHEET[0][1:]],
@@ -1132,7 +1133,8 @@ def in_cells() -> Iterator[tuple[str, Case]]:
     )
     yield aside("upper limits", [">12" if x > 12 else str(x) for x in a], "LD129")
     yield aside("ranges among numbers", ["9-11" if k % 5 == 0 else str(x) for k, x in enumerate(a)], "LD129")
-    yield aside("ages in groups", [("18-29", "30-44", "45-64", "65+")[k % 4] for k in range(N)])
+    ages = [("18-29", "30-44", "45-64", "65+")[k % 4] for k in range(N)]
+    yield first("ages in groups", ages, [float(k % 4) for k in range(N)], said=["LD188"])
     yield first(
         "ages in groups as numbers",
         [("18-29", "30-44", "45-64", "65+")[k * k % 5 % 4] for k in range(N)],

@@ -251,7 +251,7 @@ def numbers_wrong() -> dict[str, tuple[bytes, str]]:
         "empty_rows.csv": (csv(head, changed(numbers(30, 4), {(7, -1): "", (11, -1): "NA"})), ""),
         "half_empty.csv": (csv(head, [[*r[:3], "" if i % 2 else r[3]] for i, r in enumerate(a)]), ""),
         "constant.csv": (csv(head, [[r[0], 1, r[2], 3, r[3]] for r in a]).replace(b"a,b,c,d", b"a,unit,b,plant,c"), ""),
-        "rare.csv": (csv(head, [[*r[:3], int(i == 4)] for i, r in enumerate(a)]), "--use d"),
+        "rare.csv": (csv(head, [[*r[:3], r[3] if i in (4, 9, 11) else 0] for i, r in enumerate(numbers(90, 4))]), ""),
         "twice.csv": (csv("temp,temp,b,temp", [[r[0], r[0], r[2], r[3]] for r in a]), ""),
         "same_quantity.csv": (
             csv(

@@ -48,13 +48,14 @@ KEYS = rng.choice(10**7, N, replace=False).astype(float)
         ("timestamp", rng.integers(9e8, 1.5e9, N) * 1.0, "time stamp"),
         ("year", rng.integers(1989, 2014, N) * 1.0, "year"),
         ("model_year", rng.integers(70, 82, N) * 1.0, "year"),
-        ("YearBuilt", rng.integers(1880, 2010, N) * 1.0, "year"),
-        ("yearbuilt", rng.integers(1880, 2010, N) * 1.0, "year"),
+        ("YearBuilt", rng.integers(1880, 2010, N) * 1.0, ""),
+        ("yearbuilt", rng.integers(1880, 2010, N) * 1.0, ""),
         ("independence_year", np.r_[rng.integers(1800, 1995, N - 2), -1523, -660] * 1.0, "year"),
         ("Month", rng.integers(5, 10, N) * 1.0, "month"),
         ("day", rng.integers(1, 32, N) * 1.0, "day"),
         ("hour", rng.integers(0, 24, N) * 1.0, "hour"),
-        ("Yr.Built", np.r_[other.integers(1880, 2010, N - 1), 2207] * 1.0, "year"),
+        ("Yr.Built", np.r_[other.integers(1880, 2010, N - 1), 2207] * 1.0, ""),
+        ("Yr.Sold", np.r_[other.integers(1880, 2010, N - 1), 2207] * 1.0, "year"),
         ("date", 2000 + np.tile(np.arange(60), 5) / 12, "time"),
         ("date", other.integers(1900, 2010, N) * 1.0, "time"),
         ("dep_time", other.integers(5, 24, N) * 100.0 + other.integers(0, 60, N), "time of day"),
@@ -203,9 +204,19 @@ def items(k: int, low: int, high: int, stem: str = "item_") -> dict[str, np.ndar
     return {f"{stem}{chr(97 + j)}": coin.integers(low, high + 1, ROWS) * 1.0 for j in range(k)}
 
 
-def test_codes_beside_measurements_are_labels():
+def test_codes_beside_measurements_are_grades_unless_they_are_classes():
     found = kinds_of({**measured(3), **items(3, 1, 4)})
-    assert set(found.kinds) == {"item_a", "item_b", "item_c"} and not found.items
+    assert not found.kinds and set(found.items) == {"item_a", "item_b", "item_c"}
+    three = items(3, 1, 4, "item_")
+    classes = {"school": three["item_a"], "target": three["item_b"], "design": np.tile([1.0, 2.0, 3.0], ROWS)[:ROWS]}
+    classes["design"] = np.repeat([1.0, 2.0, 3.0], -(-ROWS // 3))[:ROWS]
+    own = measured(3)
+    order = np.array([0.0, 4.0, -4.0, 0.0])[three["item_c"].astype(int) - 1]  # the third is the lowest
+    assert set(kinds_of({**own, "x": own["a"] + order, "item_c": three["item_c"], **classes}).kinds) >= {
+        "school",
+        "target",
+        "item_c",
+    }
 
 
 def test_codes_alone_are_what_was_measured():
@@ -225,9 +236,10 @@ def test_items_of_one_scale_that_outnumber_the_measurements():
     assert set(kinds_of(skewed).items) == set(skewed)  # a skew item is like a count, and is none
 
 
-def test_a_few_yes_no_answers_do_not_outnumber_measurements():
-    table = {**measured(4), **items(5, 0, 1, "has_")}
-    assert len(kinds_of(table).kinds) == 5
+def test_yes_no_answers_take_part_however_many_they_are():
+    assert len(kinds_of({**measured(4), **items(5, 0, 1, "has_")}).items) == 5
+    rare = {"has_one": np.r_[np.ones(3), np.zeros(ROWS - 3)]}
+    assert set(kinds_of({**measured(4), **rare}).kinds) == {"has_one"}  # three rows tell little of the others
     assert len(kinds_of({**measured(2), **items(8, 0, 1, "has_")}).items) == 8
 
 
@@ -288,20 +300,20 @@ def test_columns_of_one_kind_have_one_role() -> None:
     years, parents = rng.integers(5, 18, 400) * 1.0, rng.choice([0.0, 3, 7, 9, 10, 12, 14, 16, 17], 400)
     a, b = rng.normal(size=(2, 400))
     assert "meducation" not in kinds_of({"education": years, "meducation": parents, "a": a, "b": b}).kinds
-    assert kinds_of({"meducation": parents, "a": a, "b": b}).kinds["meducation"].word == "code"
+    assert "meducation" in kinds_of({"meducation": parents, "a": a, "b": b}).items
     flat, falling = rng.integers(1, 8, (2, 400)) * 1.0, np.repeat(np.arange(1.0, 8), [200, 100, 50, 25, 13, 8, 4])
     scales = {"selfLR": flat[0], "doleLR": flat[1], "clinLR": falling, "a": a, "b": b}
-    assert set(kinds_of(scales).kinds) == {"selfLR", "doleLR", "clinLR"}
+    assert set(kinds_of(scales).items) == {"selfLR", "doleLR", "clinLR"}
     assert not kinds_of({"clinton": falling, "a": a, "b": b}).kinds
 
 
-def test_yes_no_answers_beside_enough_measurements_are_labels() -> None:
+def test_yes_no_answers_beside_measurements_take_part() -> None:
     rng = np.random.default_rng(7)
     answers = {f"v{'abcdefghijkl'[k]}": rng.integers(0, 2, 200) * 1.0 for k in range(12)}
     measured = {name: rng.normal(size=200) for name in "wxyz"}
-    assert set(kinds_of({**answers, **measured}).kinds) == set(answers)
-    del measured["z"]
-    assert not kinds_of({**answers, **measured}).kinds
+    assert set(kinds_of({**answers, **measured}).items) == set(answers)
+    sex = {"sex": answers.pop("va")}
+    assert set(kinds_of({**answers, **measured, **sex}).kinds) == {"sex"}
 
 
 def test_a_scale_of_many_steps_is_one_whether_it_counts_from_zero_or_one() -> None:
@@ -311,15 +323,15 @@ def test_a_scale_of_many_steps_is_one_whether_it_counts_from_zero_or_one() -> No
     levels["PID"] = own.integers(0, 7, 400) * 1.0
     measured = {name: own.normal(50, 9, 400) for name in ("age", "income", "people")}
     assert set(kinds_of({**measured, **levels}).items) == set(levels)
-    short = {name: np.minimum(x, 3.0) for name, x in levels.items()}  # 1 to 3 and 0 to 3: codes of two kinds
-    assert not kinds_of({**measured, **short}).items
+    short = {name: np.minimum(x, 3.0) for name, x in levels.items()}  # 1 to 3 and 0 to 3
+    assert set(kinds_of({**measured, **short}).items) == set(levels)
 
 
 def test_numbered_items_of_one_scale_are_measured_unless_more_is():
     sat = {f"sat_{j}": coin.integers(1, 6, ROWS) * 1.0 for j in range(1, 5)}
     assert set(kinds_of({**measured(2), **sat}).items) == set(sat)
-    assert not kinds_of({**measured(5), **sat}).items
-    assert not kinds_of({**measured(2), **items(4, 1, 5, "code_")}).items  # not numbered: codes of any kind
+    assert set(kinds_of({**measured(5), **sat}).items) == set(sat)
+    assert not kinds_of({**measured(5), "type": sat["sat_1"]}).items
 
 
 def test_coordinates_of_every_convention_say_where_a_row_is() -> None:
@@ -338,4 +350,4 @@ def test_a_table_of_counts_has_no_codes() -> None:
 
 def test_without_names_of_the_file_no_family_of_names() -> None:
     columns = {f"c{k + 1}": coin.normal(0, 1, ROWS) for k in range(7)} | {"c8": coin.integers(1, 4, ROWS) * 1.0}
-    assert not kinds_of(columns).kinds and set(kinds_of(columns, named=False).kinds) == {"c8"}
+    assert not kinds_of(columns).kinds and set(kinds_of(columns, named=False).items) == {"c8"}

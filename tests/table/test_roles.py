@@ -14,16 +14,19 @@ from tests.conftest import need
 MEASURED = {  # table: columns that shape axes; all others have another role
     "airquality": "Ozone Solar.R Wind Temp",
     "biopsy": "V1 V2 V3 V4 V5 V6 V7 V8 V9",
-    "cereal": "calories protein fat sodium fibre carbo sugars potassium",
-    "colic": "temp_rectal pulse respiratory_rate nasogastric_reflux_PH cell_volume protein abdomcentesis_protein",
+    "cereal": "calories protein fat sodium fibre carbo sugars shelf potassium",
+    "colic": "surgery temp_rectal pulse respiratory_rate temp_extreme pulse_peripheral capillayr_refill_time pain "
+    "peristalsis abdominal_distension nasogastric_tube nasogastric_reflux nasogastric_reflux_PH rectal_examination "
+    "abdomen cell_volume protein abdominocentesis_appearance abdomcentesis_protein outcome surgical_lesion cp_data "
+    "mucous_membranes_col mucous_membranes_group",
     "country": "surface_area population life_expectancy gnp gnp_old",
-    "mpg": "mpg displacement horsepower weight acceleration",
-    "mtcars": "mpg disp hp drat wt qsec",
+    "mpg": "mpg cylinders displacement horsepower weight acceleration",
+    "mtcars": "mpg cyl disp hp drat wt qsec vs am gear carb",
     "penguins": "bill_length_mm bill_depth_mm flipper_length_mm body_mass_g",
     "planets": "number orbital_period mass distance",
-    "snorena": "age weight size alcohol",
+    "snorena": "age weight size alcohol snore tobacco",
     "swiss": "Fertility Agriculture Examination Education Catholic Infant.Mortality",
-    "titanic": "age sibsp parch fare",
+    "titanic": "sex age sibsp parch fare embarked class who adult_male deck alive alone",
     "TitanicNA": "CLASS AGE SEX SURV",
     "usarrests": "Murder Assault UrbanPop Rape",
 }
@@ -38,8 +41,8 @@ def test_real_tables_are_measured_by_what_was_measured(name):
 def test_items_are_analysed_as_levels():
     table = read(need("real_tables/bfi.csv"))
     kinds = {c.name: (c.role, c.kind) for c in table.columns}
-    assert table.d == 26 and sum(kind == ("number", "ordinal") for kind in kinds.values()) == 25
-    assert kinds["gender"] == ("label", "yes/no") and kinds["education"] == ("label", "code")
+    assert table.d == 27 and sum(kind == ("number", "ordinal") for kind in kinds.values()) == 26
+    assert kinds["gender"] == ("label", "yes/no") and kinds["education"] == ("number", "ordinal")
     assert kinds["age"] == ("number", "") and kinds["rownames"][0] == "id"
     assert table.scales.levels[0] == (1, 2, 3, 4, 5, 6)
     votes = read(need("real_tables/vnf.csv"))
@@ -70,8 +73,9 @@ def test_answers_in_words_shape_the_axes_by_their_codes():
 
 
 def test_use_brings_a_column_back():
-    plain, asked = (read(need("real_tables/mtcars.csv"), use=use) for use in ((), "cyl,am"))
-    assert set(asked.names) - set(plain.names) == {"cyl", "am"}
+    plain, asked = (read(need("real_tables/bfi.csv"), use=use) for use in ((), "gender"))
+    assert set(asked.names) - set(plain.names) == {"gender"}
+    assert asked.numbers[asked.names.index("gender")].kind == "yes/no"
 
 
 def test_ids_that_repeat_do_not_name_rows(tmp_path: Path):
@@ -122,6 +126,7 @@ def test_the_name_of_many_groups_is_not_called_few_levels() -> None:
     frame = pd.DataFrame(
         {"prof_id": rng.integers(1, 95, 400), "sex": rng.integers(0, 2, 400), "a": rng.normal(size=400)}
     )
+    frame["c"], frame["d"] = rng.normal(size=(2, 400))
     frame["county"], frame["b"] = rng.integers(1, 91, 400), rng.normal(size=400)
     messages = {m.code: m.what for m in read(frame).messages}
     assert "sex" in messages["LD182"] and "prof_id" not in messages["LD182"] and "county" not in messages["LD182"]
@@ -147,12 +152,12 @@ def test_boxes_that_were_ticked_are_answers_and_no_gaps():
     frame["remark"] = np.where(ticked[:, 3], "none", None)
     table = read(frame[[*frame.columns[:5]]])
     (told,) = (m for m in table.messages if m.code == "LD137")
-    assert told.what.startswith("3 columns look like tick boxes")
+    assert told.what.startswith("3 columns hold one word or nothing")
     boxes = [c for c in table.columns if c.labels == ("not ticked", "ticked")]
-    assert [c.role for c in boxes] == ["label"] * 3 and not any(c.gaps.any() for c in boxes)
+    assert [c.role for c in boxes] == ["number"] * 3 and not any(c.gaps.any() for c in boxes)
     assert (np.column_stack([c.values for c in boxes]) == ticked[:, :3]).all()
     assert "LD137" not in read(frame[["age", "height", "remark"]]).messages.codes
-    known = tuple(table.names) + tuple(c.name for c in boxes)
+    known = tuple(table.names)
     labels = ((),) * 2 + (("not ticked", "ticked"),) * 3
     new = read_rows(frame.iloc[:7], known, labels)
     assert (new.X[:, 2:] == ticked[:7, :3]).all() and not new.strange.any()
@@ -170,7 +175,7 @@ def test_numbers_of_a_label_name_its_groups_and_what_is_measured_of_it_stays():
     assert read(other).names == ("m49", "people", "x")
 
 
-def test_a_survey_is_analysed_by_all_its_answers_in_words():
+def test_three_columns_of_words_take_part_and_two_are_labels():
     rng = np.random.default_rng(0)
     like = rng.normal(0, 1, (200, 1)) + rng.normal(0, 1, (200, 9))
     words = np.array(["dislike", "neither", "like"], dtype=object)[np.digitize(like, [-0.7, 0.7])]
@@ -180,9 +185,8 @@ def test_a_survey_is_analysed_by_all_its_answers_in_words():
     frame["town"] = rng.choice(["Bonn", "Kiel", "Jena"], 200)
     table = read(frame)
     (told,) = (m for m in table.messages if m.code == "LD136")
-    assert told.what.startswith("9 columns have the same answers in words") and "5 columns of numbers" in told.why
-    assert table.d == 14 and [c.name for c in table.columns if c.role == "label"] == ["town"]
-    assert read(frame, label=["about 8"]).d == 13
-    assert read(frame[[*frame.columns[5:]]]).d == 5  # fewer than the numbers: labels beside them
-    frame["height"] = rng.normal(170, 9, 200).round(1)  # a measurement
-    assert "LD136" not in read(frame).messages.codes
+    assert told.what.startswith("10 columns of words that name something")
+    assert table.d == 15 and not table.labels
+    assert read(frame, label=["about 8"]).d == 14
+    few = read(frame[[*frame.columns[7:]]])  # two opinions and the town are three
+    assert few.d == 8 and list(read(frame[[*frame.columns[8:]]]).labels) == ["about 8", "town"]

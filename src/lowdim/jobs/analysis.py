@@ -458,7 +458,7 @@ class Analysis:
     @property
     def filled(self) -> Any:
         """The numbers with their gaps filled; a frame if a frame came in."""
-        return frame_like(self.fills.filled, self.table.names, self.table, self.table.code_labels)
+        return frame_like(self.fills.filled, self.table.names, self.table, self.table.code_words)
 
     @property
     def noise_share(self) -> float:
@@ -496,7 +496,7 @@ class Analysis:
         return place(
             self.map,
             new,
-            labels=self.table.code_labels,
+            labels=self.table.code_words,
             odd_level=odd_level,
             calibration=self.calibration,
             law=self.law_of_new_rows,

@@ -243,16 +243,16 @@ def place_run(run: SavedRun, new: Any, *, odd_level: float = 0.95, **options: An
     own table was."""
     options, map = {**read_as(run), **options}, run.map
     if map is None:
-        return _place_alone(run, read_rows(new, run.names, run.code_labels, **options))
+        return _place_alone(run, read_rows(new, run.names, run.code_words, **options))
     entry = entry_of(map.model)
     assert entry is not None  # runs hold models of ours
     if entry.kinds:
-        known = dict(zip(run.names, run.code_labels, strict=True))
-        labels = tuple(c.labels or known.get(c.name, ()) for c in map.columns)
+        known = dict(zip(run.names, run.code_words, strict=True))
+        labels = tuple(c.code_words or known.get(c.name, ()) for c in map.columns)
         rows = read_rows(new, map.names, labels, **options)
     else:
         labels = ((),) * len(map.columns)
-        rows = rows_in_ones(read_rows(new, run.names, run.code_labels, **options), ones_of(run.code_labels))
+        rows = rows_in_ones(read_rows(new, run.names, run.code_words, **options), ones_of(run.code_labels))
     calibration, law = run.calibration_of(len(map.columns)), run.law_of_new_rows
     groups = run.groups
     found = place_cells(map, rows, odd_level, calibration, law, run.aside, labels, groups)

@@ -114,6 +114,13 @@ class SavedRun(ABC):
         return tuple(tuple(known.get(name, ())) for name in self.names)
 
     @property
+    def code_words(self) -> tuple[tuple[str, ...], ...]:
+        """The same of labels and of grades: the words that stand in the file."""
+        known = self.facts["table"].get("grades", {})
+        own = zip(self.names, self.code_labels, strict=True)
+        return tuple(labels or tuple(known.get(name, ())) for name, labels in own)
+
+    @property
     def aside(self) -> tuple[str, ...]:
         """The other columns of its table."""
         return tuple(self.facts["table"]["aside"])
@@ -527,6 +534,7 @@ def run_facts(t: Table, settings: Settings, options: dict[str, Any], command: st
             "rows": t.n,
             "columns": list(t.names),
             "categories": {c.name: list(c.labels) for c in t.numbers if c.labels},
+            "grades": {c.name: list(c.grades) for c in t.numbers if c.grades},
             "limits": limit_lists(t.scales),
             "labels": list(t.labels),
             "aside": list(t.aside),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lowdim.judge.maps.map_columns import NumberFills
 from lowdim.maths.linalg import Array, Mask
+from lowdim.table.column import words_of
 from lowdim.text.csv_table import csv_lines, csv_table
 from lowdim.text.format import count
 
@@ -153,10 +154,11 @@ def fills_table(table: Table, f: Fills) -> str:
     numbers = np.column_stack([part[is_number] for part in (f.filled, f.lower, f.upper, f.sd)]).tolist()
     names, rows, beyond = table.names, table.row_names, f.outside[is_number].tolist()
     chances = ["" if p != p else p for p in f.chances[is_number].tolist()]
-    lines: list[tuple[int, list[Any]]] = [
-        (i, [rows[i], names[j], *line, OUTSIDE[far], f.engine, p])
-        for (i, j), line, far, p in zip(where.tolist(), numbers, beyond, chances, strict=True)
-    ]
+    graded = {j: c.grades for j, c in enumerate(table.numbers) if c.grades}
+    lines: list[tuple[int, list[Any]]] = []
+    for (i, j), (*middle, sd), far, p in zip(where.tolist(), numbers, beyond, chances, strict=True):
+        told = words_of(np.array(middle), graded[j]).tolist() if j in graded else middle
+        lines.append((i, [rows[i], names[j], *told, sd, OUTSIDE[far], f.engine, p]))
     for c in f.labels:
         told = zip(c.rows.tolist(), c.fills, c.probability.tolist(), strict=True)
         lines += [(i, [rows[i], c.column, label, "", "", "", "", c.engine, p]) for i, label, p in told]

@@ -28,19 +28,23 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import fdtrc
 
 from lowdim.judge.labels import LabelCard, LabelTie
-from lowdim.judge.maps.map_columns import line_names
+from lowdim.judge.maps.map_columns import line_names, lines_of
 from lowdim.judge.outliers.partition import AXIS_SHARE, GROUP_ROWS
 from lowdim.maths.linalg import Array, Mask, align
 from lowdim.table.column import one_name
+from lowdim.text.escape import protect_terminal
 from lowdim.text.format import count, listing
 from lowdim.text.messages import check_level
 from lowdim.text.table import text_table
 
 if TYPE_CHECKING:
+    from lowdim.judge.maps.latent_cells import LatentCells
     from lowdim.judge.stability import ResampledMap
 
+NEAR_VARIANCE = 1.25  # times that of another axis, up to which two may be interchangeable
 MOST_NAMED = 4  # columns an axis is named after, at the most
 NEAR_LARGEST = 0.5  # of the largest loading: what a column needs to be one of them
+LEAST_TOLD = 0.05  # of the rows, that have a label which says which way an axis goes
 TOGETHER = 0.75  # of the columns, from which an axis is all of them together
 END_ROWS = 3  # rows shown at each end
 # rows that alone make an axis:
@@ -156,8 +160,9 @@ def axes(
     groups = () if found.turned else tied_axes(W, found.W, cells.axis_unit)
     drawn = found.W if found.turned else np.array([matched(W, Wb, groups) for Wb in found.W])
     drawn = drawn if len(drawn) else W[None]
-    low, high = np.quantile(cells.loadings_of(drawn), [(1 - level) / 2, (1 + level) / 2], axis=0)
     value, names = cells.loadings_of(W), line_names(cells.columns)
+    low, high = np.quantile(cells.loadings_of(drawn), [(1 - level) / 2, (1 + level) / 2], axis=0)
+    low, high = np.minimum(low, value), np.maximum(high, value)  # resampled columns share less with an axis than all do
     fitted = np.arange(len(scores)) if outside is None else np.flatnonzero(~outside)
     parted = rows_apart(scores[fitted]) if cells.places_vary else ()
     apart = {few.axes[0]: few._replace(rows=tuple(fitted[list(few.rows)].tolist())) for few in parted}
@@ -166,12 +171,12 @@ def axes(
         ends = zip(names, *(part[:, k].tolist() for part in (value, low, high)), strict=True)
         loadings = tuple(Loading(*column) for column in ends)
         # the columns it is named after: large beside the largest, and of a sure sign where any is
-        largest = max((abs(c.value) for c in loadings), default=0.0)
-        near = [c for c in loadings if abs(c.value) >= NEAR_LARGEST * largest and largest > 0]
+        own = by_column(loadings, lines_of(cells.columns), cells)
+        largest = max((abs(c.value) for c in own), default=0.0)
+        near = [c for c in own if abs(c.value) >= NEAR_LARGEST * largest and largest > 0]
         sure = sorted([c for c in near if c.sure] or near, key=lambda c: -abs(c.value))
         top = both_ends(sure)
-        numbers = len(names) == len(cells.columns) and not any(answers.values())
-        told = together(sure, len(names)) if numbers else with_answers(top, answers)
+        told = together(sure, len(own)) if not any(answers.values()) else with_answers(top, answers)
         same = next((tuple(a + 1 for a in group) for group in groups if k in group), ())
         order = np.argsort(scores[:, k], kind="stable").tolist()
         few = min(END_ROWS, len(order) // 2)
@@ -192,6 +197,34 @@ def axes(
             )
         )
     return tuple(cards)
+
+
+def by_column(
+    loadings: Sequence[Loading], lines: Sequence[tuple[int, int | None]], cells: LatentCells
+) -> list[Loading]:
+    """One loading a column: of several labels the root mean square, each by its spread, named by the labels at the two
+    ends of the axis that are not rare. It rises with the first of them."""
+    shares, found = cells.line_shares, dict[int, list[int]]()
+    for line, (k, _) in enumerate(lines):
+        found.setdefault(k, []).append(line)
+    single = [loadings[own[0]] for own in found.values() if len(own) == 1]
+    lead = 1.0 if not single or max(single, key=lambda c: abs(c.value)).value >= 0 else -1.0
+    out = list[Loading]()
+    for k, own in found.items():
+        if len(own) == 1:
+            out.append(loadings[own[0]])
+            continue
+        column = cells.columns[k]
+        often = [line for line in own if shares[line] >= LEAST_TOLD] or own
+        rising = sorted(often, key=lambda line: -lead * loadings[line].value)
+        ends = [column.labels[int(lines[line][1] or 0)] for line in (rising[0], rising[-1])]
+        named = f"{column.name} ({ends[0]} rather than {ends[1]})" if len(rising) > 1 else f"{column.name} ({ends[0]})"
+        spread = np.array([shares[line] * (1.0 - shares[line]) for line in own])
+        size = float(np.sqrt(spread @ np.array([loadings[line].value ** 2 for line in own]) / max(spread.sum(), 1e-12)))
+        sure = any(loadings[line].sure for line in (rising[0], rising[-1]))
+        ends_of = sorted((lead * size, 0.0 if not sure else lead * 0.5 * size))
+        out.append(Loading(protect_terminal(named), lead * size, ends_of[0], ends_of[1]))
+    return out
 
 
 def sentence(axis: int, top: tuple[Loading, ...], share: float, same: tuple[int, ...]) -> str:
@@ -262,7 +295,8 @@ def with_answers(top: Sequence[Loading], answers: Mapping[str, Sequence[str]]) -
 
 # matching resampled axes ------------------------------------------------------------------------------------
 def tied_axes(W: Array, resampled: Array, unit: Array | float = 1.0) -> tuple[tuple[int, ...], ...]:
-    """Groups of neighbouring axes whose variances resampling cannot tell apart, positions from 0.
+    """Groups of neighbouring axes whose variances are near each other and resampling cannot tell apart, positions
+    from 0.
 
     Resampled weights are turned onto the fitted W as a whole, so the variances along the *fitted* directions can be
     compared without the sorting that keeps the eigenvalues of a resampled table apart; `unit` is what weights are
@@ -271,12 +305,14 @@ def tied_axes(W: Array, resampled: Array, unit: Array | float = 1.0) -> tuple[tu
     q, unit = W.shape[1], np.broadcast_to(unit, len(W))
     if q < 2 or len(resampled) < 2:
         return ()
-    value = ((W * unit[:, None]) ** 2).sum(axis=0)
-    turned = np.array([((align(Wb, W) * unit[:, None]) ** 2).sum(axis=0) for Wb in resampled])
+    W, resampled = W * unit[:, None], resampled * unit[:, None]
+    value = (W**2).sum(axis=0)
+    turned = np.array([(align(Wb, W) ** 2).sum(axis=0) for Wb in resampled])
     groups, start = [], 0
     for k in range(1, q + 1):
         # against the first of the group, not the neighbour: a long chain of small steps is no tie
-        if k < q and value[start] - value[k] < 2.0 * (turned[:, start] - turned[:, k]).std():
+        near = k < q and value[start] < NEAR_VARIANCE * value[k]
+        if near and value[start] - value[k] < 2.0 * (turned[:, start] - turned[:, k]).std():
             continue
         groups += [tuple(range(start, k))] if k - start > 1 else []
         start = k

@@ -18,6 +18,9 @@ from lowdim.table.table import Table
 from lowdim.text.format import listing
 from lowdim.text.messages import error
 
+MAP_CELLS = 500_000  # rows times sites that a fit sees; further rows are placed on its map
+LEAST_FITTED = 1000
+
 
 class MixedColumn(NamedTuple):
     """One column of a mixed table: its likelihood, and where it comes from."""
@@ -31,8 +34,8 @@ class MixedColumn(NamedTuple):
 
     @property
     def words(self) -> bool:
-        """Whether its cells are labels."""
-        return bool(self.coded.labels)
+        """Whether its cells are labels: words without an order."""
+        return bool(self.coded.labels) and not self.coded.ordered
 
     @property
     def gaps(self) -> NDArray[np.intp]:
@@ -90,18 +93,25 @@ def mixed_column(c: Column, table: Table, number: int | None = None) -> MixedCol
     """A column with its likelihood, in the rows of the table and in those left out of it."""
     words = table.left_labels.get(c.name)
     left = np.full(len(table.left_rows), np.nan) if words is None else codes_of(words, c.labels)
-    return MixedColumn(c.name, likelihood(c), CodedColumn(c.values, c.labels), c.position, number, left)
+    coded = CodedColumn(c.values, c.code_words, bool(c.grades))
+    return MixedColumn(c.name, likelihood(c), coded, c.position, number, left)
 
 
 def likelihood(c: Column) -> str:
     """The kind of a column's likelihood: that of its cells, where its values allow it."""
-    if c.labels:
-        return (YES_NO if len(c.labels) == 2 else LABEL).word
-    if c.kind == COUNT.word and not c.log and np.nanmax(c.values, initial=0.0) <= MOST_COUNT:
-        return COUNT.word
-    if c.is_answer:
-        return c.kind
+    if c.is_answer or (c.measure is COUNT and np.nanmax(c.values, initial=0.0) <= MOST_COUNT):
+        return c.measure.word
     return (AMOUNT if not c.log and is_mostly_zero(zero_share(c.values)) else REAL).word
+
+
+def sites(table: Table) -> int:
+    """Levels and columns together."""
+    return sum(max(len(c.labels), len(np.unique(c.values)) if c.measure is ORDINAL else 1) for c in table.numbers)
+
+
+def rows_fitted(table: Table) -> int:
+    """How many rows of a table its mixed map is fitted to; all but those of a long one."""
+    return min(table.n, max(int(MAP_CELLS / max(sites(table), 1)), LEAST_FITTED))
 
 
 def in_order(c: MixedColumn, order: Sequence[str]) -> MixedColumn:
@@ -120,12 +130,12 @@ def with_kinds(mixed: MixedTable, asked: Mapping[str, str], logs: Collection[str
         found = next((c for c in mixed.columns if c.name == name), None)
         if found is None:
             raise error("LD103", column=name, option="likelihoods", fix=f"the columns are: {listing(mixed.names, 12)}")
-        if found.coded.labels:
+        if found.words:
             allowed = [word for word, one in CELL_KINDS.items() if one.of_words]
         else:
             allowed = [REAL.word] if name in logs else [word for word, one in CELL_KINDS.items() if one.of_numbers]
         if kind not in allowed:
-            what = f"words, {name}" if found.coded.labels else f"the logarithm of {name}" if name in logs else name
+            what = f"words, {name}" if found.words else f"the logarithm of {name}" if name in logs else name
             raise error(
                 "LD210", option="likelihoods", value=f"{name}:{kind}", allowed=f"for {what}: {', '.join(allowed)}"
             )

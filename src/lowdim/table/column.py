@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array, Mask
-from lowdim.table.cell_kinds import COUNT, ORDINAL, YES_NO
+from lowdim.table.cell_kinds import COUNT, LABEL, ORDINAL, REAL, YES_NO, CellKind
 from lowdim.text.escape import protect_terminal
 from lowdim.text.format import all_digits
 
@@ -61,6 +61,7 @@ class Column(NamedTuple):
     kind: str = ""  # what it is: id, counter, year, ..., code, yes/no, ordinal, count; "" = a measurement, or text
     labels: tuple[str, ...] = ()  # what the codes 0, 1, ... stand for; () = numbers are numbers
     levels: tuple[float, ...] = ()  # the numbers it can have, where it is an item of a few levels
+    grades: tuple[str, ...] = ()  # what the levels 0, 1, ... are called, the lowest first, where they are words
     log: bool = False  # its values are logarithms of those in the file
     offset: float = 0.0  # that was added before its logarithm was taken
     date: bool = False  # a label that is a date
@@ -80,16 +81,30 @@ class Column(NamedTuple):
         """Its cells as text, labels as they are called; None at gaps."""
         if self.values.dtype.kind != "f":
             return self.values
-        if self.labels:
-            return words_of(self.values, self.labels)
+        if self.code_words:
+            return words_of(self.values, self.code_words)
         found = np.empty(len(self.values), dtype=object)
         found[:] = [None if v != v else all_digits(v) for v in self.values.tolist()]
         return found
 
     @property
+    def code_words(self) -> tuple[str, ...]:
+        """What its codes 0, 1, ... stand for: labels, which have no order, or grades, which have one."""
+        return self.labels or self.grades
+
+    @property
+    def measure(self) -> CellKind:
+        """What a column that shapes axes measures."""
+        if self.labels:
+            return YES_NO if len(self.labels) == 2 else LABEL
+        if self.kind in (YES_NO.word, ORDINAL.word) and self.levels:
+            return YES_NO if self.kind == YES_NO.word else ORDINAL
+        return COUNT if self.kind == COUNT.word and not self.log else REAL
+
+    @property
     def is_answer(self) -> bool:
         """Whether a column that shapes axes holds answers: a label, yes or no, or a level."""
-        return bool(self.labels) or (self.kind in (YES_NO.word, ORDINAL.word) and bool(self.levels))
+        return self.measure not in (REAL, COUNT)
 
     @property
     def is_category(self) -> bool:
@@ -144,6 +159,14 @@ def with_words(c: Column, words: NDArray[Any]) -> Column:
     return c._replace(values=codes_of(words, labels), labels=labels)
 
 
+def with_grades(c: Column, grades: Sequence[str]) -> Column:
+    """A column of labels that say how much as levels 0, 1, ... that shape axes, `grades` from the lowest to the
+    highest."""
+    levels = tuple(map(float, range(len(grades))))
+    graded = c._replace(role="number", kind=ORDINAL.word, labels=(), levels=levels, grades=tuple(grades))
+    return graded._replace(values=codes_of(c.words, grades))
+
+
 def codes_of(words: NDArray[Any], labels: Sequence[str]) -> Array:
     """Words as the codes of these labels; NaN at gaps, and where a word is none of them.
 
@@ -155,9 +178,9 @@ def codes_of(words: NDArray[Any], labels: Sequence[str]) -> Array:
 
 
 def words_of(codes: Array, labels: Sequence[Any]) -> NDArray[Any]:
-    """Codes as the labels that they stand for; None at gaps."""
-    found = np.empty(len(codes), dtype=object)
-    found[:] = [None if v != v else labels[int(v)] for v in codes.tolist()]
+    """Codes as the labels that they stand for, of numbers between two levels the nearer one; None at gaps."""
+    found, most = np.empty(len(codes), dtype=object), len(labels) - 1
+    found[:] = [None if v != v else labels[min(max(round(v), 0), most)] for v in codes.tolist()]
     return found
 
 

@@ -2,9 +2,8 @@
 is only written as one.
 
 A name alone decides nothing and neither do values: a year is called one and has values that years have. Columns of few
-levels are candidates only; what they are is decided beside the others. Measured columns make the axes. Columns of few
-levels are labels beside them; but where fewer than two columns are measured, or items of one scale outnumber the
-measured ones, the items are what was measured.
+levels are candidates only: what they are is decided beside the others. Those that measure a degree take part, classes
+are labels (`taking_part.py`); but where fewer than two columns are measured, the codes are all there is.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
+from lowdim.table.taking_part import beside, is_class, normal_scores_of
 
 MOST_LEVELS = 10  # different values up to which whole numbers may be a code
 ROWS_A_LEVEL = 5  # rows for each level from which levels can be told from values that happen to repeat
@@ -56,7 +56,8 @@ CODE_WORDS = {
     "county", "state", "province", "district", "batch", "sex", "gender", "race", "ethnicity", "stratum", "strata",
     "block", "subject", "patient", "participant", "respondent", "school", "litter", "religion", "nationality",
     "country", "department", "dept", "industry", "occupation", "brand", "birthplace", "site", "center", "centre",
-    "clinic", "institution", "inst", "ward", "flight", "route", "plan",
+    "clinic", "institution", "inst", "ward", "flight", "route", "plan", "target", "origin", "variety", "cultivar",
+    "diagnosis", "breed", "cohort", "team", "tertile", "tercile", "quartile", "quintile", "decile",
 }  # fmt: skip
 COUNT_WORDS = {"count", "counts", "number", "num", "nb", "qty", "quantity", "times"}
 RANK_WORDS = {"rank", "ranking", "rang", "position", "place"}
@@ -70,6 +71,7 @@ MONTH_ROUNDING = 0.08  # of a month: 2000.08 is February
 CLOCK_VALUES = 20  # different times of day from which minutes below 60 are no accident
 MOST_COMMON_PART, LEAST_COMMON = 4, 5  # times as often as an even share that a part of a date may occur, and cells
 YEAR_WORD = re.compile(r"year(?!s|ly)\w*|yr|jahr|annee|anno")
+AGED = re.compile(r"built|build|blt|born|birth|remod|renovat|found|establish|hire")  # its age is measured by it
 PARTS = {"month": (1, 12), "day": (0, 366), "weekday": (0, 7), "yday": (0, 366), "hour": (0, 24), "minute": (0, 59)}
 PARTS |= {"second": (0, 59), "week": (0, 53), "quarter": (1, 4)}  # name -> values that such a part of a date has
 PART_WORDS = {part: part for part in PARTS} | {"mon": "month", "mo": "month", "dow": "weekday", "wday": "weekday"}
@@ -88,10 +90,11 @@ PARTS_OF_A_DATE |= {"da": "day", "dy": "day", "day": "day"}
 DATE_NAME = re.compile(rf"({'|'.join(sorted(PARTS_OF_A_DATE, key=len, reverse=True))})[_. ]?(\w\w+)", re.I)
 HIGHEST_PART = {"year": 2200, "month": 12, "day": 31}
 
+LEAST_TAKING = 3  # columns that take part, with fewer of which classes do too
+LEAST_BESIDE = 2  # measured columns, which say whether codes beside them have an order
 LEAST_ITEMS = 5  # columns of one scale from which they are a questionnaire
 MEASURED = ("", "count")
 LEAST_STEM, LONGEST_PREFIX = 4, 3  # letters of a name that another may extend, and by how many
-ENOUGH_MEASURED = 4  # measured columns beside which yes/no answers are labels
 MANY_STEPS = 5  # of a scale from which no two kinds of codes have it by chance
 LEAST_FAMILY = 3  # columns named alike but for a number
 FEW_LEVELS = ("yes/no", "code")
@@ -205,6 +208,8 @@ def _date_part(words: list[str], v: Array, whole: bool) -> Kind:
     low, high = float(v.min()), float(v.max())
     if any(YEAR_WORD.fullmatch(word) for word in words) and "age" not in words:
         if 1500 <= np.median(v) <= 2100 and (v <= LATEST_YEAR).mean() >= YEAR_SHARE:
+            if any(AGED.search(word) for word in words):
+                return Kind()
             return Kind("year", "a year orders rows; it does not measure them")
         if whole and low >= 0 and high <= 99 and len(np.unique(v)) > 4 and words[-1] != "old":
             return Kind("year", "a year of two digits")
@@ -368,9 +373,8 @@ def _few(words: list[str], v: Array, whole: bool) -> Kind:
     low = 0 if levels[-1] > HIGHEST_FIRST_LEVEL else -HIGHEST_FIRST_LEVEL  # -3, -2, ... 3 are grades too
     if low <= levels[0] <= HIGHEST_FIRST_LEVEL and span + 1 <= SPARSE_LEVELS * u and "age" not in words:
         return Kind("code", f"it has {u} levels")
-    odd = [len(f"{abs(level):.0f}".strip("0")) >= CODE_DIGITS for level in levels]
-    if sum(odd) >= u / 2 and len(v) >= ROWS_A_LONG_CODE * u:
-        return Kind("code", f"it has {u} levels, such as {levels[odd][0]:.0f}")
+    if 2 * _long_codes(levels) >= u and len(v) >= ROWS_A_LONG_CODE * u:
+        return Kind("code", f"it has {u} levels, such as {levels[-1]:.0f}")
     return Kind()
 
 
@@ -466,20 +470,25 @@ class Found(NamedTuple):
     """What a table's columns of numbers are, by name; those not listed are measurements."""
 
     kinds: dict[str, Kind]
-    items: dict[str, tuple[float, ...]]  # those analysed as ordered levels, with their levels
+    items: dict[str, tuple[float, ...]]  # those that have few levels, with these
+    amounts: set[str]  # those of them that measure amounts, as columns do that go with them
     counts: tuple[str, ...]  # those that count
     doubtful: dict[str, Kind]  # those that are measurements only because little else is
 
 
-def kinds_of(columns: dict[str, Array], fixed: Collection[str] = (), *, named: bool = True) -> Found:
-    """What each column of numbers is, decided beside the others; those that are `fixed` are measurements, as asked.
-    Where columns are not `named` by the file, names that are alike mean nothing."""
+def kinds_of(
+    columns: dict[str, Array], fixed: Collection[str] = (), logged: Collection[str] = (), *, named: bool = True
+) -> Found:
+    """What each column of numbers is, decided beside the others; those that are `fixed` are measured, as asked, and
+    those that are `logged` amounts. Where columns are not `named` by the file, names that are alike mean nothing."""
     if not named:
         own = {re.sub(r"\d", lambda digit: "abcdefghij"[int(digit[0])], name): name for name in columns}
-        other = kinds_of({alias: columns[name] for alias, name in own.items()}, [a for a in own if own[a] in fixed])
+        asked_for, logs = ([alias for alias, name in own.items() if name in some] for some in (fixed, logged))
+        other = kinds_of({alias: columns[name] for alias, name in own.items()}, asked_for, logs)
         return Found(
             {own[alias]: kind for alias, kind in other.kinds.items()},
             {own[alias]: levels for alias, levels in other.items.items()},
+            {own[alias] for alias in other.amounts},
             tuple(own[alias] for alias in other.counts),
             {own[alias]: kind for alias, kind in other.doubtful.items()},
         )
@@ -500,15 +509,22 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = (), *, named: b
         if ranges[name][0] in (0, 1) and 1 < ranges[name][1] <= MOST_LEVELS and is_whole(v := x[~np.isnan(x)]):
             short |= {name} if 2 < len(np.unique(v)) <= MOST_LEVELS else set()
     kinds.update(_like_relatives(kinds, short, ranges))
-    kinds.update({name: Kind() for name, kind in kinds.items() if name in fixed and kind.word not in MEASURED})
+    asked = {name for name in fixed if name in kinds and kinds[name].word in FEW_LEVELS and name not in logged}
+    kinds.update(
+        {n: Kind() for n, kind in kinds.items() if n in fixed and n not in asked and kind.word not in MEASURED}
+    )
     open_ones = [name for name, kind in kinds.items() if kind.word in FEW_LEVELS]
     measured = [name for name, kind in kinds.items() if kind.word in MEASURED]
     likely = [name for name in measured if name in short and name not in fixed and not counted]
-    scale = _one_scale(open_ones + likely, ranges)
-    if len(scale) >= LEAST_ITEMS:  # a skew item is like a count, but is one of its scale
+    scale = _one_scale([name for name in open_ones if not _called_class(name, columns[name])] + likely, ranges)
+    if len(scale) >= max(LEAST_ITEMS, len(measured)):  # a questionnaire: a skew item is like a count, but is one of it
         open_ones += [name for name in scale if name not in open_ones]
         measured = [name for name in measured if name not in scale]
-    items = _items(open_ones, measured, scale, columns, ranges)
+        amounts = set[str]()
+    else:
+        scale, amounts = [], _like_measured(open_ones, measured, ranges) - asked
+    grades = _grades([name for name in open_ones if name not in amounts], measured, scale, columns)
+    items = amounts | grades | {name for name in open_ones if name in asked}
     _coded_families(kinds, items, columns)
     for name in open_ones:
         if name in items:
@@ -523,7 +539,7 @@ def kinds_of(columns: dict[str, Array], fixed: Collection[str] = (), *, named: b
     levels = {name: tuple(np.unique(x[~np.isnan(x)]).tolist()) for name, x in columns.items() if name in items}
     counts = tuple(name for name, kind in kinds.items() if kind.word == "count" and name not in items)
     aside = {name: kind for name, kind in kinds.items() if kind.word not in MEASURED}
-    return Found(aside, levels, counts, doubtful)
+    return Found(aside, levels, amounts, counts, doubtful)
 
 
 def _like_relatives(kinds: dict[str, Kind], short: set[str], ranges: dict[str, tuple[float, float]]) -> dict[str, Kind]:
@@ -576,30 +592,22 @@ def _shapes(name: str) -> set[str]:
     return {re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "a", name)), re.split(r"\d", name, maxsplit=1)[0] + "#"}
 
 
-def _items(
-    names: list[str],
-    measured: list[str],
-    scale: list[str],
-    columns: dict[str, Array],
-    ranges: dict[str, tuple[float, float]],
-) -> set[str]:
-    """Which columns of few levels are what was measured."""
-    two = all(len(np.unique(columns[name][~np.isnan(columns[name])])) == 2 for name in scale)
-    few = not two or len(measured) < ENOUGH_MEASURED
-    most = len(measured) >= 2 or 3 * len(scale) >= 2 * len(names)
-    if len(scale) >= max(LEAST_ITEMS, len(measured) * (2 if two else 1)) and most and few:
-        return set(scale)
-    # columns of many steps on one scale that are named alike but for a number: sat_1 to sat_4 are a questionnaire
-    families: dict[tuple[str, tuple[float, float]], list[str]] = {}
-    for name in names:
-        if "#" in _stem(name) and ranges[name][1] - ranges[name][0] + 1 >= MANY_STEPS:
-            families.setdefault((_stem(name), _steps(ranges[name])), []).append(name)
-    numbered = {name for family in families.values() if len(family) >= LEAST_FAMILY for name in family}
-    if len(numbered) >= max(LEAST_FAMILY, len(measured)):
-        return numbered
-    if len(measured) < 2:
-        return {name for name in names if len(np.unique(columns[name])) <= MOST_LEVELS + 1}  # a gap may be one of them
-    # numbered names that are mostly measured, and others of the same numbers: Ne9, Ne12, Ne15 beside T9, T12, T15
+def _grades(names: list[str], measured: list[str], scale: list[str], columns: dict[str, Array]) -> set[str]:
+    """Which columns of few levels measure a degree: those of one scale, and all others that are no classes; all of them
+    where they are all there is."""
+    uncalled = [name for name in names if not _called_class(name, columns[name])]
+    found = {*scale, *uncalled}
+    if len(measured) >= LEAST_BESIDE:
+        scores = normal_scores_of({name: columns[name] for name in (*measured, *uncalled)})
+        found -= {n for n in uncalled if n not in scale and is_class(columns[n], beside(scores, n))}
+    if len(measured) < LEAST_BESIDE and len(measured) + len(found) < LEAST_TAKING:  # a gap may be one of their levels
+        found = {name for name in names if len(np.unique(columns[name])) <= MOST_LEVELS + 1}
+    return found
+
+
+def _like_measured(names: list[str], measured: list[str], ranges: dict[str, tuple[float, float]]) -> set[str]:
+    """Which columns of few levels are amounts, as others are that go with them: the same numbers in numbered names
+    (Ne9, Ne12, Ne15 beside T9, T12, T15), or their scale (0, 5, 10 among scores from 0 to 10)."""
     numbers: dict[str, list[str]] = {}
     for name in (*names, *measured):
         numbers.setdefault(_stem(name), []).append("-".join(re.findall(r"\d+", name)))
@@ -609,6 +617,17 @@ def _items(
     scales = Counter(ranges[name] for name in measured)
     common = {r for r, n in scales.items() if n >= LEAST_FAMILY and 4 * n >= len(measured) and r != (0.0, 1.0)}
     return {name for name in names if large.get(_stem(name)) in sets or ranges[name] in common}
+
+
+def _called_class(name: str, x: Array) -> bool:
+    """Whether a column is called a class, or has long codes for its levels."""
+    levels = np.unique(x[~np.isnan(x)])
+    return _called_code(name_words(name)) or 2 * _long_codes(levels) >= len(levels)
+
+
+def _long_codes(levels: Array) -> int:
+    """How many levels are written with many figures that are no zeros at their ends."""
+    return sum(len(f"{abs(level):.0f}".strip("0")) >= CODE_DIGITS for level in levels)
 
 
 def _coded_families(kinds: dict[str, Kind], items: set[str], columns: dict[str, Array]) -> None:

@@ -29,6 +29,7 @@ from lowdim.table.detect import (
     second_table,
     without_types,
 )
+from lowdim.table.grades import declared_orders
 from lowdim.table.open_file import Place, Raw, find_file, from_memory, read_binary, too_large
 from lowdim.table.options import LISTS, ReadingOptions, asked_role, check_options, split_names
 from lowdim.table.roles import assign_roles, check_name, check_names, give_roles, note_labels, unique_names
@@ -142,7 +143,7 @@ def read(table: Any, **options: Any) -> Table:
     notes.stop()
     holds = what_it_holds(columns, reading, place, notes)
     if named and holds == "measurements":
-        columns = give_roles(columns, reading, place, notes)
+        columns = give_roles(columns, reading, place, notes, declared_orders(table))
     note_labels(columns, reading, notes)
     if holds == "measurements":
         work = check_numbers(columns, raw, reading, place, notes)
@@ -552,7 +553,7 @@ def check_numbers(
     if len(work.columns) < 2:
         checks.too_few_columns(len(work.columns), columns, _better_separator(raw, reading), place, notes)
     notes.stop()
-    return checks.remarks(checks.without_negatives(work, reading, place, notes), columns, reading, place, notes)
+    return checks.remarks(work, columns, reading, place, notes)
 
 
 def _better_separator(raw: Raw, reading: ReadingOptions) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import combinations, product
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,13 @@ from numpy.typing import NDArray
 
 from lowdim.maths.linalg import Array
 from lowdim.table.cells import DAY_NUMBERS, LIMIT_TEXT, ColumnCells, date_order, dates, is_code, matches, rough_number
-from lowdim.table.column import MOST_LABELS, Column, CopyOf, as_box, log_entries, with_words
+from lowdim.table.column import MOST_LABELS, Column, CopyOf, as_box, log_entries, with_grades, with_words
 from lowdim.table.detect import GAP_CODES
 from lowdim.table.kinds import (
     DATE_PARTS,
     KEY_SHARE,
     LEAST_FAMILY,
-    LEAST_ITEMS,
+    LEAST_TAKING,
     Kind,
     codes_of_labels,
     is_whole,
@@ -34,6 +35,7 @@ from lowdim.table.kinds import (
 )
 from lowdim.table.open_file import Place
 from lowdim.table.options import LISTS, ReadingOptions, asked_role
+from lowdim.table.taking_part import answering, beside, graded, naming, normal_scores_of
 from lowdim.table.whole_table import is_panel, refuse_ratings
 from lowdim.text.escape import protect_terminal, shown
 from lowdim.text.fix import Fix, Part, choices, propose
@@ -54,6 +56,7 @@ NAMED_ASIDE = 12  # columns a note names
 MANY_LEVELS = 12  # of a code from which it is rather the name of groups
 LEAST_CATEGORIES = 3  # columns of labels that can be analysed where nothing else is there
 SHOWN_LEVELS = 4  # levels a note writes out
+NO_ORDERS: Mapping[int, tuple[str, ...]] = MappingProxyType({})
 
 
 def unique_names(given: list[str] | None, width: int, notes: Notes) -> list[str]:
@@ -421,15 +424,25 @@ def note_labels(columns: Iterable[Column], options: ReadingOptions, notes: Notes
 
 
 # the roles that a person would give ----------------------------------------------------------------------------
-def give_roles(columns: list[Column], options: ReadingOptions, place: Place, notes: Notes) -> list[Column]:
-    """The columns with the roles a person would give them; each change is noted with the flag that undoes it."""
+def give_roles(
+    columns: list[Column],
+    options: ReadingOptions,
+    place: Place,
+    notes: Notes,
+    orders: Mapping[int, tuple[str, ...]] = NO_ORDERS,
+) -> list[Column]:
+    """The columns with the roles a person would give them; each change is noted with the flag that undoes it. `orders`
+    are the labels of ordered columns, the lowest first, by the position of the column."""
     refuse_ratings(columns, options, place)
     numbers = [c for c in columns if c.role == "number" and not c.labels]
     logged = log_entries(options.log, [c.name for c in numbers])
     fixed = [c.name for c in numbers if c.name in logged or asked_role(c.name, options)]
     made_up = all(c.name == f"c{c.position}" for c in columns)  # no names: no families of names
     found = kinds_of(
-        {c.name: np.where(np.isfinite(c.values), c.values, np.nan) for c in numbers}, fixed, named=not made_up
+        {c.name: np.where(np.isfinite(c.values), c.values, np.nan) for c in numbers},
+        fixed,
+        list(logged),
+        named=not made_up,
     )
     free = [c for c in numbers if c.name not in fixed]
     measured = {c.name: c.values for c in free if c.name not in found.kinds and not found.items.get(c.name)}
@@ -444,29 +457,44 @@ def give_roles(columns: list[Column], options: ReadingOptions, place: Place, not
             c = _aside(c, kind, timed)
             timed |= c.role == "time"
         elif c.name in found.items:
-            two = len(found.items[c.name]) == 2
-            c = c._replace(kind="yes/no" if two else "ordinal", levels=found.items[c.name])
+            grade = "yes/no" if len(found.items[c.name]) == 2 else "ordinal"
+            c = c._replace(kind="" if c.name in found.amounts else grade, levels=found.items[c.name])
         elif c.name in found.counts:
             c = c._replace(kind="count")
         result.append(c)
-    result = _answers(_boxes(result, options, notes), options, notes)
-    labels = {c.name: c.words for c in result if c.role == "label" and not asked_role(c.name, options)}
-    same = {} if options.keep_copies else same_facts(labels)
-    for name, other in same.items():  # of two labels that say the same, the one in numbers or the later is left out
+    result = _boxes(result, options, notes)
+    same = {} if options.keep_copies else _same_facts(result, options)
+    for name, other in same.items():  # of two columns that say the same, the one in numbers or the later is left out
         notes.add("LD143", column=name, other=other, label=[name])
+    result = [_copy_of(c, same[c.name]) if c.name in same else c for c in result]
+    result = _words(result, options, orders, notes)
     if aside := [c for c in free if c.name in found.kinds and c.name not in same]:
         _note_kinds(aside, found.kinds, place, notes)
     if found.doubtful:  # they would have been set aside, had anything else been measured
         words = listing([f"{name} ({kind.word})" for name, kind in found.doubtful.items()], NAMED_ASIDE)
         notes.add("LD196", n=len(found.doubtful), names=words, use=list(found.doubtful))
-    if items := [c for c in result if c.role == "number" and c.levels]:
+    if items := [c for c in result if c.role == "number" and c.levels and not c.grades]:
         _note_items(items, notes)
     _note_panel(result, notes)
-    for k, c in enumerate(result):
-        if c.name in same:
-            other = same[c.name]
-            result[k] = c._replace(role="out", note=f"same as {other}", copy=CopyOf(other))
     return result
+
+
+def _same_facts(columns: list[Column], options: ReadingOptions) -> dict[str, str]:
+    """Columns of few values that say in other words what another one says, with the one that stays."""
+    few = [c for c in columns if (c.role == "label" or _has_few(c)) and not asked_role(c.name, options)]
+    worded = {c.name for c in few if c.role == "label"}
+    same = same_facts({c.name: c.words for c in few})
+    return {name: other for name, other in same.items() if name in worded or other in worded}
+
+
+def _has_few(c: Column) -> bool:
+    return bool(c.levels) or (c.kind == "count" and len(np.unique(c.values)) <= MANY_LEVELS)
+
+
+def _copy_of(c: Column, other: str) -> Column:
+    if c.role == "number":
+        c = with_words(c, c.words)
+    return c._replace(role="out", note=f"same as {other}", copy=CopyOf(other), kind="", levels=())
 
 
 def _aside(c: Column, kind: Kind, timed: bool) -> Column:
@@ -597,37 +625,44 @@ def _boxes(columns: list[Column], options: ReadingOptions, notes: Notes) -> list
     return [as_box(c) if c.name in names else c for c in columns]
 
 
-def _answers(columns: list[Column], options: ReadingOptions, notes: Notes) -> list[Column]:
-    """Labels that all hold the same answers shape the axes: two answers where nothing else was measured; any few where
-    they are more than the columns of numbers and these are answers too, as in a survey."""
-    by_answers: dict[tuple[str, ...], list[Column]] = {}
-    for c in columns:
-        few = c.role == "label" and 2 <= len(c.labels) <= MANY_LEVELS
-        if few and not c.date and not asked_role(c.name, options):
-            by_answers.setdefault(c.labels, []).append(c)
-    numbers = [c for c in columns if c.role == "number"]
-    if len(numbers) >= 2:
-        survey = [c.name for same in by_answers.values() if len(same) >= LEAST_ITEMS for c in same]
-        if len(survey) <= len(numbers) or not all(c.levels for c in numbers):
-            return columns
-        notes.add("LD136", n=len(survey), names=listing(survey, NAMED_ASIDE), items=len(numbers), label=survey[-1:])
-        return [as_category(c) if c.name in survey else c for c in columns]
-    two = {answers: same for answers, same in by_answers.items() if len(answers) == 2}
-    nobody: tuple[tuple[str, ...], list[Column]] = ((), [])
-    most = max(two.items(), key=lambda pair: len(pair[1]), default=nobody)
-    if len(most[1]) < LEAST_ITEMS:
-        return _categories(columns, options, notes)
-    (no, yes), names = most[0], [c.name for c in most[1]]
-    notes.add("LD188", n=len(names), no=no, yes=yes, names=listing(names, NAMED_ASIDE), label=names[-1:])
-    return [as_category(c) if c.name in names else c for c in columns]
-
-
-def _categories(columns: list[Column], options: ReadingOptions, notes: Notes) -> list[Column]:
-    """Labels of a few values each, where there is nothing else: all of them shape the axes."""
-    free = [c for c in columns if c.role == "label" and not (c.date or asked_role(c.name, options))]
-    chosen = [c for c in free if not c.kind and 2 <= len(c.labels) <= MANY_LEVELS]
-    if len(chosen) < LEAST_CATEGORIES or len(chosen) < len(free):
+def _words(
+    columns: list[Column], options: ReadingOptions, orders: Mapping[int, tuple[str, ...]], notes: Notes
+) -> list[Column]:
+    """Columns of words that take part: those that say how much or yes and no, and names where they are several."""
+    free = [c for c in columns if _is_free(c, options) and not c.kind and not c.note and len(c.labels) >= 2]
+    if not free:
         return columns
-    names = [c.name for c in chosen]
-    notes.add("LD198", n=len(names), names=listing(names, NAMED_ASIDE), label=names[-1:])
-    return [as_category(c) if c.name in names else c for c in columns]
+    scores = normal_scores_of({c.name: c.values for c in columns if c.role == "number" and not c.labels})
+    others = beside(scores, "") if scores else np.zeros((len(free[0].values), 0))
+    grades = {c.name: found for c in free if (found := graded(c, orders.get(c.position, ()), others))}
+    answers = answering([c for c in free if c.name not in grades])
+    rest = [c for c in free if c.name not in grades and c.name not in answers]
+    names = naming(rest)
+    measured = sum(c.role == "number" for c in columns) + len(grades) + len(answers)
+    if measured < LEAST_TAKING and (every := _all_there_is(columns, free, options)):
+        names = every - {*grades, *answers}
+        notes.add("LD198", n=len(every), names=listing(every, NAMED_ASIDE), label=[free[-1].name])
+    elif named := [c.name for c in rest if c.name in names]:
+        notes.add("LD136", n=len(named), names=listing(named, NAMED_ASIDE), label=named)
+    if said := [c.name for c in free if c.name in grades or c.name in answers]:
+        notes.add("LD188", n=len(said), names=listing(said, NAMED_ASIDE), label=said[-1:])
+    result = list[Column]()
+    for c in columns:
+        if c.name in grades:
+            c = with_grades(c, grades[c.name])
+        elif c.name in answers or c.name in names:
+            c = as_category(c)
+        result.append(c)
+    return result
+
+
+def _is_free(c: Column, options: ReadingOptions) -> bool:
+    """Whether a label is one of which nobody has said what it is for."""
+    return c.role == "label" and not c.date and not asked_role(c.name, options)
+
+
+def _all_there_is(columns: list[Column], free: list[Column], options: ReadingOptions) -> set[str]:
+    """Labels of a few values each, where there is nothing else: all of them shape the axes."""
+    chosen = [c.name for c in free if len(c.labels) <= MANY_LEVELS]
+    every = sum(_is_free(c, options) for c in columns)
+    return {*chosen} if len(chosen) >= LEAST_CATEGORIES and len(chosen) == every else set()

@@ -138,6 +138,11 @@ class Table:
         return tuple(c.labels for c in self.numbers)
 
     @property
+    def code_words(self) -> tuple[tuple[str, ...], ...]:
+        """The same of labels and of grades: the words that stand in the file."""
+        return tuple(c.code_words for c in self.numbers)
+
+    @property
     def aside(self) -> tuple[str, ...]:
         """The names of all other columns: labels, ids, times, and those that were left out."""
         return tuple(c.name for c in self.columns if c.role != "number")

@@ -76,7 +76,7 @@ def test_an_interval_ends_at_zero_and_an_axis_has_one_line_a_column(model):
 
 def test_a_main_job_fills_amounts():
     levels = np.digitize(FULL[:, :2], [-1.0, 0.0, 1.0])
-    frame = pd.DataFrame(np.column_stack([X[:, 2:], levels]), columns=[f"v{k}" for k in range(7)])
+    frame = pd.DataFrame(np.column_stack([X[:, 2:], levels]), columns=["v0", "v1", "v2", "v3", "v4", "mood", "sleep"])
     found = lowdim.analyse(frame, dims=2)
     assert isinstance(found.model, MixedFactorAnalysis)
     assert found.model.likelihoods_[:5] == ("real", "real", "amount", "amount", "amount")

@@ -85,7 +85,7 @@ def certain_labels(table: Table, full: Table, fills: tuple[LabelFill, ...]) -> t
     made = {fill.position: fill for fill in fills}
     told = {c.name: c for c in mixed_table(full).columns}
     here = {c.name: c for c in mixed_table(table).columns}
-    pairs = [pair for pair in copied_columns(table) if pair.kept.name in told and pair.kept.role == "label"]
+    pairs = [pair for pair in copied_columns(table) if pair.kept.name in told and pair.kept.labels]
     for name in dict.fromkeys(pair.kept.name for pair in pairs):
         column, own = _told_column(told[name], made.get(here[name].position)), here[name]
         others = [pair for pair in pairs if pair.kept.name == name]

@@ -35,7 +35,7 @@ from lowdim.judge.fills.stack import (
     stacked_guesses,
     tried,
 )
-from lowdim.judge.fills.view import FillView, declared_orders, fill_view, number_view
+from lowdim.judge.fills.view import FillView, fill_view, number_view
 from lowdim.judge.fills.words import LabelFill, label_fills
 from lowdim.judge.hidden_cells import FoldCells, folds_for, hidden_folds
 from lowdim.judge.read_table import numbers_of
@@ -43,6 +43,7 @@ from lowdim.judge.row_order import row_order
 from lowdim.maths.linalg import Array, Mask, centre_and_spread
 from lowdim.models.linear.linear_gaussian import LinearGaussian
 from lowdim.sources.views import gather
+from lowdim.table.grades import declared_orders
 from lowdim.table.relations import told_by_copies
 from lowdim.table.table import Table
 from lowdim.text.format import parse_duration

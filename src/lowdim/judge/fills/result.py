@@ -206,7 +206,7 @@ class Fills(NamedTuple):
         if self.table is None:
             return self.filled
         if self.came is None:
-            return frame_like(self.filled, self.table.names, self.table, self.table.code_labels)
+            return frame_like(self.filled, self.table.names, self.table, self.table.code_words)
         return filled_frame(self.came, self.table, self)
 
     def frames(self, m: int = 20, *, random_state: Any = 0) -> list[Any]:

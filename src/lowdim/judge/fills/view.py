@@ -6,7 +6,7 @@ This is the only place where `fill` asks a Table what its columns are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,9 +76,3 @@ def fill_view(table: Table, X: Array, words: str, orders: Mapping[int, Sequence[
         if len(c.gaps) or len(own):
             gapped[j] = plain_fill(view.rows, j, c, plain[k], own)
     return view._replace(words=gapped)
-
-
-def declared_orders(came: Any) -> dict[int, tuple[str, ...]]:
-    """The labels of a frame's ordered categories, in their order, by the position of the column, from 1."""
-    types = enumerate(getattr(came, "dtypes", ()))
-    return {j + 1: tuple(map(str, t.categories)) for j, t in types if getattr(t, "ordered", False)}

@@ -19,7 +19,7 @@ from lowdim.judge.mixed_table import mixed_table
 from lowdim.maths.linalg import Array
 from lowdim.sources.labelled_frames import Labels, in_kind
 from lowdim.storage.atomic import replacing
-from lowdim.table.column import Column
+from lowdim.table.column import Column, words_of
 from lowdim.table.relations import told_by_copies
 from lowdim.table.table import Table
 from lowdim.table.write_back import Sheet, Texts, around_numbers, decimal_of, fill_texts, harmless, lines
@@ -47,7 +47,7 @@ def filled_frame(came: Any, table: Table, fills: Fills) -> Any:
     names, new = [str(name) for name in came.columns], dict[str, tuple[Array, Labels]]()
     for j, c in enumerate(table.numbers):
         if not c.labels:
-            new[names[c.position - 1]] = (fills.filled[:, j], ())
+            new[names[c.position - 1]] = (fills.filled[:, j], c.grades)
     read = {c.position: c.values for c in table.columns}
     for copy in fills.copies:
         values = np.array(read[copy.position])
@@ -142,6 +142,8 @@ class FillWriter(NamedTuple):
 
     def _column_texts(self, c: Column, rows: NDArray[np.intp], values: Array, half: Array) -> dict[int, str]:
         """Fills as the column's own cells are written: their decimal sign, and the unit around them."""
+        if c.grades:
+            return dict(zip(rows.tolist(), words_of(values, c.grades).tolist(), strict=True))
         cells, unit = self.sheet.cells[c.position - 1], dict(self.table.guess.units).get(c.name, "")
         decimal = decimal_of(cells, self.table.guess.decimal, unit)
         texts = fill_texts(values, half, decimal, around_numbers(cells, unit))
@@ -177,7 +179,8 @@ class FillWriter(NamedTuple):
             gap = fills.is_filled[:, j]
             for k, level in enumerate(number.levels if gap.any() else ()):
                 own, share = iter(fills.level_shares(j)[:, k].tolist()), self.table.X[:, j] == level
-                texts = columns[f"{number.name}={level:g}"] = [""] * self.sheet.rows
+                word = number.grades[k] if number.grades else f"{level:g}"
+                texts = columns[f"{number.name}={word}"] = [""] * self.sheet.rows
                 for row, one, filled in zip(self.table.rows.tolist(), share.tolist(), gap.tolist(), strict=True):
                     texts[row] = self._share(next(own)) if filled else str(int(one))
         return columns

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from lowdim.judge.mixed_table import likelihood
+from lowdim.judge.mixed.mixed_cells import with_axes_of_columns
+from lowdim.judge.mixed_table import likelihood, rows_fitted, sites
 from lowdim.judge.outliers.partition import ALL_BULK, Partition, fit_bulk, partition_of
 from lowdim.judge.read_table import quantified, source_of
 from lowdim.maths.linalg import evenly_spread
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.labelled_frames import CodedColumn, CodedSource
-from lowdim.table.cell_kinds import ORDINAL
 from lowdim.table.table import Table
+from lowdim.text.messages import no_warnings
 
 MOST_MAP_SITES = 600  # levels and columns together, beyond which a fit takes too long
-MAP_CELLS = 500_000  # rows times sites that a fit sees; further rows are placed on its map
-LEAST_FITTED = 1000
-LEAST_MIXED_ROWS = 30
+LEAST_MIXED_ROWS = 100  # of fewer the distances of levels are not known
 MAP_TOL, MAP_PASSES = 1e-3, 100  # nats a row: far below what a map can show
 
 
@@ -30,7 +29,7 @@ def is_mixed(table: Table, q: int = 2, unit: bool = True) -> bool:
 
     >>> from lowdim.table.read import read
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((60, 1)) + rng.standard_normal((60, 6))
+    >>> X = rng.standard_normal((120, 1)) + rng.standard_normal((120, 6))
     >>> import pandas as pd
     >>> names = [f"item{k}" for k in range(6)]
     >>> is_mixed(read(pd.DataFrame(X, columns=names))), is_mixed(read(pd.DataFrame((X > 0) + 0, columns=names)))
@@ -41,19 +40,7 @@ def is_mixed(table: Table, q: int = 2, unit: bool = True) -> bool:
     if any(len(own) > 2 for own in table.code_labels):  # their codes are no numbers
         return True
     enough = table.n >= LEAST_MIXED_ROWS and table.d > 2
-    return q > 0 and unit and enough and any(c.is_answer for c in table.numbers) and _sites(table) <= MOST_MAP_SITES
-
-
-def _sites(table: Table) -> int:
-    """Levels and columns together."""
-    return sum(
-        max(len(c.labels), len(np.unique(c.values)) if likelihood(c) == ORDINAL.word else 1) for c in table.numbers
-    )
-
-
-def rows_fitted(table: Table) -> int:
-    """How many rows of a table its mixed map is fitted to; all but those of a long one."""
-    return min(table.n, max(int(MAP_CELLS / max(_sites(table), 1)), LEAST_FITTED))
+    return q > 0 and unit and enough and any(c.is_answer for c in table.numbers) and sites(table) <= MOST_MAP_SITES
 
 
 def fit_mixed_map(
@@ -66,7 +53,7 @@ def fit_mixed_map(
     """
     at = evenly_spread(table.n, rows_fitted(table))
     X, weight = np.where(partition.cell_mask(*table.X.shape), np.nan, table.X), partition.counted(table.weight)
-    coded = [CodedColumn(X[at, j], c.labels) for j, c in enumerate(table.numbers)]
+    coded = [CodedColumn(X[at, j], c.code_words, bool(c.grades)) for j, c in enumerate(table.numbers)]
     model = MixedFactorAnalysis(
         q,
         likelihoods=tuple(likelihood(c) for c in table.numbers),
@@ -75,7 +62,9 @@ def fit_mixed_map(
         random_state=seed,
         rotation=rotation,
     )
-    return model.fit(CodedSource(coded, table.names), sample_weight=None if weight is None else weight[at])
+    with no_warnings():  # of a column that the axes explain nearly all of: the map says so by its loading
+        model.fit(CodedSource(coded, table.names), sample_weight=None if weight is None else weight[at])
+    return model if rotation else with_axes_of_columns(model)
 
 
 def map_partition(table: Table, q: int, unit: bool, seed: int) -> Partition:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from lowdim.judge.cells import CellBeliefs, FramedGaussian, all_surprises, distances, framed_gaussian, given_others
-from lowdim.judge.maps.map_columns import MapColumn
+from lowdim.judge.maps.map_columns import MapColumn, lines_of
 from lowdim.judge.outliers.law import LEAST_ROWS_OF_LAW, RowLaw, cell_p_values, model_law
 from lowdim.judge.outliers.partition import ALL_BULK, Partition, bulk_law, without_wrong
 from lowdim.judge.stability import ResampledMap, refitted_map, reported_weights
@@ -180,6 +180,11 @@ class LatentCells:
     def axis_unit(self) -> Array | float:
         """What weights are multiplied by, so that variances along axes compare."""
         return 1.0
+
+    @property
+    def line_shares(self) -> Array:
+        """Of the lines of a column of several labels how many rows have each label; 1 of all other lines."""
+        return np.ones(len(lines_of(self.columns)))
 
     @property
     def shares(self) -> tuple[float, ...]:

@@ -18,6 +18,12 @@ class MapColumn(NamedTuple):
     kind: str = REAL.word  # of its likelihood
     labels: tuple[str, ...] = ()  # what the codes 0, 1, ... stand for; () where numbers are numbers
     levels: tuple[float, ...] = ()  # the only numbers it can have, in the order of their probabilities; () = any
+    grades: tuple[str, ...] = ()  # what the levels 0, 1, ... of an ordered column are called, where they are words
+
+    @property
+    def code_words(self) -> tuple[str, ...]:
+        """What its codes stand for: labels, which have no order, or grades, which have one."""
+        return self.labels or self.grades
 
     @property
     def cells(self) -> CellKind:
@@ -26,7 +32,7 @@ class MapColumn(NamedTuple):
 
     def word(self, value: float) -> str:
         """An answer as the file has it: its columns, fills and messages have the same word."""
-        return self.labels[int(value)] if self.labels else figures(value, 4)
+        return self.code_words[int(value)] if self.code_words else figures(value, 4)
 
     def told(self, value: float, likeliest: float, chance: float) -> tuple[str, ...]:
         """The answer, and what the rest of its row says; nothing where numbers say more.
@@ -34,7 +40,7 @@ class MapColumn(NamedTuple):
         >>> MapColumn("vote", "yes/no", ("n", "y"), (0.0, 1.0)).told(1.0, 0.0, 0.973)
         ('y', 'n (97%)')
         """
-        if not self.cells.named:
+        if not self.cells.named and not self.grades:
             return ()
         return self.word(value), f"{self.word(likeliest)} ({100 * chance:.0f}%)"
 

@@ -168,7 +168,7 @@ class TableMap:
             for i, value, own in zip(rows.tolist(), best.tolist(), share, strict=True):
                 out.row.append(i)
                 out.column.append(k)
-                out.fill.append(column.labels[int(value)] if column.labels else value)
+                out.fill.append(column.code_words[int(value)] if column.code_words else value)
                 out.probability.append(float(own[levels == value][0]))
         return out
 
@@ -232,7 +232,9 @@ class TableMap:
                 usual = float((seen[:, int(best)] if len(own) > 1 else seen[:, 0] == best).mean())
             low, high = (np.floor(cell.low), np.ceil(cell.high)) if column.cells.counted else (cell.low, cell.high)
             most = 12 if column.cells.ordered or column.cells.counted else 3  # levels and counts in full
-            band = None if column.labels else (figures(float(low), most), figures(float(high), most))
+            ends = (float(low), float(high))
+            told = [column.word(end) if column.grades else figures(end, most) for end in ends]
+            band = None if column.labels else (told[0], told[1])
             found.append(PlaceColumn(column.name, word, chance, usual, band, cell))
         return tuple(found)
 

@@ -18,6 +18,7 @@ belongs; real columns and counts have a t law of their own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,7 +29,6 @@ from scipy.special import ndtri, stdtr
 
 from lowdim.judge.axes import matched
 from lowdim.judge.cells import CellBeliefs, informed_shift
-from lowdim.judge.maps.fit_map import rows_fitted
 from lowdim.judge.maps.latent_cells import ExpectedCells, LatentCells
 from lowdim.judge.maps.map_columns import MapColumn, lines_of
 from lowdim.judge.mixed.given_others import (
@@ -41,7 +41,8 @@ from lowdim.judge.mixed.given_others import (
     usual_posterior,
     usual_rows,
 )
-from lowdim.judge.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls
+from lowdim.judge.mixed.row_pulls import MovedParams, RowPulls, leanings, moved_positions, row_pulls, turned
+from lowdim.judge.mixed_table import rows_fitted
 from lowdim.judge.outliers.law import (
     GAUSSIAN_DOF,
     GAUSSIAN_LAW,
@@ -55,18 +56,21 @@ from lowdim.judge.outliers.law import (
 )
 from lowdim.judge.outliers.partition import ALL_BULK, TAIL_ROWS, Partition, wrong_cells, wrong_rows
 from lowdim.judge.stability import ResampledMap
-from lowdim.maths.linalg import Array, Index, Mask, evenly_spread
+from lowdim.maths.linalg import Array, Index, Mask, evenly_spread, sign_rule
 from lowdim.maths.seeds import BOOTSTRAP
 from lowdim.models.base.results import Posterior
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.labelled_frames import CodedColumn, CodedSource
 from lowdim.sources.source import Block
-from lowdim.table.cell_kinds import MARKER, REAL
+from lowdim.table.cell_kinds import MARKER, ORDINAL, REAL
 from lowdim.table.table import Table
 
 CELL_PARTS = GivenOthers._fields.index("position")  # of what is said of each cell; the rest is of rows
+PLACES_SEED, MANY_PLACES = 0, 400  # places of a map, by which the shares of labels are known
 LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
 MIXED_CLOUD_ROWS = 300  # rows whose clouds are kept
+LAW_ROWS = 5_000  # rows that set a law
+FARTHER, TAILS = 0.2, (100.0, 40.0, 20.0, 12.0, 8.0, 6.0, 4.5, 3.5, 2.5)  # of an upper share; degrees of freedom
 LEAST_SPREAD, MOST_SPREAD = 0.1, 30.0  # of a row's standardised surprise
 CLOUD_REFITS = 40  # resamplings in which they are placed
 
@@ -257,13 +261,35 @@ class MixedCells(LatentCells):
         """Sums of squares of the loadings."""
         return np.asarray((self.loadings**2).sum(axis=0))
 
+    @cached_property
+    def line_shares(self) -> Array:
+        """Of the lines of a column of several labels how many rows of the model have each label; 1 of all others."""
+        places = np.random.default_rng(PLACES_SEED).standard_normal((MANY_PLACES, self.model.n_components_))
+        usual, out = {k: share.mean(axis=0) for k, share in self.at(places).shares.items()}, []
+        for k, code in lines_of(self.columns):
+            column = self.columns[k]
+            if code is None or len(column.labels) <= 2:
+                out.append(1.0)
+            else:
+                out.append(float(usual[k][column.levels.index(code)]) if code in column.levels else 0.0)
+        return np.array(out)
+
+    @cached_property
+    def line_weights(self) -> Array:
+        """How much each line counts, so that a column counts once: a label by how many rows have it."""
+        return column_weights(self.line_shares, [k for k, _ in lines_of(self.columns)])
+
+    @property
+    def axis_unit(self) -> Array | float:
+        """Those of correlations, a column counted once."""
+        weights = leanings(self.model)
+        unit = np.sqrt(self.line_weights[self.fitted_lines]) / np.sqrt(1.0 + (weights**2).sum(axis=1))
+        return np.asarray(unit)
+
     @property
     def shares(self) -> tuple[float, ...]:
         """Each axis' share of the variation of the latent responses, a column of several labels counted once."""
-        squares = self.loadings**2
-        column = np.array([k for k, _ in lines_of(self.columns)])
-        each = [squares[column == k].mean(axis=0) for k in range(len(self.columns))]
-        return tuple(np.mean(each, axis=0).tolist())
+        return tuple((self.line_weights @ self.loadings**2 / len(self.columns)).tolist())
 
     @property
     def noise_share(self) -> float:
@@ -280,20 +306,43 @@ class MixedCells(LatentCells):
         source = self.source(X[at])
         source.weight = None if weight is None else weight[at]
         pulls = row_pulls(self.model, source)
-        pulls = pulls._replace(at=at[pulls.at])
+        pulls = pulls._replace(
+            at=at[pulls.at], simple=True
+        )  # moved axes are those that turn least from the fitted ones
         moved = tuple(pulls.resampled(np.random.default_rng([seed, BOOTSTRAP, b])) for b in range(bootstraps))
         W, turned = np.array([there.leanings for there in moved]), self.model.rotation is not None
         fitted = leanings(self.model)
         return PulledMap(self, fitted, W, turned, len(pulls.at), self.model, self.source(X), moved, pulls)
 
 
+def column_weights(shares: Array, columns: Sequence[int]) -> Array:
+    """The weights of lines that make each of their columns count once, a label by its spread."""
+    at = np.asarray(columns, dtype=np.intp)
+    spread = np.where(shares < 1.0, shares * (1.0 - shares), 1.0)
+    total = np.bincount(at, spread)[at]
+    return np.where(total > 0.0, spread / np.where(total > 0.0, total, 1.0), 0.0)
+
+
+def with_axes_of_columns(model: MixedFactorAnalysis) -> MixedFactorAnalysis:
+    """The same model with its axes turned to where the columns share most: principal axes of the correlations of latent
+    responses, each column counted once, so that no rare label and no two columns that tell each other rule the first.
+    """
+    cells, q = MixedCells(model), int(model.n_components_)
+    if not 0 < q <= len(cells.columns):
+        return model
+    Q = np.linalg.svd(cells.loadings * np.sqrt(cells.line_weights)[:, None], full_matrices=False)[2].T
+    return turned(model, Q * sign_rule(cells.loadings @ Q))
+
+
 def columns_of(model: MixedFactorAnalysis) -> tuple[MapColumn, ...]:
     """The columns of a mixed model, their levels as numbers."""
     made = zip(model.feature_names_in_, model.likelihoods_, model.labels_, model.levels_, strict=True)
-    return tuple(
-        MapColumn(str(name), kind, tuple(map(str, own)), tuple(float(own.index(v) if own else v) for v in levels))
-        for name, kind, own, levels in made
-    )
+    found = []
+    for name, kind, own, levels in made:
+        words, codes = tuple(map(str, own)), tuple(float(own.index(v) if own else v) for v in levels)
+        ordered = kind == ORDINAL.word
+        found.append(MapColumn(str(name), kind, () if ordered else words, codes, words if ordered else ()))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,15 +422,31 @@ def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
     """What the bulk of the rows says is ordinary: its surprise has this middle, and so wide a spread that as many rows
     as should lie beyond an upper quantile of their law.
 
-    Sums of few answers are bounded below and have tails of their own, so that a median says little of them.
+    Sums of few answers are bounded below and have tails of their own, so that a median says little of them. Numbers
+    have heavier ones: beside them the law has the lightest tail that as many rows as should lie farther beyond.
     """
-    middle = float(np.median(told.off))
-    many = len(told.off)
+    many, middle = len(told.off), float(np.median(told.off))
+    few: Any = (part[evenly_spread(many, LAW_ROWS)] for part in told)
+    some = GivenOthers(*few)
     share = max(UPPER_SHARE, UPPER_ROWS / many)
+    law = _law_beyond(some, middle, share, most_dof(many))
+    farther = max(share * FARTHER, UPPER_ROWS / many)
+    chance = np.sqrt(farther / many)
+    for dof in TAILS if farther < share and not levelled.all() else ():
+        far = mixed_distances(some, law)
+        if (law.p_value(far.D2, far.seen) < farther).mean() <= farther + chance:
+            break
+        law = _law_beyond(some, middle, share, dof)
+    return law._replace(cells=mixed_cell_laws(told, levelled))
+
+
+def _law_beyond(told: GivenOthers, middle: float, share: float, dof: float) -> RowLaw:
+    """The law with so many degrees of freedom, beyond whose upper quantile a share of the rows lies."""
     low, high = np.log(LEAST_SPREAD), np.log(MOST_SPREAD)
+    law = RowLaw(1.0, dof, middle, 1.0)
     for _ in range(30):
-        law = RowLaw(1.0, most_dof(many), middle, float(np.exp(0.5 * (low + high))))
+        law = law._replace(spread=float(np.exp(0.5 * (low + high))))
         far = mixed_distances(told, law)
         beyond = float((law.p_value(far.D2, far.seen) < share).mean())
         low, high = (0.5 * (low + high), high) if beyond > share else (low, 0.5 * (low + high))
-    return law._replace(cells=mixed_cell_laws(told, levelled))
+    return law

@@ -18,6 +18,7 @@ Shao and Tu (1995), section 3.1 for one-step bootstraps.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -226,3 +227,13 @@ def moved_positions(
         turned = (other.turn.T @ cov @ other.turn)[:, i, j].T
         places.append(one_step(other.params, sites, here.mean @ other.turn, np.ascontiguousarray(turned)))
     return here.mean, places
+
+
+def turned(model: MixedFactorAnalysis, Q: Array) -> MixedFactorAnalysis:
+    """The same model with its axes turned by an orthogonal Q, which changes no probability."""
+    params, made = model.params_, copy(model)
+    turn = np.eye(len(Q) + 1)
+    turn[: len(Q), : len(Q)] = Q
+    made.params_ = params._replace(W=params.W @ Q, V=turn.T @ params.V @ turn)
+    made.components_ = np.ascontiguousarray(made.params_.W.T)
+    return made
