@@ -41,6 +41,8 @@ NOT_TYPED = {
     "Moments": "means and covariances printed elsewhere are given as arrays; a file of rows has its own",
     "Run": "its parts are options of the commands that need them: `--stream`, `--memory`, `--checkpoint`",
     "as_source": "a command opens its file by itself",
+    "factorability": "a question of items before factors are looked for; `lowdim fit -m fa` says how well they fit",
+    "reliability": "a question of the items of one scale; `lowdim fit -m fa --dims 1` has their loadings",
     "best_of": "starts are an option of the model: `--set n_init=20`",
     "best_of_checkpoint": "a command goes on from its own `--checkpoint`",
     "procrustes": "it lays one array on another",

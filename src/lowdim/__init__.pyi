@@ -21,6 +21,8 @@ from lowdim.judge.compare.map_quality import judge_map as judge_map
 from lowdim.judge.dimensions.distance_law import distance_law as distance_law
 from lowdim.judge.dimensions.jury import choose_dimension as choose_dimension
 from lowdim.judge.fills.fill import fill as fill
+from lowdim.judge.items import factorability as factorability
+from lowdim.judge.items import reliability as reliability
 from lowdim.judge.outliers.partition import robust_fit as robust_fit
 from lowdim.judge.read_table import read as read
 from lowdim.models.base.restarts import best_of as best_of
@@ -119,6 +121,7 @@ __all__ = [
     "distance_law",
     "embedding_score",
     "explore",
+    "factorability",
     "fill",
     "fit_method",
     "judge_map",
@@ -129,6 +132,7 @@ __all__ = [
     "odd_rows",
     "procrustes",
     "read",
+    "reliability",
     "robust_fit",
     "robust_map",
     "rotate",

@@ -17,6 +17,7 @@ from lowdim.judge.outliers.law import law_of_later_rows
 from lowdim.judge.read_table import source_of
 from lowdim.judge.rows.odd_rows import judge_rows
 from lowdim.maths.linalg import Array, evenly_spread
+from lowdim.models.linear.factor_table import factor_table
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.models.projections.cca import CCA
 from lowdim.models.projections.linear_discriminant import LinearDiscriminant
@@ -185,7 +186,12 @@ def shared_words(model: CCA, views: dict[str, tuple[str, ...]]) -> str:
     return "\n".join(lines)
 
 
-# clusters around rows, columns that vary -----------------------------------------------------------------
+# factors, clusters around rows, columns that vary -----------------------------------------------------------------
+def factor_words(model: Any, table: Table) -> str:
+    """Loadings and fit indices as papers print them."""
+    return factor_table(model, table.names).text()
+
+
 def medoid_words(model: Any, table: Table) -> str:
     """The rows that stand for their clusters."""
     return "Medoids: rows " + ", ".join(table.row_names[i] for i in model.medoid_indices_) + "."

@@ -17,6 +17,7 @@ from lowdim.jobs.apply import check_gaps, place_rows, says_cells
 from lowdim.jobs.model_inputs import (
     checked_views,
     classes_of_table,
+    factor_words,
     fit_mixed,
     judged_rows,
     medoid_words,
@@ -40,9 +41,12 @@ from lowdim.judge.mixed_table import MixedTable
 from lowdim.judge.read_table import read
 from lowdim.maths.factor import most_factors
 from lowdim.maths.linalg import Array
+from lowdim.models.linear.factor_analysis import FactorAnalysis
+from lowdim.models.linear.factor_table import FactorTable, factor_table
 from lowdim.registry import FITTED, ModelEntry, find_method
 from lowdim.sources.arrays import ArraySource
 from lowdim.table.table import Table, column_units
+from lowdim.text.csv_table import csv_table
 from lowdim.text.format import count
 from lowdim.text.messages import error, warn
 
@@ -95,6 +99,11 @@ class FittedMethod(NamedTuple):
             return None
         return table_map(self.model, self.table.names, self.table.scales, self.unit)
 
+    @property
+    def factors(self) -> FactorTable | None:
+        """The table of a factor analysis; None of another model."""
+        return factor_table(self.model, self.table.names) if isinstance(self.model, FactorAnalysis) else None
+
     def facts(self) -> dict[str, Any]:
         """The same as JSON has it, and where the rows are."""
         return {
@@ -103,6 +112,7 @@ class FittedMethod(NamedTuple):
             "found": self.found.split("\n") if self.found else [],
             **self.places.facts(),
             "rows": dict(self.places.more),
+            "factors": None if self.factors is None else self.factors.facts(),
             "certificate": self.model.certificate_,
         }
 
@@ -187,7 +197,7 @@ def fit_method(
     if method.needs and dims == "auto":
         places = places.first(max(1, int(getattr(model, method.needs))))
     settings = Settings(dims, t.scale if t.holds == "measurements" else "none", seed=random_state)
-    words = {"kmedoids": medoid_words, "select": selected_words}.get(method.name)
+    words = {"kmedoids": medoid_words, "select": selected_words, "fa": factor_words}.get(method.name)
     found = inputs.found(model) if inputs.found else words(model, numbers) if words else ""
     return FittedMethod(
         numbers, method, settings, inputs.clusters, model, inputs.unit, places, found, inputs.why, read=t
@@ -308,7 +318,8 @@ def _sizes(
 def save_fitted(
     fitted: FittedMethod, folder: str | PathLike[str], *, options: dict[str, Any] | None = None, command: str = ""
 ) -> Path:
-    """Write model.lowdim, scores.csv and, of a model that judges rows, odd.csv and fills.csv; then run.json."""
+    """Write model.lowdim, scores.csv and, of a model that judges rows, odd.csv and fills.csv; of factors their table;
+    then run.json."""
     t, map = fitted.table, fitted.map
     X = t.X if fitted.mixed is None else fitted.mixed.source.values
     odd = None if map is None else judged_rows(map, X, t.row_names)
@@ -330,6 +341,9 @@ def save_fitted(
             fills, facts["apply"] = saved_cells(map, X, odd, t.row_names, fitted.settings.level)
             write(stage / "fills.csv", fills)
             write(stage / "odd.csv", odd_table(odd))
+        if fitted.factors is not None:
+            head, *lines = fitted.factors.lines()
+            write(stage / "factors.csv", csv_table(head, lines))
         fitted.model.save(stage / MODEL)
         save_facts(stage, facts)
     return Path(folder)

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lowdim.engine.fit import Cost, Fit
 from lowdim.engine.fold import Run
 from lowdim.engine.statistics import Moments
 from lowdim.maths.factor import degrees_of_freedom, goodness_of_fit, maximum_likelihood, most_factors
+from lowdim.maths.factor_fit import fit_indices
 from lowdim.maths.gaussian import LOG_TWO_PI
 from lowdim.maths.linalg import Array
 from lowdim.maths.rotate import METHODS, simple_axes
 from lowdim.models.base.options import WHOLE, one_of, option
 from lowdim.models.base.results import Fitted, Posterior, certify, squared
 from lowdim.models.base.survey import TableSurvey
+from lowdim.models.linear.factor_table import FactorTable, factor_table
 from lowdim.models.linear.linear_gaussian import LinearGaussian, LinearGaussianParams, excess, on_floor, principal_start
 from lowdim.sources.arrays import ArraySource
 from lowdim.sources.source import Block
@@ -45,7 +48,11 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
     rotation_, factor_covariance_ : ndarray of shape (q, q)
         What turned the factors, and their covariance (I unless the rotation is oblique).
     goodness_of_fit_ : GoodnessOfFit or None
-        Chi-square test against an unrestricted covariance.
+        Chi-square test against an unrestricted covariance, with Bartlett's correction.
+    fit_indices_ : FitIndices or None
+        RMSEA with its 90 % interval, CFI, TLI and SRMR, of complete tables and Moments.
+    loadings_, communalities_ : ndarray of shape (d, q), (d,)
+        Loadings of standardised columns, as papers print them, and the share of each column's variance they explain.
     n_components_ : int
     n_parameters_ : int
         The numbers fitted, as `bic` and `aic` count them.
@@ -115,7 +122,8 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
         self._check_factors(d, variance, names)
         sd = np.sqrt(variance)
         # Newton's method in log psi, on correlations
-        solution = maximum_likelihood(C / np.outer(sd, sd), q, lower=LOWEST)
+        R = C / np.outer(sd, sd)
+        solution = maximum_likelihood(R, q, lower=LOWEST)
         if solution.ridge > 0.0:
             why = "columns depend on each other" if m.n > d else f"{m.n:g} rows cannot tell {d} columns apart"
             warn("LD205", ridge=solution.ridge, why=why)
@@ -142,6 +150,8 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
             params = params._replace(T=simple_axes(W, psi, self.rotation))
         attributes = self._attributes(params, frame)
         attributes["goodness_of_fit_"] = goodness_of_fit(solution.criterion, m.n, d, q)
+        explained = solution.loadings, solution.uniquenesses, solution.criterion
+        attributes["fit_indices_"] = fit_indices(R, *explained, m.n)
         return Fitted(params, frame, certificate, attributes, fit.history)
 
     # gaps ------------------------------------------------------------------------------------------
@@ -194,16 +204,24 @@ class FactorAnalysis(LinearGaussian[LinearGaussianParams, Posterior]):
         return (np.linalg.pinv(shrinkage, rcond=1e-10, hermitian=True) @ rows.mean[:, :, None])[:, :, 0]
 
     # what it says ----------------------------------------------------------------------------------
+    def factor_table(self) -> FactorTable:
+        """Loadings, communalities, factor correlations and fit indices as papers print them: `.text()`, `.lines()`."""
+        check_is_fitted(self)
+        return factor_table(self)
+
     def _attributes(self, params: LinearGaussianParams, frame: Frame) -> dict[str, Any]:
         variance = (params.W**2).sum(axis=1) + params.psi
         return {
             "components_": np.ascontiguousarray(self._loadings(params, frame).T),
             "noise_variance_": squared(params.psi, frame.report),
             "mean_": frame.outward(params.mu),
+            "loadings_": np.linalg.solve(params.T, params.W.T).T / np.sqrt(variance)[:, None],
+            "communalities_": 1.0 - params.psi / variance,
             "uniquenesses_": params.psi / variance,
             "factor_covariance_": params.T.T @ params.T,
             "rotation_": params.T,
             "goodness_of_fit_": None,
+            "fit_indices_": None,
             "n_components_": params.W.shape[1],
             "scale_": frame.unit.copy(),
         }
