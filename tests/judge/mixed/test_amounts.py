@@ -11,7 +11,8 @@ from lowdim.judge.mixed.given_others import given_others
 from lowdim.judge.mixed.mixed_cells import columns_of
 from lowdim.judge.mixed.row_pulls import leanings, row_pulls
 from lowdim.models.mixed.predictions import amount_below, amount_interval
-from tests.models.mixed.test_amounts import KINDS, amounts_table
+from tests.models.mixed.simulated import amounts_table
+from tests.models.mixed.test_amounts import KINDS
 
 NAMES = [f"c{k + 1}" for k in range(7)]
 X, FULL, WEIGHTS = amounts_table(5, 400, q=2)

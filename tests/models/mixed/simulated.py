@@ -56,6 +56,22 @@ def mixed_table(seed, n=1000, q=3, gaps=0.2, sizes=(6, 6, 4, 2, 4)):
     return MixedTruth(X, full, z, weights, intercepts, kinds)
 
 
+def amounts_table(seed, n, q=1, reals=4, amounts=3, gaps=0.15, noise=0.5):
+    """Real columns and amounts of one latent position, a part hidden; and the weights of amounts: any, how much."""
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal((n, q))
+    full, weights = [], []
+    for _ in range(reals):
+        full.append(z @ rng.normal(size=q) + 0.6 * rng.standard_normal(n))
+    for _ in range(amounts):
+        there, much = 1.3 * rng.normal(size=q), 0.8 * rng.normal(size=q)
+        wet = z @ there + rng.logistic(size=n) > 0.2
+        full.append(np.where(wet, np.exp(2.0 + z @ much + noise * rng.standard_normal(n)), 0.0))
+        weights.append((there, much))
+    full = np.column_stack(full)
+    return np.where(rng.random(full.shape) < gaps, np.nan, full), full, weights
+
+
 def true_params(params, frame, truth):
     """The parameters that a table was drawn from, in the frame of a model fitted to it; labels in their own order."""
     columns = params.columns

@@ -11,25 +11,9 @@ from lowdim.models.mixed.variational_em import logistic_bend, logistic_mean
 from lowdim.sources.arrays import as_source
 from lowdim.table.kinds import is_mostly_zero, zero_share
 from lowdim.text.messages import LowdimError
+from tests.models.mixed.simulated import amounts_table
 from tests.models.mixed.test_variational_em import NODES, WEIGHTS
 from tests.oracles.mixed import cell_log_densities, grid, normal_score
-
-
-def amounts_table(seed, n, q=1, reals=4, amounts=3, gaps=0.15, noise=0.5):
-    """Real columns and amounts of one latent position, a part hidden; and the weights of amounts: any, how much."""
-    rng = np.random.default_rng(seed)
-    z = rng.standard_normal((n, q))
-    full, weights = [], []
-    for _ in range(reals):
-        full.append(z @ rng.normal(size=q) + 0.6 * rng.standard_normal(n))
-    for _ in range(amounts):
-        there, much = 1.3 * rng.normal(size=q), 0.8 * rng.normal(size=q)
-        wet = z @ there + rng.logistic(size=n) > 0.2
-        full.append(np.where(wet, np.exp(2.0 + z @ much + noise * rng.standard_normal(n)), 0.0))
-        weights.append((there, much))
-    full = np.column_stack(full)
-    return np.where(rng.random(full.shape) < gaps, np.nan, full), full, weights
-
 
 KINDS = ["real"] * 4 + ["amount"] * 3
 SMALL = amounts_table(3, 60, reals=2, amounts=2)[0]

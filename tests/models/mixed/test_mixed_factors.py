@@ -15,7 +15,7 @@ from lowdim.models.mixed.predictions import probabilities
 from lowdim.sources.arrays import as_source
 from lowdim.text.messages import LowdimError, LowdimWarning
 from tests.conftest import need
-from tests.models.mixed.simulated import mixed_table, true_params
+from tests.models.mixed.simulated import amounts_table, mixed_table, true_params
 from tests.models.power_cut import resumed
 from tests.oracles.mixed import grid
 
@@ -515,3 +515,36 @@ def test_relevances_are_told_along_turned_axes():
     model = MixedFactorAnalysis(4, ard=True, rotation="varimax").fit(X)
     assert model.n_components_ == 2 and (model.relevance_ > 0).all()
     assert (np.abs(model.components_) > 0.8).sum(axis=0).tolist() == [1] * 10
+
+
+# few rows -------------------------------------------------------------------------------------------------------------
+def test_intervals_hold_in_tables_of_few_rows():
+    """The curvature of the weights says too little of their doubt there; cells held out say how much."""
+    off = {True: [], False: []}
+    amounts = ["real"] * 4 + ["amount"] * 3
+    mixed = mixed_table(60, n=60, q=2, gaps=0.0, sizes=(4, 2, 2, 1, 1))
+    tables = [(amounts_table(seed, 50, gaps=0.0)[1], amounts, 1) for seed in (1, 2)] + [(mixed.full, mixed.kinds, 2)]
+    for full, kinds, q in tables:
+        held = {True: [], False: []}
+        for seed in range(10):
+            hidden = np.random.default_rng(seed).random(full.shape) < 0.12
+            X = np.where(hidden, np.nan, full)
+            for calibrate, found in held.items():
+                model = MixedFactorAnalysis(q, likelihoods=kinds, calibrate=calibrate, tol=1e-3).fit(X)
+                low, high = (model.quantile(X, share)[:, :4] for share in (0.05, 0.95))
+                found += ((full[:, :4] >= low) & (full[:, :4] <= high))[hidden[:, :4]].tolist()
+                cells = model.predict_cells(X)  # the same interval by its standard deviation
+                wide = 1.6448536 * np.sqrt(cells.var + cells.noise)[:, :4]
+                assert np.allclose(cells.mean[:, :4] + wide, high, rtol=1e-5, atol=1e-5)
+        for calibrate, found in held.items():
+            off[calibrate].append(abs(np.mean(found) - 0.9))
+    assert max(off[True]) < 0.03 < min(off[False])
+
+
+def test_draws_are_as_wide_as_intervals():
+    truth = mixed_table(103, n=45, q=2, gaps=0.12, sizes=(6, 2, 1, 0, 0))
+    model = MixedFactorAnalysis(2, likelihoods=truth.kinds).fit(truth.X)
+    low, high = (model.quantile(truth.X, share)[:, :6] for share in (0.05, 0.95))
+    drawn = np.array(model.impute(truth.X, draws=200))[:, :, :6]
+    within = ((drawn >= low) & (drawn <= high))[:, np.isnan(truth.X[:, :6])].mean()
+    assert model.params_.inflation > 1.0 and within == pytest.approx(0.9, abs=0.03)

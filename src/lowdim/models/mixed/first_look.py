@@ -128,7 +128,8 @@ def variance_between(labels: Array, X: Array) -> float:
 
 def _hidden_losses(model: Any, kinds: tuple[str, ...], rest: Source, x: Array, hidden: Mask) -> Array:
     """-log density or probability of each hidden cell of real and levelled columns under a fit to the rest, else 0."""
-    trial = clone(model).set_params(likelihoods=kinds, ard=False, rotation=None, tol=TRIAL_TOL, max_iter=TRIAL_PASSES)
+    trial = clone(model).set_params(likelihoods=kinds, ard=False, rotation=None, calibrate=False)
+    trial = trial.set_params(tol=TRIAL_TOL, max_iter=TRIAL_PASSES)
     with no_warnings():
         trial.fit(rest)
         cells = trial.expected_cells(rest)

@@ -12,7 +12,8 @@ from scipy.stats import nbinom, qmc
 
 from lowdim.maths.linalg import EPS, LARGEST, Array, half_root, lower, quadratic_forms, root_times
 from lowdim.maths.seeds import normals
-from lowdim.models.base.results import Cells, Posterior
+from lowdim.models.base.calibration import variance_factor
+from lowdim.models.base.results import Cells, Posterior, standard
 from lowdim.models.mixed.column_kinds import IN_LOGARITHMS, LEVELLED, MOST_COUNT, MixedColumns, scored, unscored
 from lowdim.models.mixed.variational_em import MixedParams, logistic_bend, logistic_mean, logistic_share
 
@@ -52,6 +53,20 @@ def site_means(params: MixedParams, rows: Posterior) -> SiteMeans:
     )
     both = rows.packed @ (much[:, i] * there[:, j] + much[:, j] * there[:, i] * (i != j)).T
     return SiteMeans(mean, np.maximum(position, 0.0) + own, own, both)
+
+
+def new_cell_variances(params: MixedParams, at: SiteMeans) -> Array:
+    """The variance of a new cell of each Gaussian site, n x R: of its middle and its noise, as wide as held-out cells
+    ask, and never wider than that of a row of which nothing is known."""
+    R, q = len(params.mu), params.W.shape[1]
+    noise = params.psi * params.excess
+    total = at.var[:, :R] + noise
+    if params.inflation == 1.0:
+        return total
+    bare = params._replace(inflation=1.0)
+    unknown = site_means(bare, standard(1, q))
+    here, there = (Cells(part.mean[:, :R], part.var[:, :R], noise) for part in (at, unknown))
+    return total * variance_factor(params.inflation, here, there)
 
 
 def probabilities(
@@ -131,13 +146,13 @@ class AmountCells(NamedTuple):
 def amount_cells(params: MixedParams, at: SiteMeans) -> list[AmountCells]:
     """Every column of amounts. That there is any says something of how much there is where both depend on z: with
     eta = (much, any) Gaussian of covariance c, E[s(any) much^k] has a closed form for k = 0, 1, 2 (Stein's lemma)."""
-    found = []
+    found, new_cells = [], new_cell_variances(params, at)
     for k, (j, (s, there)) in enumerate(params.columns.amounts.items()):
         m, v = at.mean[:, there], at.var[:, there]
         any_of, c = logistic_mean(m, v), at.both[:, k]
         slope = np.maximum(any_of.slope, 1e-300)
         shift = c * any_of.curvature / slope
-        var = at.var[:, s] + params.psi[s] * params.excess[s]
+        var = new_cells[:, s]
         turned = var + c * c * logistic_bend(m, v) / slope - shift * shift
         cells = AmountCells(j, s, 1.0 - any_of.slope, at.mean[:, s] + shift, np.maximum(turned, LEAST_LEFT * var))
         found.append(cells)
@@ -231,14 +246,15 @@ def _cells(
     """Every cell, column by column: real and positive ones by their Gaussian, all others by the rules given."""
     columns = params.columns
     shape = (len(at.mean), len(columns.kinds))
-    mean, var, noise = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    mean, var, noise, new_cells = np.zeros(shape), np.zeros(shape), np.zeros(shape), new_cell_variances(params, at)
     for s, (j, _) in enumerate(columns.gaussian):
         spread = columns.spread[s]
-        m, v = at.mean[:, s] * spread + columns.centre[s], at.var[:, s] * spread**2
+        m, own = at.mean[:, s] * spread + columns.centre[s], params.psi[s] * params.excess[s]
         if columns.kinds[j] == "real":
-            mean[:, j], var[:, j], noise[:, j] = m, v, params.psi[s] * params.excess[s] * spread**2
+            by = new_cells[:, s] / (at.var[:, s] + own) * spread**2
+            mean[:, j], var[:, j], noise[:, j] = m, by * at.var[:, s], by * own
         elif columns.kinds[j] == "positive":
-            mean[:, j], var[:, j] = _positive(columns, j, m, v + params.psi[s] * spread**2)
+            mean[:, j], var[:, j] = _positive(columns, j, m, new_cells[:, s] * spread**2)
     for k, s in enumerate(columns.count_sites):
         site = len(params.mu) + s
         j = columns.single[s][0]
@@ -253,11 +269,10 @@ def _cells(
 def quantiles(params: MixedParams, rows: Posterior, share: Array) -> Array:
     """The value below which a share (one for each column) of every cell's distribution lies, in the frame's units."""
     columns, at = params.columns, site_means(params, rows)
-    out = np.full((len(rows.mean), len(columns.kinds)), np.nan)
+    out, sd = np.full((len(rows.mean), len(columns.kinds)), np.nan), np.sqrt(new_cell_variances(params, at))
     for s, (j, _) in enumerate(columns.gaussian):
         if columns.kinds[j] in ("real", "positive"):
-            sd = np.sqrt(at.var[:, s] + params.psi[s] * params.excess[s])
-            x = (at.mean[:, s] + ndtri(share[j]) * sd) * columns.spread[s] + columns.centre[s]
+            x = (at.mean[:, s] + ndtri(share[j]) * sd[:, s]) * columns.spread[s] + columns.centre[s]
             if columns.kinds[j] == "positive":
                 logs = unscored(columns.curves[j], x)
                 x = np.maximum(np.exp(np.minimum(logs, HIGHEST_LOG)) - columns.offset[j], 0.0)
@@ -359,10 +374,12 @@ def draw(params: MixedParams, rows: Posterior, rng: Sequence[np.random.Generator
     z = rows.mean + root_times(rows.cov, normal[:, :q])
     sure = Posterior(z, np.zeros_like(rows.packed), rows.log_density)
     exact = params._replace(V=np.zeros_like(params.V))
-    at = site_means(exact, sure)
+    at, here = site_means(exact, sure), site_means(params, rows)
+    wider = np.sqrt(new_cell_variances(params, here) / new_cell_variances(params._replace(inflation=1.0), here))
     out = np.zeros((len(rng), len(columns.kinds)))
     for s, (j, _) in enumerate(columns.gaussian):
-        x = (at.mean[:, s] + normal[:, q + s] * np.sqrt(params.psi[s])) * columns.spread[s] + columns.centre[s]
+        off = at.mean[:, s] + normal[:, q + s] * np.sqrt(params.psi[s]) - here.mean[:, s]
+        x = (here.mean[:, s] + wider[:, s] * off) * columns.spread[s] + columns.centre[s]
         if columns.kinds[j] in IN_LOGARITHMS:  # what was added to zeros may not make them negative
             logs = unscored(columns.curves[j], x)
             x = np.maximum(np.exp(np.minimum(logs, HIGHEST_LOG)) - columns.offset[j], 0.0)

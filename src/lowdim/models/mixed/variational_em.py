@@ -73,6 +73,7 @@ class MixedParams(NamedTuple):
     excess: Array  # R, how much wider than psi the noise of a new cell is, since psi was fitted too
     alpha: Array  # G x q, precisions of the weights' prior
     columns: MixedColumns
+    inflation: float = 1.0  # how much wider held-out cells of real columns ask cells of Gaussian sites to be
 
     @property
     def sizes(self) -> tuple[int, int, int]:

@@ -92,7 +92,9 @@ class MixedModel(FittedEngine):
     def __init__(self, rows: Array, kinds: Sequence[str], sizes: Sequence[int], shape: MixedShape) -> None:
         self.n_components, self.sizes, self.d = shape.dims, sizes, list(sizes).count(0)
         likelihoods = tuple(MARKER.word if kind == LABEL.word and shape.markers else kind for kind in kinds)
-        self.model = MixedFactorAnalysis(shape.dims, likelihoods=likelihoods, tol=MIXED_TOL, max_iter=MIXED_PASSES)
+        self.model = MixedFactorAnalysis(
+            shape.dims, likelihoods=likelihoods, calibrate=False, tol=MIXED_TOL, max_iter=MIXED_PASSES
+        )
         with no_warnings():  # nobody asked for it, so it warns of nothing
             self.model.fit(rows[evenly_spread(len(rows), fitted_rows(len(rows), mixed_sites(kinds, sizes)))])
 
