@@ -54,9 +54,9 @@ def renamed(name: str) -> Callable[[Path, Path], tuple[Path, None]]:
 
 
 def unpacked(bad: Path, folder: Path) -> tuple[Path, None]:
-    """The one file of a zip archive."""
+    """The first file of a zip archive."""
     with zipfile.ZipFile(bad) as archive:
-        (name,) = archive.namelist()
+        name = archive.namelist()[0]
         return Path(archive.extract(name, folder)), None
 
 
@@ -151,12 +151,12 @@ def mean_of_each(text: str) -> str:
 
 SAVE = Repair("save the table as CSV or Parquet", saved("again.csv", CSV))
 PARQUET = Repair("save the table as CSV or Parquet", saved("again.parquet", parquet()))
-ANEW = "write it again from its source"
+ANEW = "export it again from its source"
 
 REPAIRS: dict[tuple[str, str], list[Repair]] = {
     ("archive.csv", "LD002"): [Repair("unpack it, and give one file in it", unpacked)],
-    ("blank.csv", "LD005"): [Repair("check that it was written completely", saved("blank.csv", CSV))],
-    ("empty.csv", "LD005"): [Repair("check that it was written completely", saved("empty.csv", CSV))],
+    ("blank.csv", "LD005"): [Repair("check that it was saved completely", saved("blank.csv", CSV))],
+    ("empty.csv", "LD005"): [Repair("check that it was saved completely", saved("empty.csv", CSV))],
     ("bomb.csv.gz", "LD170"): [Repair("unpack it yourself", edited(lambda text: text))],
     ("cut.arrow", "LD002"): [Repair(ANEW, saved("cut.arrow", arrow()))],
     ("cut.csv.gz", "LD002"): [Repair("copy it again", saved("cut.csv.gz", gzip.compress(CSV.encode())))],
@@ -205,9 +205,9 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
     ("decimal_mixed.csv", "LD112"): [
         Repair("write the file with one sign", edited(lambda text: text.replace(".", ",")))
     ],
-    ("panel.csv", "LD126"): [Repair("one row for each country, such as its mean", edited(mean_of_each))],
+    ("panel.csv", "LD126"): [Repair("one row per country, such as its mean", edited(mean_of_each))],
     ("titles.csv", "LD017"): [
-        Repair("leave them out of the file", edited(lambda text: "\n".join(text.split("\n")[3:])))
+        Repair("delete them from the file", edited(lambda text: "\n".join(text.split("\n")[3:])))
     ],
     ("unit_line.csv", "LD018"): [
         Repair("leave its words empty", edited(line(2, lambda one: ",,"))),
@@ -218,17 +218,20 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
             edited(lambda text: "\n".join(["first a,first b,second a,second b", *text.split("\n")[2:]])),
         )
     ],
-    ("repeated_rows.csv", "LD191"): [Repair("leave out what was not measured twice", edited(unique))],
+    ("repeated_rows.csv", "LD191"): [Repair("remove rows that were not measured twice", edited(unique))],
     ("text.parquet", "LD002"): [
         Repair("give it the ending of what it is", renamed("text.csv")),
         Repair("or write it again", saved("text.parquet", parquet())),
     ],
     **{
-        (name, "LD007"): [Repair("close it", edited(with_quote)), Repair("or delete it", edited(without_quote))]
+        (name, "LD007"): [
+            Repair("close the quotation mark", edited(with_quote)),
+            Repair("or delete it", edited(without_quote)),
+        ]
         for name in ("unclosed.csv", "twice_unclosed.csv")
     },
     ("weight_negative.csv", "LD230"): [
-        Repair("do not weight the rows", same()),
+        Repair("do not use weights", same()),
         Repair("or correct the column", edited(lambda text: text.replace(",-1\n", ",1\n"))),
     ],
     ("workbook.csv", "LD002"): [Repair("rename it to workbook.xlsx", renamed("workbook.xlsx"))],

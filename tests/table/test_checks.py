@@ -202,7 +202,7 @@ def test_rows_whose_only_number_is_in_a_column_left_out_are_said_to_be_left_out(
     table = read(frame)
     said = [m.what for m in table.messages if m.code == "LD121"]
     assert table.n == N - 2 and not np.isnan(table.X).all(axis=1).any()
-    assert "without any measured number" in said[0] and "number in the columns that are used" in said[1]
+    assert "no measured number" in said[0] and "number in the columns that are used" in said[1]
     kept = read(frame, labelled_rows=True)
     assert kept.n == N and "LD121" not in kept.messages.codes
 
@@ -241,3 +241,19 @@ def test_rows_of_a_series_are_said_to_be_one(order: str, said: bool) -> None:
         "sorted by one": free[np.argsort(free[:, 0])],
     }
     assert ("LD127" in read(pd.DataFrame(tables[order].round(4), columns=[*"abcdef"])).messages.codes) == said
+
+
+def test_one_negative_cell_does_not_keep_a_skew_column_from_its_logarithm() -> None:
+    rng = np.random.default_rng(6)
+    people, cost = np.exp(rng.normal(3, 1.2, 300)).round(1), rng.normal(40, 5, 300).round(1)
+    wrong = people.copy()
+    wrong[17] *= -1
+    table = read(pd.DataFrame({"people": wrong, "cost": cost}))
+    said = next(m for m in table.messages if m.code == "LD138")
+    assert f"people {wrong[17]:g} in row 18" in said.what and said.severity == "changed"
+    np.testing.assert_array_equal(np.isnan(table.X[:, 0]), np.arange(300) == 17)
+    for options in ({"use": ["people"]}, {"no_log": True}):
+        kept = read(pd.DataFrame({"people": wrong, "cost": cost}), **options)
+        assert "LD138" not in kept.messages.codes and kept.X[17, 0] == wrong[17]
+    level = np.where(np.arange(300) == 17, -50.0, cost)  # not skew, so that nothing hangs on it
+    assert "LD138" not in read(pd.DataFrame({"people": people, "cost": level})).messages.codes

@@ -87,7 +87,7 @@ def test_a_long_table_that_says_things_twice_is_not_spread(tmp_path: Path) -> No
         ("Ort,a,b\nZürich,1.5,2\nGenf,2.5,4.5\nBern,3,1\nBasel,4,7\n".encode("cp1252"), "LD012", "Windows-1252"),
         (b"a,b\n1.5,2\n2.5,\x004.5\n" + b"3,1\n4,7\n" * 40, "LD013", "1 NUL byte was"),
         (b"a,b\n1.5,2\n2.5\n3,1\n4,7\n", "LD014", "1 line has fewer cells than 2"),
-        (b"a,b\n1.5,2\n2.5,3,4\n" + b"3,1\n4,7\n" * 20, "LD020", "1 line has more or other cells than the 2 columns"),
+        (b"a,b\n1.5,2\n2.5,3,4\n" + b"3,1\n4,7\n" * 20, "LD020", "1 line does not fit the 2 columns"),
     ],
 )
 def test_what_was_assumed_of_a_file_is_said(tmp_path: Path, data: bytes, code: str, said: str) -> None:

@@ -152,7 +152,7 @@ def test_boxes_that_were_ticked_are_answers_and_no_gaps():
     frame["remark"] = np.where(ticked[:, 3], "none", None)
     table = read(frame[[*frame.columns[:5]]])
     (told,) = (m for m in table.messages if m.code == "LD137")
-    assert told.what.startswith("3 columns hold one word or nothing")
+    assert told.what.startswith("3 columns look like tick boxes")
     boxes = [c for c in table.columns if c.labels == ("not ticked", "ticked")]
     assert [c.role for c in boxes] == ["number"] * 3 and not any(c.gaps.any() for c in boxes)
     assert (np.column_stack([c.values for c in boxes]) == ticked[:, :3]).all()

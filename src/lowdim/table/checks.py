@@ -24,7 +24,7 @@ from lowdim.table.relations import (
     find_sums,
     ranks_of,
 )
-from lowdim.table.wrong_cells import wrong_cells
+from lowdim.table.wrong_cells import ENOUGH_CELLS, below_zero, wrong_cells
 from lowdim.text.escape import shown
 from lowdim.text.fix import Fix, Spelling, choices, propose
 from lowdim.text.format import count, figures, listing
@@ -39,6 +39,7 @@ FARTHER_ON = (
     8  # rows, to which a row of a series is less alike than to the next: squared, by this share of the distance
 )
 IN_TIME, IN_ORDER, ORDER_ERRORS = 0.5, 0.7, 5.5  # with a date and without (series 0.54 to 0.96, sorted tables to 0.69)
+STRONG_SKEW = 1.0  # of a column whose logarithm may be taken: that of a chi squared of 8
 GAPPY_SHARE = 0.4  # share of gaps from which a column is named
 ONE_VALUE_SHARE = 0.95  # share of one value from which a column says almost nothing
 CHANCE_PAIRS = (
@@ -312,6 +313,31 @@ def remarks(work: Numbers, everything: list[Column], options: ReadingOptions, pl
     _in_order(numbers, everything, notes)
     notes_of = [_note(c, work.X[:, j], quartiles[:, j], work.rows) for j, c in enumerate(work.columns)]
     return work._replace(columns=[c._replace(note=note) for c, note in zip(work.columns, notes_of, strict=True)])
+
+
+def _skewness(x: Array) -> float:
+    off = x - x.mean()
+    return float((off**3).mean() / max(float((off**2).mean()), 1e-300) ** 1.5)
+
+
+def without_negatives(work: Numbers, options: ReadingOptions, place: Place, notes: Notes) -> Numbers:
+    """A negative cell or two that look wrong in a strongly skew column are gaps: they have no logarithm, and would keep
+    all other cells of the column from theirs. Unless logarithms are refused or the column is asked for as it is."""
+    X, where, columns = work.X.copy(), list[str](), list[str]()
+    for j, c in enumerate(work.columns if not options.no_log else ()):
+        seen = X[~np.isnan(X[:, j]), j]
+        if len(seen) < ENOUGH_CELLS or c.labels or c.levels or asked_role(c.name, options):
+            continue
+        wrong = below_zero(X[:, j], seen)
+        if wrong.any() and _skewness(seen[seen >= 0]) > STRONG_SKEW:
+            rows = np.flatnonzero(wrong)
+            where += [f"{c.name} {figures(X[i, j], 6)} in {place.unit} {place.lines[work.rows[i]]}" for i in rows]
+            columns.append(c.name)
+            X[wrong, j] = np.nan
+    if not where:
+        return work
+    notes.add("LD138", place.name, n=len(where), cells=listing(where, MOST_WRONG_TOLD), use=columns)
+    return work._replace(X=X)
 
 
 def _in_order(work: Numbers, everything: list[Column], notes: Notes) -> None:

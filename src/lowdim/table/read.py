@@ -553,7 +553,7 @@ def check_numbers(
     if len(work.columns) < 2:
         checks.too_few_columns(len(work.columns), columns, _better_separator(raw, reading), place, notes)
     notes.stop()
-    return checks.remarks(work, columns, reading, place, notes)
+    return checks.remarks(checks.without_negatives(work, reading, place, notes), columns, reading, place, notes)
 
 
 def _better_separator(raw: Raw, reading: ReadingOptions) -> str:

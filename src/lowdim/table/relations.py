@@ -553,9 +553,8 @@ def find_products(X: Array, names: Sequence[str]) -> list[Made]:
     every = np.array(likely), np.array([units[j] for j in likely])
     for power, triple in ((p, triple) for p in (1, 2) for triple in _triples(X, *every, p)):
         ends = triple if power == 1 else (triple[0], triple[2])
-        rounded = _own_rounding(X, triple, power, ends, units)
-        rates = [j for j in rounded or ends if RATE.search(names[j])]
-        target = rates[0] if len(rates) == 1 else max(rounded or ends)
+        rates = [j for j in ends if RATE.search(names[j])]
+        target = rates[0] if len(rates) == 1 else min(ends, key=lambda j: (_by_digits(X[:, j], units[j]), -j))
         others = {*triple} - {target}
         if target in found or any(target in parents.get(j, ()) for j in others):
             continue
@@ -602,21 +601,12 @@ def _one_constant(x: Array, off: Array) -> Mask:
     return np.asarray(np.fmax.reduce(x - off, axis=0) <= np.fmin.reduce(x + off, axis=0))
 
 
-def _own_rounding(
-    X: Array, triple: tuple[int, int, int], power: int, ends: tuple[int, ...], units: dict[int, float]
-) -> list[int]:
-    """Those of the ends that the two other columns give to their own rounding, as they do the one that is made of them;
-    where there are several, those with all digits among others that are rounded."""
-    a, b, c = triple
-    use = (X[:, list(triple)] > 0).all(axis=1)
-    logs = {j: np.log(X[use, j]) for j in triple}
-    off = logs[a] + power * logs[b] - logs[c]
-    constant = np.log(_near_power(float(np.exp(np.median(off))))) if use.any() else 0.0
-    left = off - constant  # positive where a and b are too large for c
-    given = {j: X[use, j] * np.expm1(left if j == c else -left) for j in ends}
-    exact = [j for j in ends if (np.abs(given[j]) <= 0.51 * units[j] + 1e-9 * X[use, j]).mean() >= EXACT_SHARE]
-    full = [j for j in exact if not units[j] and (X[use, j] != np.round(X[use, j])).any()]
-    return full if full and len(full) < len(exact) else exact
+def _by_digits(x: Array, unit: float) -> tuple[bool, float]:
+    """To which power of ten of its size a column is rounded, whole numbers last: what was computed has more digits than
+    what it was computed from."""
+    seen = x[x > 0]
+    relative = unit / float(np.median(seen))
+    return bool((seen == np.round(seen)).all()), round(float(np.log10(max(relative, 10.0**-EXACT_FIGURES))))
 
 
 def _near_power(k: float) -> float:

@@ -51,7 +51,7 @@ def wrong_cells(X: Array, columns: Sequence[Column]) -> list[WrongCell]:
             continue
         for wrong, why in (
             (_beyond_hundred(c.name, v, seen), "a percentage above 100"),
-            (_below_zero(v, seen), "a negative number where the others count from zero"),
+            (below_zero(v, seen), "a negative number where the others count from zero"),
             (_fractions(v, seen), "a fraction among whole numbers"),
             (_far(v, seen), "far larger than all others"),
         ):
@@ -72,7 +72,7 @@ def _beyond_hundred(name: str, v: Array, seen: Array) -> Mask:
     return v > 100 if seen.min() >= 0 and above <= MOST_WRONG and (cliff or called) else _none(v)
 
 
-def _below_zero(v: Array, seen: Array) -> Mask:
+def below_zero(v: Array, seen: Array) -> Mask:
     """Negative cells of a column whose others end at zero: many are zero, or lie as near to it on the other side. A
     tail that thins out to zero has few there: of Gaussian columns one in 600 is taken for one with an end."""
     negative = seen[seen < 0]

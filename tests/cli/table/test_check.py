@@ -40,11 +40,11 @@ READ = {  # what is read without more ado: its bytes, and words of the page
     "percent.csv": (text([[f"{v}%" for v in r] for r in X.tolist()]).encode(), "LD118"),
     "money.csv": (
         text([[f'"${1000 * r[0]:,.2f}"', f"€{r[1]}", *r[2:]] for r in X.tolist()]).encode(),
-        "Signs of a unit were taken out in 2 columns",
+        "Unit signs were removed from 2 columns",
     ),
     "thousands.csv": (
         text([[f'"{1000 * v:,.1f}"' for v in r] for r in X.tolist()]).encode(),
-        "Thousands separators were taken out in 5 columns",
+        "Thousands separators were removed from 5 columns",
     ),
     "mixed_dates.csv": (
         text([[d, *r] for d, r in zip(WRITTEN, X.tolist(), strict=True)], ["when", *NAMES]).encode(),

@@ -288,7 +288,7 @@ def test_gaps_that_go_with_values_are_told(lowdim):
     file = lowdim.folder / "t.csv"
     file.write_text("a,b,c,d\n" + "\n".join(",".join("" if v != v else f"{v:.6f}" for v in r) for r in X) + "\n")
     said = lowdim("fill", "t.csv", "-o", "f.csv")
-    assert said.code == 0 and "LD124 note  Gaps go with values: 'b' is missing more often where" in said.err
+    assert said.code == 0 and "LD124 note  Missing values are not random: 'b' is missing more often where" in said.err
     assert " is high" in said.err
 
 
