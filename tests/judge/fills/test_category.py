@@ -9,10 +9,10 @@ import pytest
 import lowdim as ld
 from lowdim.judge.fills.engines.category import (
     FREQUENCIES,
-    REGRESSIONS,
     WORTH,
     WordStack,
     features,
+    pool_with,
     regression_seconds,
     rows_alike,
     with_rows_alike,
@@ -34,6 +34,9 @@ def answers(n: int = 400, seed: int = 0) -> np.ndarray:
     last = np.where(rng.random(n) < 0.8, first, 1.0 - first)
     V = np.column_stack([z + 0.5 * rng.standard_normal(n), label, first, last])
     return np.where(rng.random(V.shape) < 0.1, np.nan, V)
+
+
+POOL = pool_with("latent")
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +82,20 @@ def test_columns_that_agree_beyond_the_trait_are_told_better(fitted):
     assert both < alone - 0.03
 
 
+def test_each_latent_model_has_a_pool_with_the_regressions(fitted):
+    V, latent, regressions = fitted
+    other = MixedModel(V, KINDS, SIZES, MixedShape(2))
+    told = word_opinions({"latent": latent, "other": other}, V, KINDS, SIZES, (1, 2, 3)).shares(V[:9], (1, 2, 3))
+    counts = rows_alike(V, KINDS, SIZES).counts(V[:9], (1, 2, 3))
+    for name, model in (("latent", latent), ("other", other)):
+        by_hand = with_rows_alike(regressions.pooled(V[:9], model.shares(V[:9], (1, 2, 3))), counts)
+        assert all(told[pool_with(name)][j] == pytest.approx(by_hand[j]) for j in (1, 2, 3))
+
+
 def test_tables_too_large_for_regressions_go_without(fitted):
     V, latent, _ = fitted
     whole = word_opinions({"latent": latent}, V, KINDS, SIZES, (1, 2, 3))
-    assert list(whole.shares(V[:2], (1, 2, 3))) == ["latent", REGRESSIONS, FREQUENCIES]
+    assert list(whole.shares(V[:2], (1, 2, 3))) == ["latent", POOL, FREQUENCIES]
     assert word_opinions({"latent": latent}, V, KINDS, SIZES, (1, 2, 3), regressions=False).regressions is None
     assert word_opinions({}, V, KINDS, SIZES, (1, 2, 3)).regressions is None
     assert regression_seconds(1000, (0, 900, 900, 900), (1, 2, 3)) > 1.0 > regression_seconds(1000, SIZES, (1, 2, 3))
@@ -161,7 +174,7 @@ def stack(fitted):
     """The three opinions, all weight on the regressions."""
     V, latent, _ = fitted
     opinions = word_opinions({"latent": latent}, V, KINDS, SIZES, (1, 2, 3))
-    return WordStack(opinions, {j: {"latent": 0.0, REGRESSIONS: 1.0, FREQUENCIES: 0.0} for j in (1, 2, 3)})
+    return WordStack(opinions, {j: {"latent": 0.0, POOL: 1.0, FREQUENCIES: 0.0} for j in (1, 2, 3)})
 
 
 def test_draws_have_the_shares_of_the_stack_given_all_others(stack):
@@ -177,9 +190,9 @@ def test_draws_have_the_shares_of_the_stack_given_all_others(stack):
 
 def test_a_stack_is_the_weighted_mean_of_its_opinions(stack, fitted):
     rows = fitted[0][:20]
-    mixed = stack._replace(weights={3: {"latent": 0.25, REGRESSIONS: 0.75, FREQUENCIES: 0.0}})
+    mixed = stack._replace(weights={3: {"latent": 0.25, POOL: 0.75, FREQUENCIES: 0.0}})
     told = stack.opinions.shares(rows, [3])
-    assert mixed.shares(rows, [3])[3] == pytest.approx(0.25 * told["latent"][3] + 0.75 * told[REGRESSIONS][3])
+    assert mixed.shares(rows, [3])[3] == pytest.approx(0.25 * told["latent"][3] + 0.75 * told[POOL][3])
 
 
 def test_rows_that_show_answers_alone_are_told_by_rows_alike(stack):
@@ -206,7 +219,7 @@ def test_titanic_passengers_are_told_better_than_by_their_model():
     opinions = word_opinions({"latent": latent}, left, kinds, sizes, range(4))
     alone = opinions.regressions.pooled(left, latent.shares(left, range(4)))
     loss = {}
-    for name, told in (("model", alone), ("all", opinions.shares(left, range(4))[REGRESSIONS])):
+    for name, told in (("model", alone), ("all", opinions.shares(left, range(4))[POOL])):
         own = [told[j][hidden[:, j], V[hidden[:, j], j].astype(int)] for j in range(4)]
         loss[name] = -np.log(np.concatenate(own)).mean()
     assert loss["all"] < loss["model"] - 0.004, loss

@@ -20,9 +20,10 @@ from lowdim.judge.fills.engines.category import (
     WordStack,
     drawn_labels,
     frequencies,
+    pool_with,
     word_opinions,
 )
-from lowdim.judge.fills.engines.engine import FittedEngine
+from lowdim.judge.fills.engines.engine import MIXED_MODEL, FittedEngine
 from lowdim.judge.fills.stack import WordTrials, paired, stacked_words, word_weights
 from lowdim.judge.mixed_table import MixedColumn
 from lowdim.maths.linalg import Array
@@ -196,12 +197,13 @@ def label_fills(
     better = [j for j, c in judged.items() if c.tried >= LABEL_ROWS and c.difference < 0.0]
     made = {j: c._replace(right=c.usual, loss=c.usual_loss) for j, c in judged.items()}  # by the frequencies
     used = {name for j in better for name, w in weights[j].items() if w}
-    latent = [name for name in next(iter(hidden.values())).told if name not in (REGRESSIONS, FREQUENCIES)]
+    latent = [name for name in next(iter(hidden.values())).told if name.startswith(MIXED_MODEL)]
     if better and latent:
-        # regressions are pooled with the first of the latent models
-        kept = [name for k, name in enumerate(latent) if name in used or (REGRESSIONS in used and k == 0)]
+        pooled = any(name.startswith(REGRESSIONS) for name in used)
+        # regressions have the gaps of other columns as the first of the latent models expects them
+        kept = [name for k, name in enumerate(latent) if {name, pool_with(name)} & used or (pooled and k == 0)]
         models = {name: fitted(name) for name in kept}
-        opinions = word_opinions(models, view.rows, view.kinds, view.sizes, better, REGRESSIONS in used)
+        opinions = word_opinions(models, view.rows, view.kinds, view.sizes, better, pooled)
         stack = WordStack(opinions, {j: weights[j] for j in better})
         every = np.concatenate([view.rows, view.left])
         shares, draw = stack.shares(every, better), stack.table_draw(every)

@@ -4,7 +4,8 @@ A latent model of few dimensions knows what columns share; two columns that go t
 kind, a class and its price) it does not know. A logistic regression of each column of words on all others does, and is
 lost where many of those are gaps. So the gaps of the other columns are what the latent model expects of them, and the
 two are pooled: p of a label is proportional to p_model^(1-a) p_regression^a, with a half of the share of the other
-columns that are seen: what the model expects is no evidence of its own.
+columns that are seen: what the model expects is no evidence of its own. Of several latent models each has such a pool:
+which of them goes best with the regressions is not known beforehand.
 
 Each opinion then counts as much as `WORTH` rows beside those that agree with a row in every cell it shows: the mean of
 a Dirichlet posterior whose prior is the opinion. A table of few columns and many rows (class, age, sex, survived) is so
@@ -49,7 +50,7 @@ class WordOpinions(NamedTuple):
     """All that has a say about the labels of a table, fitted to some of its rows."""
 
     latent: Mapping[str, FittedEngine]  # by the names of their engines
-    regressions: WordRegressions | None  # pooled with the first of the latent models
+    regressions: WordRegressions | None  # pooled with each of the latent models
     usual: Mapping[int, Array]  # the frequencies of each column's labels
     alike: RowsAlike
 
@@ -57,10 +58,15 @@ class WordOpinions(NamedTuple):
         """What each says of these columns, together with the rows that agree."""
         told = {name: one.shares(rows, columns) for name, one in self.latent.items()}
         if self.regressions is not None:
-            told[REGRESSIONS] = self.regressions.pooled(rows, next(iter(told.values())))
+            told |= {pool_with(name): self.regressions.pooled(rows, one) for name, one in told.items()}
         told[FREQUENCIES] = {j: np.tile(self.usual[j], (len(rows), 1)) for j in columns}
         counts = self.alike.counts(rows, columns)
         return {name: with_rows_alike(one, counts) for name, one in told.items()}
+
+
+def pool_with(latent: str) -> str:
+    """The name of the regressions pooled with this latent model."""
+    return f"{REGRESSIONS} and {latent}"
 
 
 def word_opinions(
@@ -230,7 +236,7 @@ class WordStack(NamedTuple):
         """The names of what fills column j of these rows, those with the largest weights first."""
         weights: dict[str, float] = {}
         for name, w in self.weights[j].items():
-            family = MIXED_MODEL if name.startswith(MIXED_MODEL) else name
+            family = next((one for one in (MIXED_MODEL, REGRESSIONS) if name.startswith(one)), name)
             weights[family] = weights.get(family, 0.0) + w
         names = sorted((name for name, w in weights.items() if w), key=lambda name: -weights[name])
         alike = [ALIKE] if self.opinions.alike.counts(rows, [j])[j].any() else []
