@@ -77,6 +77,8 @@ def label_cards(
     several = group is not None and group.max(initial=0) > 0
     parts = [np.eye(int(group.max()) + 1)[group]] if group is not None and several else []
     Y = np.hstack([scores * used, *parts])
+    if not Y.shape[1]:  # no axis and no groups: there is nothing to explain
+        return ()
     # the columns of which each share is made: the map, each axis, the groups
     of = np.zeros((1 + q + several, Y.shape[1]))
     of[0, :q] = 1.0

@@ -60,8 +60,12 @@ def roles_line(table: Table) -> str:
     """What the columns are for, in a line: 10 measured; labels site, Pop, sex; names rownames. Where they measure in
     several ways, how many in each: 22 real, 14 ordinal, 3 yes/no, 20 nominal measured."""
     said = {"label": "labels", "id": "names", "time": "time", "weight": "weight", "out": "left out"}
-    named = ((word, [short(c.name, WIDTH) for c in table.columns if c.role == role]) for role, word in said.items())
-    parts = [f"{word} {listing(names, 6)}" for word, names in named if names]
+    named: dict[str, list[str]] = {word: [] for word in ("labels", "names", "counters", "time", "weight", "left out")}
+    for c in table.columns:
+        if c.role in said:
+            again = c.role == "id" and len(set(c.values)) < len(c.values)  # it counts anew, and names no row
+            named["counters" if again else said[c.role]].append(short(c.name, WIDTH))
+    parts = [f"{word} {listing(names, 6)}" for word, names in named.items() if names]
     measures = Counter(c.measure for c in table.columns if c.role == "number")
     measures[REAL] += measures.pop(COUNT, 0)  # numbers both
     ways = [f"{measures[kind]:,} {word}" for kind, word in WAYS.items() if measures[kind]]
