@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -217,6 +218,10 @@ REPAIRS: dict[tuple[str, str], list[Repair]] = {
             "write each name in one cell of the first",
             edited(lambda text: "\n".join(["first a,first b,second a,second b", *text.split("\n")[2:]])),
         )
+    ],
+    ("rare.csv", "LD135"): [
+        Repair("correct wrong values", edited(lambda text: re.sub(r",1(\d)\.\d\d\n", r",1\1\n", text))),
+        Repair("or empty their cells", edited(lambda text: re.sub(r",1\d\.\d\d\n", ",\n", text))),
     ],
     ("repeated_rows.csv", "LD191"): [Repair("remove rows that were not measured twice", edited(unique))],
     ("text.parquet", "LD002"): [
