@@ -90,7 +90,7 @@ def test_the_model_is_that_of_all_rows_and_the_rest_is_of_those_drawn(file, tmp_
     assert repr(found).startswith("PPCA · 6,000 x 6, of which 400 rows drawn")
     text = found.report(tmp_path / "r.html").read_text()
     for words in (
-        "6,000 rows, 6 columns of numbers; 400 rows drawn at random are shown",
+        "6,000 rows, 6 measured columns; 400 rows drawn at random are shown",
         last,
         "In six sentences",
         "lowdim report cells.parquet --stream --dims 2 --budget 1s --sample=400",

@@ -116,7 +116,7 @@ class Endpoints:
         return {
             "schema": 1,
             "title": t.name,
-            "size": f"{count(t.n, 'row')}, {count(t.d, 'column')} of numbers, {count(int(np.isnan(t.X).sum()), 'gap')}",
+            "size": f"{count(t.n, 'row')}, {count(t.d, 'measured column')}, {count(int(np.isnan(t.X).sum()), 'gap')}",
             "n": t.n,
             "q": self.q,
             "columns": columns_of(s.numbers),

@@ -91,7 +91,7 @@ def page(analysis: Analysis, rows: bool) -> Page:
     stamp = Markup(map_stamp(analysis, "stamp", rows=rows))  # noqa: S704 - our own SVG, its texts escaped
     many = analysis.gaps.gaps
     sample_text = "" if analysis.of is None else f"; {t.n:,} rows drawn at random are shown"
-    size = f"{analysis.of or t.n:,} rows, {t.d:,} columns of numbers{sample_text}, {count(many, 'gap')}"
+    size = f"{analysis.of or t.n:,} rows, {count(t.d, 'measured column')}{sample_text}, {count(many, 'gap')}"
     return Page(
         f"What {t.name} is made of",
         size,

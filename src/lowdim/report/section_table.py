@@ -9,6 +9,7 @@ import numpy as np
 from lowdim.report.no_rows import few
 from lowdim.report.page_parts import Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
+from lowdim.text.format import count
 
 if TYPE_CHECKING:
     from lowdim.jobs.analysis import Analysis
@@ -24,10 +25,10 @@ def table(analysis: Analysis, rows: bool) -> Section:
     return Section(
         "table",
         "Your table",
-        f"{t.name} has {analysis.of or t.n:,} rows and {t.d:,} columns of numbers{set_aside} ({t.guess})."
+        f"{t.name} has {analysis.of or t.n:,} rows and {count(t.d, 'measured column')}{set_aside} ({t.guess})."
         + ("" if analysis.of is None else f" What follows is about {t.n:,} rows drawn at random."),
-        "Each strip is a histogram of one column, from its smallest to its largest value; the bar on the "
-        "right is its share of gaps. A triangle marks values far from the rest.",
+        "Each strip is a histogram of one column, from its smallest to its largest value, or a bar for each label of a "
+        "category; the bar on the right is its share of gaps. A triangle marks values far from the rest.",
         "Columns set aside as labels, names or times shape no axis; the changes above list them.",
         command_of(analysis, "check"),
         code_of(analysis, "print(analysis.table.summary())"),
@@ -41,7 +42,7 @@ def _column(c: Any, rows: bool) -> tuple[Any, ...]:
         gaps = int(c.gaps.sum()) if c.role == "number" else None
         return (
             c.name,
-            c.role,
+            "category" if c.role == "number" else c.role,
             gaps if rows or gaps is None else few(gaps),
             None,
             None,

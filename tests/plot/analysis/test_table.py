@@ -3,10 +3,13 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import fisher_exact
 
+import lowdim
 from lowdim.plot.analysis.table import STRIP_BINS
+from lowdim.plot.analysis.table import columns as columns_of
 from lowdim.text.errors import OptionError
 from tests.conftest import need
 from tests.plot.from_arrays import columns, gap_pairs, gaps
@@ -199,3 +202,14 @@ def test_two_hundred_columns_of_fifty_thousand_rows_stay_small():
     wide[::7, ::3] = True
     names = [f"column number {j}" for j in range(200)]
     assert len(gaps(wide, names).svg()) < 400_000
+
+
+def test_a_category_is_one_strip_with_a_bar_for_each_label():
+    rng = np.random.default_rng(0)
+    words = {name: rng.choice(["gas", "diesel", "none"], 60, p=[0.6, 0.3, 0.1]) for name in ("fuel", "drive", "body")}
+    table = lowdim.read(pd.DataFrame({"size": rng.standard_normal(60), "price": rng.standard_normal(60), **words}))
+    plot = columns_of(table)
+    assert plot.title.startswith("5 columns: 0 with gaps")
+    row = list(plot.data["column"]).index("fuel")
+    assert plot.data["count"][row][:3].tolist() == sorted(np.unique(words["fuel"], return_counts=True)[1], reverse=True)
+    assert {"3 labels", "gas"} <= set(texts(plot))

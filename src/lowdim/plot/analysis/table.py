@@ -34,7 +34,8 @@ NORMAL_FROM = 50.0  # rows expected to meet beyond which the middle of the law i
 
 
 class Strip(NamedTuple):
-    """One column: how much of it is seen, its quartiles, its range without far values, and a histogram of that."""
+    """One column: how much of it is seen, its quartiles, its range without far values, and a histogram of that; of a
+    category the rows of each label, and what stands at both ends."""
 
     seen: int
     quartiles: tuple[float, float, float]
@@ -43,6 +44,7 @@ class Strip(NamedTuple):
     below: int  # far values below `low`
     above: int
     counts: NDArray[np.int_]
+    labels: tuple[str, str] | None = None
 
 
 @plot(
@@ -55,7 +57,8 @@ def columns(table: Table) -> Plot:
     """Each column as a strip: histogram, range, share of gaps, far values.
 
     A far value lies more than three interquartile ranges beyond a quartile (Tukey 1977, "far out"); the histogram spans
-    the others. Of more than 16 columns those with most gaps and far values are drawn; the numbers are those of all.
+    the others. A category has a bar for each label, the most frequent first. Of more than 16 columns those with most
+    gaps and far values are drawn; the numbers are those of all.
 
     Examples
     --------
@@ -63,9 +66,8 @@ def columns(table: Table) -> Plot:
     >>> columns(lowdim.read(np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 6.0]]))).sentence
     "Of 2 columns, 1 has gaps ('c2' most, 33%), none has far values and 0 never change."
     """
-    table = table.in_ones()
     X, names, n = table.X, table.scale_names, table.n
-    strips = [_strip(X[:, j]) for j in range(X.shape[1])]
+    strips = [_bars(X[:, j], labels) if labels else _strip(X[:, j]) for j, labels in enumerate(table.code_labels)]
     reach = np.array([(s.low, s.high, *s.quartiles) for s in strips]).reshape(len(strips), 5)
     own = table.scales.outward(reach.T).T  # also of a column that is analysed as a logarithm
     gap = np.array([1.0 - s.seen / max(n, 1) for s in strips])
@@ -87,6 +89,7 @@ def columns(table: Table) -> Plot:
     left.set_yticks(range(len(shown)), [draw.short(names[j]) for j in shown], fontsize=9)
     left.set_ylim(len(shown) - 0.4, -0.6)
     draw.headline(figure, title)
+    widest = max((len(s.counts) for s in strips), default=STRIP_BINS)
     data = {
         "column": names,
         "seen": [s.seen for s in strips],
@@ -96,9 +99,18 @@ def columns(table: Table) -> Plot:
         "quartile": own[:, 2:],
         "far_below": [s.below for s in strips],
         "far_above": [s.above for s in strips],
-        "count": np.array([s.counts for s in strips]).reshape(len(strips), STRIP_BINS),
+        "count": np.array([np.pad(s.counts, (0, widest - len(s.counts))) for s in strips]).reshape(len(strips), widest),
     }
     return Plot("columns", figure, title=title, sentence=sentence, data=data)
+
+
+def _bars(codes: Array, labels: Sequence[str]) -> Strip:
+    """A category: how many rows have each label, the most frequent first."""
+    times = np.bincount(codes[~np.isnan(codes)].astype(np.intp), minlength=len(labels))
+    order = np.argsort(-times, kind="stable")
+    seen, last = int(times.sum()), float(len(labels) - 1)
+    ends = (labels[order[0]], f"{len(labels)} labels")
+    return Strip(seen, (0.0, 0.0, last), 0.0, last, 0, 0, times[order], ends)
 
 
 def _strip(x: Array) -> Strip:
@@ -148,10 +160,16 @@ def _draw_strips(ax: Axes, strips: list[Strip], ends: Array) -> None:
             ax.text(0.5, k, f"always {draw.number(low)}", ha="center", va="center", fontsize=8)
         else:
             heights = 0.75 * s.counts / s.counts.max()
-            ax.stairs(k + 0.4 - heights, edges, baseline=k + 0.4, fill=True, color=draw.COLOURS[0])
+            if s.labels is None:
+                ax.stairs(k + 0.4 - heights, edges, baseline=k + 0.4, fill=True, color=draw.COLOURS[0])
+            else:
+                share = 1.0 / len(heights)
+                middles = (np.arange(len(heights)) + 0.5) * share
+                ax.bar(middles, -heights, 0.8 * share, bottom=k + 0.4, color=draw.COLOURS[2])
             ax.plot([0, 1], [k + 0.4, k + 0.4], color=draw.GREY, lw=0.5)
-            ax.text(-0.02, k + 0.05, draw.number(low), ha="right", va="center", fontsize=7, color=draw.INK)
-            ax.text(1.02, k + 0.05, draw.number(high), ha="left", va="center", fontsize=7, color=draw.INK)
+            first, last = (draw.number(low), draw.number(high)) if s.labels is None else s.labels
+            ax.text(-0.02, k + 0.05, draw.short(first, 12), ha="right", va="center", fontsize=7, color=draw.INK)
+            ax.text(1.02, k + 0.05, draw.short(last, 12), ha="left", va="center", fontsize=7, color=draw.INK)
         for at, many, mark, side in ((-0.24, s.below, "<", "right"), (1.24, s.above, ">", "left")):
             if many:
                 ax.plot([at], [k + 0.05], mark, color=draw.COLOURS[3], ms=5)
