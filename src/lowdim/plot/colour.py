@@ -205,7 +205,7 @@ def explain_kinds(figure: Figure, kinds: Groups, gap: Mask) -> None:
     marks = legend_marks(kinds, gap)
     if marks and kinds.names:
         title = draw.short(kinds.title, 18) or None
-        figure.legend(handles=marks, loc="outside right upper", title=title, title_fontsize=8, alignment="left")
+        figure.legend(handles=marks, loc="outside right center", title=title, title_fontsize=8, alignment="left")
     elif marks:
         figure.legend(handles=marks, loc="outside lower left")
 

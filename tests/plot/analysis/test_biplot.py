@@ -47,7 +47,7 @@ def test_biplot_takes_many_columns_hostile_names_and_no_wrong_scaling():
     X = rng.normal(size=(3, 200))
     model = ld.PCA(2).fit(X)
     plot = biplot(model, model.transform(X), [HOSTILE[j % 8] + str(j) for j in range(200)])
-    assert plot.data["drawn"].sum() == 16 and "16 of 200 columns drawn" in plot.title
+    assert plot.data["drawn"].sum() == 16 and "16 longest of 200 arrows drawn" in plot.title
     inside(plot)
     with pytest.raises(OptionError, match="'form', 'covariance', 'symmetric'"):
         biplot(model, model.transform(X), ["a"] * 200, scaling="free")

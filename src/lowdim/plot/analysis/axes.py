@@ -176,7 +176,7 @@ def _loading_words(L: Array, names: Sequence[str], half: Array, shown: int) -> t
     title = f"Axis 1 follows {draw.quoted(names[j])} most" + (
         f", axis 2 {draw.quoted(names[int(np.argmax(np.abs(L[:, 1])))])}" if q > 1 else ""
     )
-    return title + (f" ({shown} of {len(L)} columns drawn)" if shown < len(L) else ""), sentence
+    return title + (f" (the {shown} largest of {len(L)} drawn)" if shown < len(L) else ""), sentence
 
 
 def _signed(value: float) -> str:

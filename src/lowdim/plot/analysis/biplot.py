@@ -104,7 +104,7 @@ def _biplot_words(
 ) -> tuple[str, str]:
     title = f"Biplot, {scaling} scaling: {SCALING_MEANS[scaling]}"
     if len(chosen) < len(arrows):
-        title += f" ({len(chosen)} of {len(arrows)} columns drawn)"
+        title += f" (the {len(chosen)} longest of {len(arrows)} arrows drawn)"
     parts = []
     for k, axis in enumerate(axes):
         j = int(np.argmax(np.abs(arrows[:, k])))
