@@ -578,11 +578,11 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD198": Entry(
         TableWarning,
-        "The table has only labels; {n} columns shape the axes: {names}",
-        "there are no numbers to analyse; missing values are filled with labels",
+        "{n} columns of labels take part in the map: {names}",
+        "there are few or no numbers to analyse; missing values are filled with labels",
         Fix("a column only names groups:  ", propose(label=None)),
         "changed",
-        about="A table with labels only",
+        about="Labels take part in the map of a table with few or no numbers",
     ),
     "LD193": Entry(
         TableError,
