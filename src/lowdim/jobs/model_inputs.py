@@ -263,7 +263,7 @@ def judged_rows(map: TableMap, X: Array, row_names: tuple[str, ...]) -> OddRows 
     """The rows of its own table that a model finds odd; None of a model without a law of their distances."""
     if not map.cells.judges_rows:
         return None
-    return judge_rows(map, X, row_names=row_names, law=map.cells.own_law(some_rows(X))[0])
+    return judge_rows(map, X, row_names=row_names, law=map.cells.own_law(some_rows(X)))
 
 
 def saved_cells(

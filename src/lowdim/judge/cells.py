@@ -10,6 +10,7 @@ deviations, and hiding cell j lowers D2 = r' P r by exactly s_j^2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from lowdim.sources.views import Frame
 if TYPE_CHECKING:
     from lowdim.models.linear.linear_gaussian import LinearGaussian, LinearGaussianParams
 
+HELD_SHARE = 0.3  # of a row's seen cells that may be left out, the worst first; a row with more wrong cells is far
 RANK_SHARE = 1e-10  # eigenvalues of W' Psi^-1 W below this share of the largest hold no information on z
 
 
@@ -135,6 +137,39 @@ def given_others(g: FramedGaussian, x: Array, seen: Mask | None, kept: Mask | No
         shift = shift if seen is None else np.where(seen, shift, 0.0)
     D2 = (latent.residual**2) @ (1.0 / g.psi) + (latent.mean**2).sum(axis=1)
     return CellsGivenOthers(shift, np.sqrt(np.broadcast_to(variance, shift.shape)), D2, latent)
+
+
+def kept_cells(seen: Mask, cut: Array, first: Array, surprises: Callable[[NDArray[np.intp], Mask], Array]) -> Mask:
+    """All seen cells but those that contradict their row: the most surprising of it, and so on, until none is beyond
+    the cut of its column, in standard deviations. `first` is how far each cell is from what all others of its row say,
+    `surprises` tells it of the cells of some rows beside the kept ones.
+
+    At most a share of a row is left out; what no longer surprises the kept cells at the end is taken back.
+    """
+    keep, most = seen.copy(), np.floor(HELD_SHARE * seen.sum(axis=1))
+    rows = np.flatnonzero((seen & (np.abs(first) > cut)).any(axis=1))
+    while len(rows):
+        size = np.where(keep[rows], np.abs(surprises(rows, keep[rows])) / cut, 0.0)
+        live = (size.max(axis=1, initial=0.0) > 1.0) & ((seen[rows] & ~keep[rows]).sum(axis=1) < most[rows])
+        rows = rows[live]
+        keep[rows, size[live].argmax(axis=1)] = False
+    rows = np.flatnonzero((seen & ~keep).any(axis=1))
+    if len(rows):
+        keep[rows] |= seen[rows] & (np.abs(surprises(rows, keep[rows])) < cut)
+    return keep
+
+
+def kept_by(g: FramedGaussian, z: Array, seen: Mask, cut: Array) -> Mask:
+    """The `kept_cells` of rows z in the units of a linear Gaussian."""
+    first = given_others(g, z, seen).surprise
+    return kept_cells(seen, cut, first, lambda rows, keep: given_others(g, z[rows], seen[rows], keep).surprise)
+
+
+def with_rows(whole: NDArray[Any], rows: NDArray[np.intp], new: NDArray[Any]) -> NDArray[Any]:
+    """An array with some of its rows replaced."""
+    out = np.array(whole)
+    out[rows] = new
+    return out
 
 
 def distances(g: FramedGaussian, latent: Latent, seen: Mask | None) -> tuple[Array, Array, NDArray[np.intp]]:

@@ -10,7 +10,7 @@ import numpy as np
 from lowdim.explorer.cards import columns_of
 from lowdim.explorer.endpoints import packed
 from lowdim.explorer.module import REPORT_CORE, joined
-from lowdim.judge.cells import RANK_SHARE, FramedGaussian
+from lowdim.judge.cells import HELD_SHARE, RANK_SHARE, FramedGaussian
 from lowdim.judge.outliers.law import GAUSSIAN_DOF, facts_of_law
 from lowdim.judge.rows.odd_rows import IMPOSSIBLE_P
 from lowdim.judge.rows.row_card import FEW_CELLS, ODD_LEVEL, ONE_BY_ONE
@@ -49,13 +49,19 @@ def touch_data(analysis: Analysis) -> str:
         spread = np.nanstd(t.X, axis=0)
         kind, shift, scale = "f4", np.nanmean(t.X, axis=0), 1.0 / np.where(spread > 0.0, spread, 1.0)
         rows = np.sort(np.argsort(analysis.odd.p, kind="stable")[: max(MOST_TOUCHED_CELLS // t.d, 1)])
-    told, judge = facts_of_law(law), law.cell_judge
+    told, judge = facts_of_law(law.without_judge), law.cell_judge
     if judge is not None:  # its numbers are packed, beside the model's
         told["cells"]["judge"] = {"scale": judge.scale, "dof": judge.dof}
     first = analysis.odd.rows[0].row if analysis.odd.rows else int(rows[0])
     facts = {
         "model": gaussian_numbers(gaussian, analysis.model.latent_axes()),
-        "law": {**told, "gaussian": GAUSSIAN_DOF, "impossible": IMPOSSIBLE_P, "judges": law.judges},
+        "law": {
+            **told,
+            "held": HELD_SHARE,
+            "gaussian": GAUSSIAN_DOF,
+            "impossible": IMPOSSIBLE_P,
+            "judges": law.judges,
+        },
         **({} if judge is None else {"judge": gaussian_numbers(judge.gaussian, np.eye(judge.gaussian.W.shape[1]))}),
         "rules": RULES,
         "columns": [{key: v for key, v in c.items() if key != "shown"} | {"answers": []} for c in columns_of(t)],

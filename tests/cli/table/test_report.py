@@ -42,7 +42,7 @@ def test_five_sentences_then_the_report_and_the_run(digester):
     assert lines[1].startswith("  2. Axis 1 is c9 + c7 + c6 against c1 (23% of variation). Axes 1 and 2 are interch")
     assert re.match(
         r"  4. 1 odd row: row 1, because c3 is 121.717; the rest of the row says 73\.\d, sd 3\.\d "
-        r"\(5 rows have p < 0.05; about 5 expected by chance\)\. 1 cell is left out of the fit\.$",
+        r"\(3 rows have p < 0.05; about 5 expected by chance\)\. 1 cell is left out of the fit\.$",
         lines[3],
     )
     assert lines[4].startswith("  5. The 2-D map shows 43% of the variation")
@@ -98,7 +98,7 @@ def test_odd_rows_from_the_run_and_from_the_table_agree(digester, lowdim):
     fitted = lowdim("odd", table, "--dims", "5", "-o", "b.csv", "--json")
     one, two = json.loads(ours.out), json.loads(fitted.out)
     assert one["rows"] == two["rows"] and one["rows"][0]["column"] == "c3"
-    words = "1 odd row at 5% false discovery rate (5 rows have p < 0.05; about 5 expected by chance)"
+    words = "1 odd row at 5% false discovery rate (3 rows have p < 0.05; about 5 expected by chance)"
     assert one["sentence"] == words
     assert [m["code"] for m in two["messages"]] == ["LD008", "LD122"] and one["messages"] == []
     assert (lowdim.folder / "a.csv").read_bytes() == (lowdim.folder / "b.csv").read_bytes()

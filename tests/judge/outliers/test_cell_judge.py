@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lowdim.jobs.analysis import Settings, analysis_of
-from lowdim.judge.cells import given_others
+from lowdim.judge.cells import given_others, kept_by
 from lowdim.judge.outliers.cell_judge import cell_judge, sharp_gaussian
 from lowdim.judge.outliers.law import facts_of_law, law_of_facts, level_counts
 from lowdim.judge.rows.odd_rows import judge_rows
@@ -38,7 +38,8 @@ def test_cells_far_from_what_their_rows_say_do_not_bend_the_judge():
     X = pairs(1)
     X[[5, 9, 30], [0, 3, 6]] += [8.0, -3.0, 2.0]
     seen = np.ones(X.shape, dtype=bool)
-    judge, keep = cell_judge(X, seen, seen, level_counts(X, seen), np.zeros(len(X), dtype=bool))
+    judge, cut = cell_judge(X, seen, seen, level_counts(X, seen), np.zeros(len(X), dtype=bool))
+    keep = kept_by(judge, judge.inward(Block(X, seen)).x, seen, cut)
     left_out = {(i, j // 2) for i, j in np.argwhere(~keep).tolist()}  # either of a pair may be the wrong one
     assert {(5, 0), (9, 1), (30, 3)} <= left_out and (~keep).sum() <= 5
     surprise = given_others(judge, judge.inward(Block(X, seen)).x, seen, keep).surprise
@@ -72,3 +73,21 @@ def test_the_judge_of_cells_is_kept_with_the_law():
 def test_of_very_wide_and_of_short_tables_the_model_judges_the_cells_itself():
     for n, d in ((30, 301), (19, 5)):
         assert sharp_gaussian(np.zeros((n, d)), np.ones((n, d), dtype=bool)) is None
+
+
+def test_a_row_is_seen_with_its_kept_cells_wherever_it_is_judged():
+    """Two wrong cells of a row say nothing of its others, in the list of odd rows and in its card: there the rest says
+    what it says of the row before it was spoilt."""
+    before = pairs(4)
+    X = before.copy()
+    X[7, [0, 5]] += [9.0, -6.0]
+    names = list("abcdefgh")
+    found = analysis_of(pd.DataFrame(X, columns=names), Settings())
+    kept = [found.explain(7).cells[j] for j in range(8)]
+    clean = found.explain(7, edited={"a": before[7, 0], "f": before[7, 5]}).cells
+    for j in (1, 2, 3, 4, 6, 7):  # they have lost what two good cells would tell
+        assert abs(kept[j].expected - clean[j].expected) < 4.0 * kept[j].sd
+    (row,) = [r for r in found.odd.rows if r.row == 7]
+    cell = kept[names.index(row.column)]
+    assert (row.expected, row.sd, row.surprise) == pytest.approx((cell.expected, cell.sd, cell.surprise), rel=1e-9)
+    assert row.column in "af" and set(found.explain(7).hide) == {"a", "f"}

@@ -29,7 +29,7 @@ def explain_row(model, X, row, *, scales=None, law=GAUSSIAN_LAW, **how):
 def law_of_new_rows(model, X, **how):
     """The law of the bulk of a table's rows, by which rows that come later are judged."""
     map, x = mapped(model, X)
-    return law_of_later_rows(map.cells.own_law(x, **how)[0])
+    return law_of_later_rows(map.cells.own_law(x, **how))
 
 
 def axes(model, X, *, labels=None, level=0.9, **how):

@@ -86,16 +86,23 @@ export const fUpper = (m, n, x) => (x <= 0 ? 1 : betaLower(n / 2, m / 2, n / (n 
 /** P(|t(n)| > |x|). @param {number} n @param {number} x */
 export const tTwoSided = (n, x) => betaLower(n / 2, 0.5, n / (n + x * x), (x * x) / (n + x * x));
 
-/** @typedef {{surprise: Float64Array, seen: number, D2: number, cellD2: number}} Far by what judges cells: cellD2 */
+/** @typedef {{surprise: Float64Array, seen: number, kept: boolean[], D2: number, cellD2: number}} Far by what judges cells:
+ * cellD2, of the kept ones, beside which all are looked at */
 
-/** The law of a squared distance on k cells, D2 / (k scale) ~ F(k, dof), and of each column's cells given the others. */
+/** The law of a squared distance on k cells, D2 / (k scale) ~ F(k, dof) and no rarer than F(k, far_dof) of D2 / (k far_scale),
+ * and of each column's cells given the others. */
 export class RowLaw {
-  /** @param {{scale: number, dof: number, gaussian: number, impossible: number, judges: boolean, cells?: {scale: number[], dof: number[],
-   *   counts: [number, number[], number[]][], judge?: {scale: number, dof: number}}}} law impossible: p of a cell below which another's says no more; judges: whether
+  /** @param {{scale: number, dof: number, far_scale: number, far_dof: number, held: number, gaussian: number, impossible: number,
+   *   judges: boolean, cells?: {scale: number[], dof: number[], cut: (number | null)[], counts: [number, number[], number[]][], judge?: {scale: number, dof: number}}}} law held: the share of a row's
+   *   cells that may contradict it; impossible: p of a cell below which another's says no more; judges: whether
    *   it fits the bulk of the rows at all */
-  constructor({scale, dof, gaussian, impossible, judges, cells}) {
+  constructor({scale, dof, far_scale, far_dof, held, gaussian, impossible, judges, cells}) {
     this.scale = scale;
     this.dof = dof;
+    this.farScale = far_scale;
+    this.farDof = far_dof;
+    this.held = held;
+    this.cut = (cells?.cut ?? []).map(far => far ?? Infinity);
     this.gaussian = gaussian;
     this.impossible = impossible;
     this.judges = judges;
@@ -106,8 +113,9 @@ export class RowLaw {
   /** Upper tail; without cells it is 1. @param {number} D2 @param {number} k @returns {number} */
   p(D2, k) {
     if (k <= 0) return 1;
-    const x = Math.max(D2, 0) / this.scale;
-    return this.dof >= this.gaussian ? chi2Upper(k, x) : fUpper(k, this.dof, x / k);
+    const x = Math.max(D2, 0) / this.scale,
+      p = this.dof >= this.gaussian ? chi2Upper(k, x) : fUpper(k, this.dof, x / k);
+    return this.farScale > 0 ? Math.max(p, fUpper(k, this.farDof, Math.max(D2, 0) / (k * this.farScale))) : p;
   }
 
   /** The row with each level where it counts as being. @param {Float64Array} row */
@@ -131,30 +139,31 @@ export class RowLaw {
 
   /** The p of a row: of its distance or of its least likely cell, each counted as often as was looked.
    * @param {Far} judged @returns {number} */
-  rowP({surprise, seen, D2, cellD2}) {
-    const far = this.p(D2, seen),
-      p = surprise.map((s, j) => this.cellP(s, j, cellD2, seen));
-    return this.cells ? Math.min(1, 2 * Math.min(far, Math.max(seen, 1) * Math.min(...p))) : far;
+  rowP({seen, D2, ...judged}) {
+    const far = this.p(D2, seen);
+    if (!this.cells) return far;
+    const p = judged.surprise.map((s, j) => this.cellP(s, j, judged));
+    return Math.min(1, 2 * Math.min(far, Math.max(seen, 1) * Math.min(...p)));
   }
 
   /** How much each cell is to blame, the least likely before all others, then by size. @param {Far} judged */
-  doubtful({surprise, seen, cellD2}) {
-    const size = surprise.map(s => (Number.isNaN(s) ? -1 : Math.abs(s)));
+  doubtful(judged) {
+    const size = judged.surprise.map(s => (Number.isNaN(s) ? -1 : Math.abs(s)));
     if (!this.cells || !this.judges) return size;
-    const p = surprise.map((s, j) => (size[j] < 0 ? 2 : this.cellP(s, j, cellD2, seen))),
+    const p = judged.surprise.map((s, j) => (size[j] < 0 ? 2 : this.cellP(s, j, judged))),
       least = Math.max(Math.min(...p), this.impossible);
     return size.map((s, j) => (p[j] <= least ? s + 1 + Math.max(...size) : s));
   }
 
-  /** p of one cell given the others of its row; 1 at a gap. @param {number} surprise @param {number} j
-   * @param {number} D2 @param {number} seen @returns {number} */
-  cellP(surprise, j, D2, seen) {
+  /** p of one cell given the kept others of its row; 1 at a gap. @param {number} surprise @param {number} j
+   * @param {{kept: boolean[], cellD2: number}} judged @returns {number} */
+  cellP(surprise, j, {kept, cellD2}) {
     const dof = this.cells?.dof[j] ?? 0,
       of = this.ofCells,
-      more = of.dof + Math.max(seen, 1) - 1;
+      more = of.dof + Math.max(kept.filter(Boolean).length, 1) - 1;
     if (Number.isNaN(surprise) || !(dof > 0)) return 1;
     const s2 = surprise ** 2 / of.scale,
-      rest = Math.max(D2 / of.scale - s2, 0);
+      rest = Math.max(cellD2 / of.scale - (kept[j] ? s2 : 0), 0);
     return tTwoSided(Math.min(dof, more), Math.sqrt((s2 * more) / (of.dof + rest)) / (this.cells?.scale[j] ?? 1));
   }
 }

@@ -5,8 +5,8 @@
 /** @typedef {import("./packed.js").Tensor} Tensor */
 /** @typedef {{W: Tensor, mu: Tensor, psi: Tensor, turn: Tensor, shift: Tensor, scale: Tensor, sharp: number,
  *   rankShare: number}} Numbers psi: one for each column; turn: from the model's axes to those that are shown */
-/** @typedef {{expected: Float64Array, sd: Float64Array, surprise: Float64Array, cellD2: number, seen: number, D2: number, T2: number,
- *   Q: number, rank: number}} Judged */
+/** @typedef {{expected: Float64Array, sd: Float64Array, surprise: Float64Array, cellD2: number, kept: boolean[], seen: number,
+ *   D2: number, T2: number, Q: number, rank: number}} Judged */
 
 // small matrices, row by row ------------------------------------------------------------------------------------
 /** Inverse of a positive definite matrix by Cholesky's factor.
@@ -99,6 +99,9 @@ function turned(C, T) {
   return out;
 }
 
+/** A row without some of its cells. @param {Float64Array} row @param {boolean[]} kept */
+const only = (row, kept) => row.map((v, j) => (kept[j] ? v : NaN));
+
 // one row ---------------------------------------------------------------------------------------------------------
 export class LinearGaussian {
   /** @param {Numbers} numbers @param {Numbers=} sharper of the model that cells are judged by, where it is another */
@@ -152,8 +155,44 @@ export class LinearGaussian {
     return {z: times(mean, this.m.turn), cov: turned(cov, this.m.turn)};
   }
 
-  /** The row's distances, and every cell given the others. @param {Float64Array} row @returns {Judged} */
-  surprise(row) {
+  /** The row's distances, and every cell given the others that do not contradict it.
+   * @param {Float64Array} row @param {{cut: number[], held: number}} law @returns {Judged} */
+  surprise(row, law) {
+    const at = this.latent(row),
+      {T2, Q, rank} = this.within(at),
+      by = this.judge ?? this,
+      kept = by.keptCells(row, law);
+    const {expected, sd, surprise, D2: cellD2} = by.given(only(row, kept));
+    row.forEach((x, j) => {
+      if (!kept[j]) surprise[j] = (x - expected[j]) / sd[j];
+    });
+    const cells = {expected, sd, surprise, cellD2, kept};
+    return {...cells, seen: at.seen.length, D2: this.distance(at), T2, Q, rank: Math.min(rank, at.seen.length)};
+  }
+
+  /** The seen cells but those that contradict their row: the most surprising of it, and so on, until none is beyond the
+   * cut of its column; what no longer surprises at the end is taken back.
+   * @param {Float64Array} row @param {{cut: number[], held: number}} law @returns {boolean[]} */
+  keptCells(row, {cut, held}) {
+    const keep = Array.from(row, v => !Number.isNaN(v)),
+      most = Math.floor(held * keep.filter(Boolean).length);
+    if (!cut.some(Number.isFinite)) return keep;
+    const out = /** @type {number[]} */ ([]);
+    while (out.length < most) {
+      const {surprise} = this.given(only(row, keep)),
+        size = Array.from(surprise, (s, j) => (keep[j] ? Math.abs(s) / cut[j] : 0)),
+        worst = size.indexOf(Math.max(...size));
+      if (!(size[worst] > 1)) break;
+      out.push(worst);
+      keep[worst] = false;
+    }
+    const {expected, sd} = this.given(only(row, keep));
+    for (const j of out) keep[j] = Math.abs(row[j] - expected[j]) / sd[j] < cut[j];
+    return keep;
+  }
+
+  /** What the others of the row say of each cell, and the row's distance. @param {Float64Array} row */
+  given(row) {
     const {m, d, q} = this,
       at = this.latent(row),
       expected = new Float64Array(d),
@@ -178,17 +217,13 @@ export class LinearGaussian {
       expected[j] = expected[j] / m.scale[j] + m.shift[j];
       sd[j] /= m.scale[j];
     }
-    const {T2, Q, rank} = this.within(at),
-      off = at.seen.reduce((sum, j) => sum + at.residual[j] ** 2 / m.psi[j], 0),
-      D2 = at.mean.reduce((sum, v) => sum + v * v, off);
-    const cells = {expected, sd, surprise, cellD2: D2, ...this.judge?.cells(row)};
-    return {...cells, seen: at.seen.length, D2, T2, Q, rank: Math.min(rank, at.seen.length)};
+    return {expected, sd, surprise, D2: this.distance(at)};
   }
 
-  /** What the others of the row say of each cell, and the row's distance. @param {Float64Array} row */
-  cells(row) {
-    const {expected, sd, surprise, D2} = this.surprise(row);
-    return {expected, sd, surprise, cellD2: D2};
+  /** @param {{seen: number[], mean: Float64Array, residual: Float64Array}} at */
+  distance({seen, mean, residual}) {
+    const off = seen.reduce((sum, j) => sum + residual[j] ** 2 / this.m.psi[j], 0);
+    return mean.reduce((sum, v) => sum + v * v, off);
   }
 
   /** T2, Q and the rank of the map within the seen cells: sums of squares that cannot cancel.

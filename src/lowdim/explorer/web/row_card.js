@@ -28,7 +28,7 @@ function touchedRow(columns, row, hidden, edited) {
  * @param {Float64Array} row @param {Set<number>} hidden @param {Map<number, number>} edited @returns {Card} */
 export function rowCard(model, law, rules, columns, name, row, hidden, edited) {
   const x = touchedRow(columns, row, hidden, edited),
-    judged = model.surprise(law.counted(x)),
+    judged = model.surprise(law.counted(x), law),
     {seen, rank: dof, D2, T2, Q} = judged,
     p = law.rowP(judged),
     found = law.judges ? ordinary(model, law, rules, x) : {hide: [], p: 1},
@@ -89,7 +89,7 @@ function ordinary(model, law, {oddRate, oneByOne}, row) {
   const x = Float64Array.from(row),
     hide = /** @type {number[]} */ ([]);
   for (;;) {
-    const judged = model.surprise(law.counted(x)),
+    const judged = model.surprise(law.counted(x), law),
       p = law.rowP(judged);
     if (p >= oddRate || !judged.seen) return {hide, p};
     const blame = law.doubtful(judged),

@@ -18,7 +18,7 @@ from scipy.special import ndtr
 
 from lowdim.judge.cells import CellBeliefs, FramedGaussian, all_surprises, distances, framed_gaussian, given_others
 from lowdim.judge.maps.map_columns import MapColumn, lines_of
-from lowdim.judge.outliers.law import LEAST_ROWS_OF_LAW, RowLaw, cell_p_values, model_law
+from lowdim.judge.outliers.law import LEAST_ROWS_OF_LAW, RowLaw, judged_cells, model_law
 from lowdim.judge.outliers.partition import ALL_BULK, Partition, bulk_law, without_wrong
 from lowdim.judge.stability import ResampledMap, refitted_map, reported_weights
 from lowdim.maths.linalg import Array, Mask
@@ -74,11 +74,11 @@ class LatentCells:
     def _in_units(self, cells: Cells) -> ExpectedCells:
         return ExpectedCells(cells.mean * self.unit, np.sqrt(cells.var + cells.noise) * self.unit)
 
-    def beliefs(self, rows: Block, law: RowLaw | None, kept: Mask | None = None) -> CellBeliefs:
-        """Every cell given the other kept cells of its row, by hiding one after the other: for single rows."""
+    def beliefs(self, rows: Block, law: RowLaw | None) -> CellBeliefs:
+        """Every cell given the other cells of its row, by hiding one after the other: for single rows."""
         x, seen = np.where(rows.seen, rows.x, np.nan), rows.seen
         many, d = x.shape
-        each = np.repeat(x if kept is None else np.where(kept, x, np.nan), d + 1, axis=0).reshape(many, d + 1, d)
+        each = np.repeat(x, d + 1, axis=0).reshape(many, d + 1, d)
         each[:, 1 + np.arange(d), np.arange(d)] = np.nan
         told, j = self.in_rows(each.reshape(-1, d)), np.arange(d)
         mean, sd = (part.reshape(many, d + 1, d)[:, 1 + j, j] for part in (told.mean, told.sd))
@@ -137,12 +137,9 @@ class LatentCells:
         """The law of rows from the model."""
         raise NotImplementedError
 
-    def own_law(
-        self, X: Array, held: Mask | None = None, far: Mask | None = None, *, sharply: bool = False
-    ) -> tuple[RowLaw, Mask | None]:
-        """The law that the bulk of a table's own rows sets, and the cells beside which the others are looked at: all
-        but wrong ones; None where these are all. Cells `held` out of the fit and `far` rows have no part in it; where
-        a model judges cells by few axes, `sharply` asks a sharper one."""
+    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None, *, sharply: bool = False) -> RowLaw:
+        """The law that the bulk of a table's own rows sets, beside cells `held` out of the fit and `far` rows; where a
+        model judges cells by few axes, `sharply` asks a sharper one."""
         raise NotImplementedError
 
     def surprises(self, X: Array) -> Array:
@@ -240,27 +237,22 @@ class GaussianCells(LatentCells):
         g = self._own
         return g._replace(frame=g.frame._replace(shift=g.frame.shift * self.unit, scale=g.frame.scale / self.unit))
 
-    def beliefs(self, rows: Block, law: RowLaw | None, kept: Mask | None = None) -> CellBeliefs:
-        """Every cell given the other kept cells of its row; levels are where they count as being."""
-        g, law = self.gaussian, law or self.plain_law
-        counted = law.counted(rows.x)
-        block = g.inward(rows._replace(x=counted))
-        cells, seen = given_others(g, block.x, block.mask, kept), rows.seen
-        by, x, told = g, block.x, cells
-        if law.cell_judge is not None:
-            by = law.cell_judge.gaussian
-            x = by.inward(rows._replace(x=counted)).x
-            told = given_others(by, x, block.mask, kept)
-        T2, Q, rank = distances(g, cells.latent, block.mask if kept is None else kept)
+    def beliefs(self, rows: Block, law: RowLaw | None) -> CellBeliefs:
+        """Every cell given the others of its row that do not contradict it; levels are where they count as being."""
+        g, law, seen = self.gaussian, law or self.plain_law, rows.seen
+        block = g.inward(rows._replace(x=law.counted(rows.x)))
+        cells, judged = given_others(g, block.x, block.mask), judged_cells(g, law, rows.x, seen)
+        told, by = judged.told, judged.by
+        T2, Q, rank = distances(g, cells.latent, block.mask)
         many = seen.sum(axis=1)
         rank = np.minimum(rank, many)
         none = np.zeros(seen.shape)
         return CellBeliefs(
             seen=seen,
-            mean=by.frame.outward(np.where(seen, x - told.shift, told.latent.mean @ by.W.T + by.mu)),
+            mean=by.frame.outward(np.where(seen, judged.x - told.shift, told.latent.mean @ by.W.T + by.mu)),
             sd=told.sd / by.frame.scale,
             surprise=told.surprise,
-            p=none + 1.0 if law.cells is None else cell_p_values(told.surprise, told.D2, seen, law.of_judge),
+            p=judged.p,
             share=none + 1.0,
             likeliest=none,
             likeliest_share=none,
@@ -276,13 +268,11 @@ class GaussianCells(LatentCells):
         """That of the model alone."""
         return model_law(self.model)
 
-    def own_law(
-        self, X: Array, held: Mask | None = None, far: Mask | None = None, *, sharply: bool = False
-    ) -> tuple[RowLaw, Mask | None]:
+    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None, *, sharply: bool = False) -> RowLaw:
         """The law of the bulk of a table's own rows; few rows have the model's. Cells are judged by the model, or
         `sharply` by what knows more of them than its axes."""
         if len(X) < LEAST_ROWS_OF_LAW:
-            return self.plain_law, None
+            return self.plain_law
         mask = ~np.isnan(X)
         return bulk_law(self.gaussian, np.where(mask, X, 0.0), mask, held, far, sharply=sharply)
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr
 
 from lowdim.judge.axes import matched
-from lowdim.judge.cells import CellBeliefs, informed_shift
+from lowdim.judge.cells import CellBeliefs, informed_shift, kept_cells, with_rows
 from lowdim.judge.maps.latent_cells import ExpectedCells, LatentCells
 from lowdim.judge.maps.map_columns import MapColumn, lines_of
 from lowdim.judge.mixed.given_others import (
@@ -51,6 +51,7 @@ from lowdim.judge.outliers.law import (
     UPPER_SHARE,
     CellLaws,
     RowLaw,
+    centre_cut,
     most_dof,
     t_law,
 )
@@ -163,14 +164,19 @@ class MixedCells(LatentCells):
         """Which columns have levels."""
         return np.array([bool(c.levels) for c in self.columns])
 
-    def beliefs(self, rows: Block, law: RowLaw | None, kept: Mask | None = None) -> CellBeliefs:
-        """Every cell given the other kept cells of its row, and how far each row is as a whole by these."""
+    def beliefs(self, rows: Block, law: RowLaw | None) -> CellBeliefs:
+        """Every cell given the others of its row that do not contradict it, and how far each row is as a whole."""
         law, X = law or GAUSSIAN_LAW, np.where(rows.seen, rows.x, np.nan)
-        told = self.given_others(X, kept)
-        far = mixed_distances(told if kept is None else told._replace(seen=rows.seen & kept), law)
+        told = self.given_others(X)
+        far = mixed_distances(told, law)
         p = law.p_value(far.D2, far.seen)
         if self.levelled.all():  # not below the probability of these very answers, whatever a smooth law says
             p = np.maximum(p, np.exp(self.model.score_samples(self.source(X))))
+        kept = rows.seen if law.cells is None else self._kept(X, told, law.cells.cut)
+        own = np.flatnonzero((rows.seen & ~kept).any(axis=1))
+        if len(own):
+            beside = self.given_others(X[own], kept[own])
+            told = GivenOthers(*(with_rows(part, own, new) for part, new in zip(told, beside, strict=True)))
         return CellBeliefs(
             seen=told.seen,
             mean=told.mean,
@@ -192,25 +198,33 @@ class MixedCells(LatentCells):
         """That of rows from the model."""
         return GAUSSIAN_LAW
 
-    def own_law(
-        self, X: Array, held: Mask | None = None, far: Mask | None = None, *, sharply: bool = False
-    ) -> tuple[RowLaw, Mask | None]:
+    def own_law(self, X: Array, held: Mask | None = None, far: Mask | None = None, *, sharply: bool = False) -> RowLaw:
         """The law of the bulk of a table's own rows; few have the model's. It is as sharp as it gets."""
         if len(X) < LEAST_ROWS_OF_LAW:
-            return GAUSSIAN_LAW, None
+            return GAUSSIAN_LAW
         seen = ~np.isnan(X)
         out = np.zeros(len(X), dtype=bool) if far is None else far
-        kept = seen if held is None or len(X) < TAIL_ROWS else seen & ~held
-        told = self.given_others(X, kept)
-        if not kept.all():
-            tails = kept
-            kept = seen & ~wrong_cells(told.surprise, seen & ~out[:, None], seen & ~kept)
-            told = told if np.array_equal(kept, tails) else self.given_others(X, kept)
-        told = told._replace(seen=kept)
-        distances = mixed_distances(told, GAUSSIAN_LAW)
+        unheld = seen if held is None or len(X) < TAIL_ROWS else seen & ~held
+        every = self.given_others(X)
+        told = every if unheld.all() else self.given_others(X, unheld)
+        cut = centre_cut(told.surprise, unheld & ~out[:, None], self.levelled)
+        kept = self._kept(X, every, cut)
+        told = every if np.array_equal(kept, seen) else self.given_others(X, kept)
+        cells = seen & ~wrong_cells(told.surprise, seen & ~out[:, None], seen & ~unheld)
+        rows = told._replace(seen=kept)
+        distances = mixed_distances(rows, GAUSSIAN_LAW)
         inside = ~wrong_rows(distances.D2, distances.seen, out)
-        bulk: Any = (part[inside] for part in told)
-        return law_of_rows(GivenOthers(*bulk), self.levelled), kept
+        bulk: Any = (part[inside] for part in rows)
+        judged: Any = (part[inside] for part in told._replace(seen=cells))
+        laws = mixed_cell_laws(GivenOthers(*judged), self.levelled)._replace(cut=cut)
+        return law_of_rows(GivenOthers(*bulk))._replace(cells=laws)
+
+    def _kept(self, X: Array, told: GivenOthers, cut: Array) -> Mask:
+        """The cells of some rows that do not contradict their row."""
+        if not np.isfinite(cut).any():
+            return told.seen
+        first = told.surprise
+        return kept_cells(told.seen, cut, first, lambda rows, keep: self.given_others(X[rows], keep).surprise)
 
     def surprises(self, X: Array) -> Array:
         """How far each cell is from what the others of its row say, as a normal score; 0 at gaps."""
@@ -418,7 +432,7 @@ def mixed_cell_p(told: GivenOthers, law: RowLaw) -> Array:
     return np.where(power > 0.0, told.p ** np.where(power > 0.0, power, 1.0), student)
 
 
-def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
+def law_of_rows(told: GivenOthers) -> RowLaw:
     """What the bulk of the rows says is ordinary: its surprise has this middle, and so wide a spread that as many rows
     as should lie beyond an upper quantile of their law.
 

@@ -2,22 +2,21 @@
 
 A map of two axes leaves most of what columns tell of each other to its noise. The fills' linear model does not: all
 directions together where there are rows enough, else those that variational Bayesian PCA finds use for. Cells far from
-what the others of their row say would bend it, so they are left out of its fit, in turns: the worst of each row, by a
-law of its column that the centre of the others sets and expects less than one such cell in the whole table; one that no
-longer surprises comes back. Who is left out here is not called wrong by it: the law of all cells says so, or not
-(`partition.bulk_law`).
+what the others of their row say would bend it, so they are left out of its fit: those beyond a cut that is set by the
+centre of their column, where less than one such cell in the whole table is expected. Such cells of any row, of a new
+one too, are left out when its others are judged (`cells.kept_cells`). Who is left out here is not called wrong by it:
+the law of all cells says so, or not (`partition.bulk_law`).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import stdtr
 
-from lowdim.judge.cells import FramedGaussian, given_others
+from lowdim.judge.cells import FramedGaussian, given_others, kept_by
 from lowdim.judge.fills.engines.linear import VariationalPCA, WholeGaussian
 from lowdim.judge.fills.engines.offered import most_dimensions, takes_whole
-from lowdim.judge.outliers.law import as_counted, t_laws
-from lowdim.judge.outliers.outlyingness import MAD_TO_SD, robust_units
+from lowdim.judge.outliers.law import as_counted, centre_cut
+from lowdim.judge.outliers.outlyingness import robust_units
 from lowdim.judge.row_order import row_order
 from lowdim.maths.linalg import Array, Mask, centre_and_spread, moderate_scale
 from lowdim.sources.source import Block
@@ -27,11 +26,8 @@ JUDGE_CELLS = 60_000  # of a table that the fit sees: more of them do not sharpe
 MOST_JUDGED_COLUMNS = 300  # of wider tables the map's axes are as many as can be told from noise
 LEAST_JUDGED_ROWS = 20  # as few rows as set a law
 ROUNDS = 5  # of fit and screening; most tables are still after three
-CUT = 3.5  # robust deviations below which nothing is left out of a fit
 WIDE_CELL = 6.0  # robust units beyond which a cell has no part in the first fit,
 WIDE_SHARE = 0.05  # unless so many of its column do
-CENTRAL_CELLS = 0.1  # beyond the quantile of a column's centre
-LEFT_SHARE = 0.3  # of a row's cells that may be left out
 LEAST_NOISE = 1e-8  # of a column's variance
 
 
@@ -64,42 +60,24 @@ def sharp_gaussian(x: Array, seen: Mask) -> FramedGaussian | None:
 
 def cell_judge(
     x: Array, mask: Mask, kept: Mask, counts: tuple[Array, ...], far: Mask
-) -> tuple[FramedGaussian, Mask] | None:
-    """The Gaussian that judges the cells of a table, and those cells beside which the others are looked at: all but
-    what it was fitted without. Rows that are `far` and cells that are not `kept` have no part in it; levels (`counts`)
-    are never left out."""
+) -> tuple[FramedGaussian, Array] | None:
+    """The Gaussian that judges the cells of a table, and the cut of each column beyond which a cell has no part in its
+    fit. Rows that are `far` and, at first, cells that are not `kept` have none either; levels (`counts`) are never
+    left out."""
     y = as_counted(x, counts)
     levels = np.array([places.size > 0 for places in counts], dtype=bool)
     inner = kept & ~far[:, None]
     centre, unit = robust_units(y, inner)
     wide = inner & (np.abs(y - centre) > WIDE_CELL * unit) & ~levels
     keep = kept & ~(wide & (wide.sum(axis=0) <= WIDE_SHARE * inner.sum(axis=0)))
-    judge = None
+    found = None
     for _ in range(ROUNDS):
         judge = sharp_gaussian(y, keep & ~far[:, None])
         if judge is None:
             return None
         z = judge.inward(Block(np.where(mask, y, 0.0), mask)).x
-        p = _centre_p(given_others(judge, z, mask, keep).surprise, inner) if inner.any() else np.ones(mask.shape)
-        p[:, levels] = 1.0
-        rare, before = 1.0 / max(int(inner.sum()), 1), keep
-        keep = keep | (kept & (p >= rare))
-        worst, rows = np.where(keep, p, 2.0).argmin(axis=1), np.arange(len(p))
-        out = keep[rows, worst] & (p[rows, worst] < rare)
-        out &= (mask & ~keep).sum(axis=1) + 1 <= LEFT_SHARE * mask.sum(axis=1)
-        keep[rows[out], worst[out]] = False
+        cut = centre_cut(given_others(judge, z, mask, keep).surprise, inner, levels)
+        found, before, keep = (judge, cut), keep, kept_by(judge, z, mask, cut)
         if np.array_equal(keep, before):
             break
-    return None if judge is None else (judge, keep)
-
-
-def _centre_p(surprise: Array, inner: Mask) -> Array:
-    """How rare cells are by the law that the centre of their column sets; 1 where they are no wider than its noise."""
-    p, size = np.ones(surprise.shape), np.abs(surprise)
-    for j in range(size.shape[1]):
-        own = size[inner[:, j], j]
-        if len(own) and (middle := float(np.median(own))) > 0.0:
-            scale, dof = (float(part[0]) for part in t_laws(own[:, None], CENTRAL_CELLS))
-            far = size[:, j] > CUT * middle * MAD_TO_SD
-            p[far, j] = 2.0 * stdtr(dof, -size[far, j] / scale)
-    return p
+    return found

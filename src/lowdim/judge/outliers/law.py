@@ -5,8 +5,11 @@
     w_ij / c_j ~ t(min(nu_j, nu + k_i - 1))
 
 as for a multivariate t, with c and nu, and c_j and nu_j of each column, from the median and an upper quantile: a
-Gaussian table gives nu without end and chi-square laws, a heavy-tailed one its own. Columns of a few levels are not
-measured in standard deviations: a level is no farther from the middle than its share of the rows says.
+Gaussian table gives nu without end and chi-square laws, a heavy-tailed one its own. Tails that are the columns' own
+and not the rows' bend D2 beyond its quantile alone, so that from there on a row is no rarer than by a law whose tail is
+as heavy as the cells'. All cells have a part in this, also those that a fit does without, for they may be the tail;
+only where many are wrong are they left out. Columns of a few levels are not measured in standard deviations: a level is
+no farther from the middle than its share of the rows says.
 
 A row has one p: of its distance or of its least likely cell, each counted as often as was looked. The law that a table
 sets is kept whole, so that its own rows, a row that is touched and rows that come later are judged alike.
@@ -24,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, chdtri, fdtrc, fdtri, ndtri, stdtr, stdtrit
 
-from lowdim.judge.cells import CellBeliefs, FramedGaussian
-from lowdim.judge.outliers.outlyingness import own_tails
+from lowdim.judge.cells import CellBeliefs, CellsGivenOthers, FramedGaussian, given_others, kept_by
+from lowdim.judge.outliers.outlyingness import MAD_TO_SD, own_tails
 from lowdim.maths.linalg import Array, Mask
+from lowdim.sources.source import Block
 from lowdim.sources.views import Frame
 
 if TYPE_CHECKING:
@@ -34,6 +38,9 @@ if TYPE_CHECKING:
 
 LEAST_ROWS_OF_LAW = 20  # rows that can set a law of their own; fewer are judged by the model's
 UPPER_SHARE, UPPER_ROWS = 0.03, 4  # of the rows, but at least so many, beyond the quantile that sets a tail
+CELL_SHARE = 0.02  # of the cells: nearer to where a cell is called wrong, and still more than most tables have of these
+CUT = 3.5  # deviations, of the bulk of a table, below which no cell or row is left out of a fit
+CENTRAL_CELLS = 0.1  # of a column, beyond the quantile of its centre
 MANY_ROWS = 500  # from here on each column has a tail of its own
 DOF_A_ROW = 0.5  # degrees of freedom, at most, for each of fewer rows
 GAUSSIAN_DOF = 1e4  # degrees of freedom that no table can tell from a Gaussian
@@ -61,28 +68,36 @@ class CellLaws(NamedTuple):
     dof: Array  # 0: no cell of the column is unlikely by itself
     power: Array = np.zeros(0)  # of a mixed map's levels: that of their p; 0 of other columns
     counts: tuple[Array, ...] = ()  # of columns of levels 2 x k: values, and where each counts as being
+    cut: Array = np.zeros(0)  # standard deviations beyond which a cell says nothing of the others of its row
     judge: CellJudge | None = None  # what says of each cell what its row expects; none where the map's model does
 
 
 class RowLaw(NamedTuple):
-    """D2 / (k scale) ~ F(k, dof)."""
+    """D2 / (k scale) ~ F(k, dof), and no rarer than by F(k, far_dof) of D2 / (k far_scale)."""
 
     scale: float = 1.0
     dof: float = GAUSSIAN_DOF
     middle: float = 0.0  # of a mixed map: what a row's standardised surprise usually is,
     spread: float = 1.0  # and by how much it differs between rows
+    far_scale: float = 0.0  # 0: no bound
+    far_dof: float = GAUSSIAN_DOF
     cells: CellLaws | None = None  # none where rows are too few to say, or of an older version
 
     def p_value(self, D2: Array, seen: NDArray[Any]) -> Array:
         """Upper tail; a row without cells has p = 1."""
-        k, D2 = np.maximum(seen, 1).astype(np.float64), np.maximum(D2, 0.0) / self.scale
-        return np.where(seen > 0, chdtrc(k, D2) if self.dof >= GAUSSIAN_DOF else fdtrc(k, self.dof, D2 / k), 1.0)
+        k, D2 = np.maximum(seen, 1).astype(np.float64), np.maximum(D2, 0.0)
+        x = D2 / self.scale
+        p = chdtrc(k, x) if self.dof >= GAUSSIAN_DOF else fdtrc(k, self.dof, x / k)
+        if self.far_scale > 0.0:
+            p = np.maximum(p, fdtrc(k, self.far_dof, D2 / (k * self.far_scale)))
+        return np.where(seen > 0, p, 1.0)
 
     def limit(self, dof: NDArray[Any], level: float) -> Array:
         """What a share `level` of distances on so many cells are below."""
         k = np.maximum(dof, 1).astype(np.float64)
         gaussian = self.dof >= GAUSSIAN_DOF
-        return np.asarray(self.scale * (chdtri(k, 1.0 - level) if gaussian else k * fdtri(k, self.dof, level)))
+        limit = np.asarray(self.scale * (chdtri(k, 1.0 - level) if gaussian else k * fdtri(k, self.dof, level)))
+        return np.maximum(limit, self.far_scale * k * fdtri(k, self.far_dof, level))
 
     def counted(self, X: Array) -> Array:
         """Rows with each level where it counts as being."""
@@ -90,12 +105,19 @@ class RowLaw(NamedTuple):
 
     def places(self, j: int) -> Array:
         """Where values of column j count as being; nothing where these are as they are."""
-        return self.cells.counts[j] if self.cells is not None and self.cells.counts else AS_IT_IS
+        if self.cells is None:
+            return AS_IT_IS
+        return self.cells.counts[j] if self.cells.counts else AS_IT_IS
 
     @property
     def cell_judge(self) -> CellJudge | None:
         """What judges the cells, where that is not the map's model."""
         return None if self.cells is None else self.cells.judge
+
+    @property
+    def without_judge(self) -> RowLaw:
+        """The same without the numbers of what judges the cells."""
+        return self if self.cells is None else self._replace(cells=self.cells._replace(judge=None))
 
     @property
     def of_judge(self) -> RowLaw:
@@ -110,7 +132,14 @@ class RowLaw(NamedTuple):
 
 
 GAUSSIAN_LAW = RowLaw()
-USUAL_LAW = {"scale": 1.0, "dof": GAUSSIAN_DOF, "middle": 0.0, "spread": 1.0}
+USUAL_LAW = {  # in the order of the class
+    "scale": 1.0,
+    "dof": GAUSSIAN_DOF,
+    "middle": 0.0,
+    "spread": 1.0,
+    "far_scale": 0.0,
+    "far_dof": GAUSSIAN_DOF,
+}
 
 
 def facts_of_law(law: RowLaw) -> dict[str, Any]:
@@ -118,6 +147,8 @@ def facts_of_law(law: RowLaw) -> dict[str, Any]:
     known: dict[str, Any] = {name: getattr(law, name) for name in USUAL_LAW}
     if law.cells is not None:
         columns = {name: getattr(law.cells, name).tolist() for name in ("scale", "dof", "power")}
+        infinite = np.isinf(law.cells.cut)
+        columns["cut"] = [None if none else far for far, none in zip(law.cells.cut.tolist(), infinite, strict=True)]
         places = [[j, *own.tolist()] for j, own in enumerate(law.cells.counts) if own.size]
         known["cells"] = {**columns, "counts": places}
         if law.cells.judge is not None:
@@ -131,10 +162,11 @@ def law_of_facts(facts: Any) -> RowLaw | None:
     """The law of `facts_of_law`; None where they are not one."""
     try:
         cells = facts.get("cells")
-        scale, dof, middle, spread = (float(facts.get(key, usual)) for key, usual in USUAL_LAW.items())
-        known = RowLaw(scale, dof, middle, spread)
-        sizes = np.array([known.scale, known.dof, known.spread])
-        fine = (sizes > 0.0).all() and np.isfinite([*sizes, known.middle]).all()
+        numbers = (float(facts.get(key, usual)) for key, usual in USUAL_LAW.items())
+        scale, dof, middle, spread, far_scale, far_dof = numbers
+        known = RowLaw(scale, dof, middle, spread, far_scale, far_dof)
+        sizes = np.array([known.scale, known.dof, known.far_dof, known.spread])
+        fine = (sizes > 0.0).all() and np.isfinite([*sizes, known.middle, known.far_scale]).all()
         found = None if cells is None else _cells_of_facts(cells)
         return known._replace(cells=found) if fine and (found is None) == (cells is None) else None
     except (AttributeError, KeyError, TypeError, ValueError, IndexError):
@@ -146,11 +178,13 @@ def _cells_of_facts(facts: Any) -> CellLaws | None:
     counts = [AS_IT_IS] * len(scale)
     for j, values, places in facts["counts"]:
         counts[j] = np.array([values, places], dtype=np.float64)
+    cut = np.array([np.inf if far is None else far for far in facts["cut"]], dtype=np.float64)
     judge = _judge_of_facts(facts["judge"], len(scale)) if "judge" in facts else None
     parts = (scale, dof, power, *counts)
     fine = len(dof) == len(scale) and all(np.isfinite(part).all() for part in parts) and bool((scale > 0.0).all())
+    fine = fine and len(cut) in (0, len(scale)) and bool((cut > 0.0).all())
     fine = fine and (judge is None) == ("judge" not in facts)
-    return CellLaws(scale, dof, power, tuple(counts), judge) if fine else None
+    return CellLaws(scale, dof, power, tuple(counts), cut, judge) if fine else None
 
 
 def _judge_of_facts(facts: Any, d: int) -> CellJudge | None:
@@ -161,7 +195,8 @@ def _judge_of_facts(facts: Any, d: int) -> CellJudge | None:
     fine &= all(len(part) == d for part in (mu, psi, shift, unit))
     if not fine or not ((psi > 0.0).all() and (unit > 0.0).all() and (law > 0.0).all()):
         return None
-    return CellJudge(FramedGaussian(W, mu, psi, psi, np.ones(d), Frame(shift, unit, np.ones(d)), None), *law.tolist())
+    gaussian = FramedGaussian(W, mu, psi, psi, np.ones(d), Frame(shift, unit, np.ones(d)), None)
+    return CellJudge(gaussian, *law.tolist())
 
 
 # of a table, by a linear Gaussian -----------------------------------------------------------------------------
@@ -237,38 +272,100 @@ def false_discovery(p: Array, rate: float) -> NDArray[np.bool_]:
 
 
 def cell_laws(
-    surprise: Array, D2: Array, mask: Mask, law: RowLaw, bulk: Mask, counts: tuple[Array, ...] = ()
+    surprise: Array, D2: Array, mask: Mask, kept: Mask, law: RowLaw, bulk: Mask, counts: tuple[Array, ...] = ()
 ) -> CellLaws:
-    """A t law of each column's surprises; `bulk` marks the cells that set it, `counts` the columns of levels."""
-    w = _student_surprises(surprise, D2, mask, law)
-    rows = bulk.any(axis=1)
-    alike = bulk[rows].all(axis=0) & bool(rows.any())  # columns that the same rows set: all at once
-    scales, dofs = np.zeros((2, w.shape[1]))
-    scales[alike], dofs[alike] = t_laws(w[np.ix_(rows, alike)])
-    for j in np.flatnonzero(~alike):
-        scales[j], dofs[j] = t_law(w[bulk[:, j], j])
-    if len(w) < MANY_ROWS:  # too few for a tail of each column
-        dofs = np.full(len(dofs), t_law((w / scales)[bulk])[1])
-    dofs = np.minimum(dofs, [most_dof(many) for many in bulk.sum(axis=0).tolist()])
-    dofs[[j for j, places in enumerate(counts) if places.size]] = 0.0  # judged by their shares already
-    return CellLaws(scales, dofs, counts=counts)
+    """A t law of each column's surprises beside the kept cells; `bulk` marks the cells that set it, `counts` the
+    columns of levels.
+
+    Each column has a middle surprise of its own. How far the upper quantile lies beyond that is said by all columns
+    together, and by each for itself as far as they differ by more than so many cells would by chance.
+    """
+    w, d = _student_surprises(surprise, D2, mask, kept, law), surprise.shape[1]
+    judged = np.array([not places.size for places in counts] or [True] * d, dtype=bool)
+    judged &= bulk.sum(axis=0) >= LEAST_ROWS_OF_LAW
+    columns = [w[bulk[:, j], j] for j in np.flatnonzero(judged)]
+    laws = CellLaws(np.ones(d), np.where(bulk.sum(axis=0) < LEAST_ROWS_OF_LAW, GAUSSIAN_DOF, 0.0), counts=counts)
+    laws.dof[[j for j, places in enumerate(counts) if places.size]] = 0.0  # judged by their shares already
+    if not columns:
+        return laws
+    middles = np.array([float(np.median(own)) or max(float(own.max()), 1e-300) for own in columns])
+    parts = [own / middle for own, middle in zip(columns, middles, strict=True)]
+    own_share = np.array([max(CELL_SHARE, UPPER_ROWS / len(part)) for part in parts])
+    each = np.log([np.quantile(part, 1.0 - share) for part, share in zip(parts, own_share, strict=True)])
+    # what columns of the same tail would differ by, from the spacing of all cells about the quantile
+    together = np.concatenate(parts)
+    ends = np.sqrt(own_share / [len(part) for part in parts]) * np.array([[-1.0], [0.0], [1.0]])
+    low, middle, high = np.log(np.quantile(together, np.clip(1.0 - own_share + ends, 0.0, 1.0 - 1.0 / len(together))))
+    chance, apart = (0.5 * (high - low)) ** 2, (each - middle) ** 2
+    believed = max(0.0, 1.0 - float(chance.mean()) / max(float(apart.mean()), 1e-300))
+    # the tail of all is taken a standard error heavier than it looks, since it says how rare cells far beyond it are
+    upper = 1.0 - CELL_SHARE + np.sqrt(CELL_SHARE / len(together))
+    shared = np.log(np.quantile(together, upper)) if len(together) * CELL_SHARE >= UPPER_ROWS else float(middle[0])
+    grid, ratio = _tail_ratios(CELL_SHARE)
+    tails = np.exp(np.interp(-(shared + believed * (each - middle)), -ratio, np.log(grid)))
+    laws.dof[judged] = np.minimum(tails, [most_dof(len(part)) for part in parts])
+    laws.scale[judged] = middles / stdtrit(laws.dof[judged], 0.75)
+    return laws
 
 
-def cell_p_values(surprise: Array, D2: Array, mask: Mask, law: RowLaw) -> Array:
-    """Two-sided p of every seen cell given the rest of its row, by the law of its column; 1 at gaps."""
-    cells = law.cells
-    assert cells is not None
-    w = _student_surprises(surprise, D2, mask, law)
-    judged = mask & (cells.dof > 0.0)
-    tails = np.minimum(cells.dof, law.dof + np.maximum(mask.sum(axis=1)[:, None], 1) - 1.0)
-    return np.where(judged, 2.0 * stdtr(np.where(judged, tails, 1.0), -w / cells.scale), 1.0)
+def centre_cut(surprise: Array, inner: Mask, levels: Mask) -> Array:
+    """How far cells of each column are hardly ever, by the law that the centre of the inner ones sets: less than one in
+    the whole table; without end where there are none to say, or where the cells are levels."""
+    cut = np.full(len(levels), np.inf)
+    rare = 1.0 / max(int(inner.sum()), 1)
+    for j in np.flatnonzero(~levels):
+        own = np.abs(surprise[inner[:, j], j])
+        if len(own) and (middle := float(np.median(own))) > 0.0:
+            scale, dof = (float(part[0]) for part in t_laws(own[:, None], CENTRAL_CELLS))
+            cut[j] = max(CUT * middle * MAD_TO_SD, scale * float(stdtrit(dof, 1.0 - 0.5 * rare)))
+    return cut
 
 
-def _student_surprises(surprise: Array, D2: Array, mask: Mask, law: RowLaw) -> Array:
-    """w: a surprise beside how far the rest of its row is."""
-    s2, seen = surprise**2 / law.scale, mask.sum(axis=1)[:, None]
-    rest = np.maximum(D2[:, None] / law.scale - s2, 0.0)
-    return np.asarray(np.sqrt(s2 / ((law.dof + rest) / (law.dof + np.maximum(seen, 1) - 1.0))))
+class JudgedCells(NamedTuple):
+    """The cells of some rows, each beside the others that do not contradict their row."""
+
+    told: CellsGivenOthers  # in units of what judges them
+    by: FramedGaussian
+    x: Array  # in the same units
+    kept: Mask
+    p: Array  # two-sided, by the law of its column; 1 at gaps and of levels
+
+
+def judged_cells(g: FramedGaussian, law: RowLaw, X: Array, seen: Mask) -> JudgedCells:
+    """How likely each cell of some rows is by a table's law; `g` judges them where the law has none that knows more."""
+    cells, of = law.cells, law.of_judge
+    by = g if law.cell_judge is None else law.cell_judge.gaussian
+    x = by.inward(Block(np.where(seen, law.counted(X), 0.0), seen)).x
+    kept = seen
+    if cells is not None and np.isfinite(cells.cut).any():
+        kept = kept_by(by, x, seen, cells.cut)
+    told = given_others(by, x, seen, kept)
+    if cells is None:
+        return JudgedCells(told, by, x, kept, np.ones(X.shape))
+    w = _student_surprises(told.surprise, told.D2, seen, kept, of)
+    judged = seen & (cells.dof > 0.0)
+    tails = np.minimum(cells.dof, of.dof + np.maximum(kept.sum(axis=1)[:, None], 1) - 1.0)
+    p = np.where(judged, 2.0 * stdtr(np.where(judged, tails, 1.0), -w / cells.scale), 1.0)
+    return JudgedCells(told, by, x, kept, p)
+
+
+def _student_surprises(surprise: Array, D2: Array, mask: Mask, kept: Mask, law: RowLaw) -> Array:
+    """w: a surprise beside how far the rest of its row is; D2 is that of the kept cells."""
+    s2, seen = surprise**2 / law.scale, kept.sum(axis=1)[:, None]
+    rest = np.maximum(D2[:, None] / law.scale - np.where(kept, s2, 0.0), 0.0)
+    return np.asarray(np.where(mask, np.sqrt(s2 / ((law.dof + rest) / (law.dof + np.maximum(seen, 1) - 1.0))), 0.0))
+
+
+def bounded_by_cells(law: RowLaw, D2: Array, seen: NDArray[Any], tail: float) -> RowLaw:
+    """A law of rows that beyond its upper quantile falls off no faster than cells with so many degrees of freedom: one
+    cell of such a tail makes a row far, and F(k, nu) knows but tails that all cells of a row share."""
+    D2, k = D2[seen > 0], seen[seen > 0].astype(np.float64)
+    if len(D2) < LEAST_ROWS_OF_LAW or tail >= law.dof:
+        return law
+    share = max(UPPER_SHARE, UPPER_ROWS / len(D2))
+    counts, which = np.unique(k, return_inverse=True)
+    scale = float(np.quantile(D2 / (k * fdtri(counts, tail, 1.0 - share)[which]), 1.0 - share))
+    return law._replace(far_scale=max(scale, 1e-300), far_dof=tail)
 
 
 def t_law(w: Array, beyond: float = UPPER_SHARE) -> tuple[float, float]:
@@ -284,7 +381,7 @@ def t_laws(w: Array, beyond: float = UPPER_SHARE) -> tuple[Array, Array]:
         return np.ones(d), np.full(d, GAUSSIAN_DOF)
     share = max(beyond, UPPER_ROWS / n)
     # a tail that says how rare cells far beyond it are is taken a standard error heavier than it looks
-    doubt = np.sqrt(share / n) if beyond == UPPER_SHARE else 0.0
+    doubt = np.sqrt(share / n) if beyond in (UPPER_SHARE, CELL_SHARE) else 0.0
     middle, upper = np.quantile(w, [0.5, 1.0 - share + doubt], axis=0)
     flat = middle <= 0.0
     grid, ratio = _tail_ratios(round(share, 6))

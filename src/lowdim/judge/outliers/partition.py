@@ -30,22 +30,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
-from lowdim.judge.cells import FramedGaussian, framed_gaussian, given_others
+from lowdim.judge.cells import HELD_SHARE, FramedGaussian, framed_gaussian, given_others, kept_by
 from lowdim.judge.hidden_cells import left_out
 from lowdim.judge.outliers.law import (
-    JUDGING_DOF,
+    CUT,
     LEAST_ROWS_OF_LAW,
+    MANY_ROWS,
     CellJudge,
     RowLaw,
     as_counted,
+    bounded_by_cells,
     cell_laws,
-    cell_p_values,
+    centre_cut,
     false_discovery,
+    judged_cells,
     level_counts,
     row_law,
-    t_law,
 )
 from lowdim.judge.outliers.outlyingness import (
     MAD_TO_SD,
@@ -78,8 +79,6 @@ PART_SHARE = 0.25  # far rows that lie together are apart from the bulk: more ar
 FAR_SHARE = 0.35  # scattered rows are far: of more, no half of the rows is left that could say what is ordinary
 
 # The screening, and the choice of the fit:
-CUT = 3.5  # deviations, of the bulk of the table, beyond which a cell or a row is left out of the fit
-HELD_SHARE = 0.3  # of a row's seen cells that may be held out, the worst first; a row with more wrong cells is far
 COLUMN_SHARE = 0.2  # of a column's cells: where more contradict their rows, the column is like that
 MOST_LOST = 0.5  # of a column's cells, to rows and cells held out together
 ROUNDS = 3  # of fit and screening; a fourth changed nothing in 200 x 10 (benchmarks/robust.md)
@@ -97,12 +96,14 @@ SCREEN_TOL = 1e-3  # nats a row, of the fits by which the table is screened and 
 
 # Whether what was left out is wrong, or the tail of the rest:
 TAIL_ROWS = 100  # rows from which cells held out of a fit can be told from the tail of the others
-CENTRAL_CELLS, CENTRAL_ROWS = 0.15, 0.25  # beyond the quantiles of a centre: a tenth of the cells, a fifth of the rows
-# may be wrong
+CENTRAL_ROWS = 0.25  # beyond the quantile of a centre: a fifth of the rows may be wrong
 BEYOND_FAR = 0.1  # of the rows, that are beyond the quantile of a centre beside those that are far
-TAIL_SHARE = 0.28  # of what was left out, that the law of the centre must predict for a tail: 0.30 to 0.88 in t3 and
-# lognormal tables, 0.00 to 0.28 where a hundredth to a tenth of the cells are wrong (measured)
-IMPOSSIBLE_SHARE = 0.02  # of some cells, as many as the heaviest tail would have: the others are wrong
+TAIL_SHARE = 0.28  # of the far rows, that the law of the centre must predict for a tail: 0.30 to 0.88 in t3 and
+# lognormal tables (measured)
+HELD_CELLS = 0.015  # of the cells that set a tail, up to which its quantile does not mind wrong ones
+LEAST_POWER = 1.5  # of the fall of held cells beyond the cut: 1.9 to 2.7 where they are the tail of a table in which
+# 2 % are held, 0.7 to 0.8 where a fiftieth to a tenth of the cells are wrong (measured)
+DOUBTS = 1.65  # standard errors by which the fall must be slower
 
 
 class Partition(NamedTuple):
@@ -389,11 +390,11 @@ class _RobustTable(NamedTuple):
             size = np.abs(given_others(g, z[inner], seen[inner], screen.keep[inner]).surprise)
             middle = [float(np.median(s[m])) if m.any() else 1.0 for s, m in zip(size.T, seen[inner].T, strict=True)]
             scale = np.maximum(MAD_TO_SD * np.array(middle), 1e-9)
-            keep = kept_cells(z, seen, g, np.where(trusted, np.inf, scale))
+            keep = kept_by(g, z, seen, CUT * np.where(trusted, np.inf, scale))
             common = (seen & ~keep).sum(axis=0) > COLUMN_SHARE * seen.sum(axis=0)
             if common.any():
                 trusted = trusted | common
-                keep = kept_cells(z, seen, g, np.where(trusted, np.inf, scale))
+                keep = kept_by(g, z, seen, CUT * np.where(trusted, np.inf, scale))
             # rows by the cube root of their distance, whose middle and spread are those of the rows that were not far
             shown = keep & measured
             far, many = np.zeros(len(z), dtype=bool), shown.sum(axis=1)
@@ -424,7 +425,7 @@ class _RobustTable(NamedTuple):
             z, seen = self.z[test], self.seen[test]
             asked = seen & ~self.levels  # least absolute errors of levels are those of the commonest
             for name, g in fits.items():
-                keep = kept_cells(z, seen, g, screen.scale) if name == "screened" else seen
+                keep = kept_by(g, z, seen, CUT * screen.scale) if name == "screened" else seen
                 off = np.minimum(np.abs(given_others(g, z, seen, keep).shift), ERROR_CAP)
                 loss[name][test] = (off * asked).sum(axis=1) / np.maximum(asked.sum(axis=1), 1)
         judged = (self.seen & ~self.levels).any(axis=1) & ~screen.far
@@ -461,11 +462,8 @@ class _RobustTable(NamedTuple):
         which a fit is better off with."""
         if len(x) < LEAST_ROWS_OF_LAW or not held.any():
             return held
-        law, beside = bulk_law(g, np.where(seen, x, 0.0), seen, held, far, sharply=True)
-        by = g if law.cell_judge is None else law.cell_judge.gaussian
-        z = by.inward(Block(np.where(seen, law.counted(x), 0.0), seen)).x
-        told = given_others(by, z, seen, beside)
-        p = cell_p_values(told.surprise, told.D2, seen, law.of_judge)
+        law = bulk_law(g, np.where(seen, x, 0.0), seen, held, far, sharply=True)
+        p = judged_cells(g, law, x, seen).p
         asked = seen & ~far[:, None]
         rare = np.zeros_like(held)
         rare[asked] = false_discovery(p[asked], CELL_RATE)
@@ -475,55 +473,32 @@ class _RobustTable(NamedTuple):
         """The chosen fit to all rows, which stand as they came again."""
         as_came = np.argsort(self.order)
         n, x, seen = len(self.x), self.x[as_came], self.seen[as_came]
-        held_cells, far = np.zeros_like(seen), np.zeros(n, dtype=bool)
+        wrong, far = np.zeros_like(seen), np.zeros(n, dtype=bool)
         model = self.unfitted(found.name)
         if found.name == "plain":
-            return RobustFit(model.fit(source), "plain", held_cells, far, np.ones(n), (), found.errors, found.why)
+            return RobustFit(model.fit(source), "plain", wrong, far, np.ones(n), (), found.errors, found.why)
         if found.screen is not None:
-            far = found.screen.far[as_came]
-            held_cells = seen & ~found.screen.keep[as_came] & ~far[:, None]
+            far, inner = found.screen.far[as_came], np.flatnonzero(~found.screen.far)
+            held = seen & ~found.screen.keep[as_came] & ~far[:, None]
+            if held.any():
+                wrong = self.unlikely(self.fitted("screened", inner, found.screen.keep[inner]), x, seen, held, far)
+            if not wrong.any() and not far.any():
+                # what was left out is the tail of the table: rows count less, or all alike
+                name = "student" if found.errors["student"] < found.errors["plain"] else "plain"
+                return self.result(found._replace(name=name, screen=None, why=TAIL_WHY), source)
         weight = (np.ones(n) if source.weight is None else source.weight) * ~far
-        names = source.columns if source.named else None
-        model.fit(ArraySource(np.where(held_cells | ~seen, np.nan, x), columns=names, weight=weight))
-        wrong = self.unlikely(framed_gaussian(model), x, seen, held_cells, far)
-        if found.screen is not None and not wrong.any() and not far.any():
-            # what was left out is the tail of the table: rows count less, or all alike
-            name = "student" if found.errors["student"] < found.errors["plain"] else "plain"
-            return self.result(found._replace(name=name, screen=None, why=TAIL_WHY), source)
-        if (wrong != held_cells).any():
-            held_cells = wrong
-            model.fit(ArraySource(np.where(held_cells | ~seen, np.nan, x), columns=names, weight=weight))
-        shown = np.where(held_cells | ~seen, np.nan, x)
+        shown = np.where(wrong | ~seen, np.nan, x)
+        model.fit(ArraySource(shown, columns=source.columns if source.named else None, weight=weight))
         weights = np.where(far, 0.0, model.row_weights(shown))
         groups = similar_groups(self.z[as_came], seen, np.flatnonzero(far))
         together = tuple(tuple(int(k) for k in group) for group in groups)
-        return RobustFit(model, found.name, held_cells, far, weights, together, found.errors, found.why)
+        return RobustFit(model, found.name, wrong, far, weights, together, found.errors, found.why)
 
 
 def _better(one: Array, other: Array) -> bool:
     """Whether errors are smaller than others of the same rows, by a standard error and by enough to matter."""
     gain = other - one
     return bool(gain.mean() > max(gain.std(ddof=1) / np.sqrt(len(gain)), LEAST_GAIN * other.mean()))
-
-
-def kept_cells(z: Array, seen: Mask, g: FramedGaussian, scale: Array) -> Mask:
-    """All cells but those held out: the most surprising of a row, and so on, until none is beyond the cut.
-
-    At most a share of a row is held out; what no longer surprises the kept cells at the end is taken back.
-    """
-    keep, most = seen.copy(), np.floor(HELD_SHARE * seen.sum(axis=1))
-    rows = np.arange(len(z))
-    while len(rows):
-        cells = given_others(g, z[rows], seen[rows], keep[rows])
-        size = np.where(keep[rows], np.abs(cells.shift) / (cells.sd * scale), 0.0)
-        live = (size.max(axis=1, initial=0.0) > CUT) & ((seen[rows] & ~keep[rows]).sum(axis=1) < most[rows])
-        rows = rows[live]
-        keep[rows, size[live].argmax(axis=1)] = False
-    rows = np.flatnonzero((seen & ~keep).any(axis=1))
-    if len(rows):
-        cells = given_others(g, z[rows], seen[rows], keep[rows])
-        keep[rows] |= seen[rows] & (np.abs(cells.shift) / (cells.sd * scale) < CUT)
-    return keep
 
 
 def _few(far: Mask, before: Mask | None = None) -> Mask:
@@ -565,68 +540,67 @@ def far_before_counting(scores: Array, x: Array, mask: Mask | None, rng: np.rand
 # what is ordinary beside it -----------------------------------------------------------------------------------
 def bulk_law(
     g: FramedGaussian, x: Array, mask: Mask, held: Mask | None, far: Mask | None, *, sharply: bool = False
-) -> tuple[RowLaw, Mask]:
-    """The law that the bulk of a table sets for its rows and cells, and the cells that the others are looked at beside:
-    all but wrong ones.
+) -> RowLaw:
+    """The law that the bulk of a table sets for its rows and cells.
 
-    Cells `held` out of the fit and `far` rows have no part in saying what is ordinary, unless they are the tail of the
-    rest; where rows are few, all cells have, since so few cannot tell wrong ones from a tail. Rows are judged by the
-    model g, their cells too, or `sharply`: by one that knows more of what columns tell of each other.
+    Cells `held` out of the fit and `far` rows have a part in saying what is ordinary, for they may be the tail of the
+    rest, unless they are many and clearly no tail. Rows are judged by the model g, their cells too, or `sharply`: by
+    one that knows more of what columns tell of each other.
     """
     counts = level_counts(x, mask)
     shown = Block(np.where(mask, as_counted(x, counts), 0.0), mask)
     out = np.zeros(len(mask), dtype=bool) if far is None else far
     kept = mask if held is None or len(x) < TAIL_ROWS else mask & ~held
-    judge, beside = g, kept
+    # rows by the model g, by the cells that it is fitted to
+    own = given_others(g, g.inward(shown).x, mask, kept)
+    inside = ~wrong_rows(own.D2, kept.sum(axis=1), out)
+    law = row_law(own.D2[inside], kept[inside].sum(axis=1))
+    # cells by what judges them, each beside those that do not contradict their row
+    sharp = None
     if sharply:
         from lowdim.judge.outliers.cell_judge import cell_judge  # loads models: not where a partition is read
 
-        judge, beside = cell_judge(x, mask, kept, counts, out) or (g, kept)
+        sharp = cell_judge(x, mask, kept, counts, out)
+    levels = np.array([places.size > 0 for places in counts], dtype=bool)
+    judge, cut = sharp or (g, centre_cut(own.surprise, kept & ~out[:, None], levels))
     z = judge.inward(shown).x
-    if not kept.all() or out.any():
-        surprise = given_others(judge, z, mask, kept).surprise
-        kept = mask & ~wrong_cells(surprise, mask & ~out[:, None], mask & ~kept)
-        beside = beside & kept
-    # rows by the model g
-    cells = given_others(g, g.inward(shown).x, mask, kept)
-    seen = kept.sum(axis=1)
-    inside = ~wrong_rows(cells.D2, seen, out)
-    law, own = row_law(cells.D2[inside], seen[inside]), kept & inside[:, None]
-    if judge is g:
-        return law._replace(cells=cell_laws(cells.surprise, cells.D2, mask, law, own, counts)), kept
-    # cells by the sharper one, each beside those that it was fitted to; the law is that of all
+    beside = kept_by(judge, z, mask, cut)
     cells, seen = given_others(judge, z, mask, beside), beside.sum(axis=1)
     rows = row_law(cells.D2[inside], seen[inside])
-    columns = cell_laws(cells.surprise, cells.D2, mask, rows, own, counts)
-    return law._replace(cells=columns._replace(judge=CellJudge(judge, rows.scale, rows.dof))), beside
+    set_by = mask & inside[:, None]
+    set_by &= ~wrong_cells(cells.surprise, set_by, mask & ~kept)
+    laws = cell_laws(cells.surprise, cells.D2, mask, beside, rows, set_by, counts)._replace(cut=cut)
+    if judge is not g:
+        laws = laws._replace(judge=CellJudge(judge, rows.scale, rows.dof))
+    tails = laws.dof[laws.dof > 0.0]
+    if len(tails):
+        law = bounded_by_cells(law, own.D2[inside], kept[inside].sum(axis=1), float(np.median(tails)))
+    return law._replace(cells=laws)
 
 
 def wrong_cells(surprise: Array, mask: Mask, held: Mask) -> Mask:
-    """The cells held out of a fit, if they are not the tails of their columns; none of them where they are so few that
-    a quantile does not mind.
+    """The cells held out of a fit that are too many for a law not to mind them and no tail of the others: their sizes
+    beyond the cut fall off more slowly than any tail that has a variance (Hill's estimate of its power).
 
-    Heavy tails and wrong cells both lie far out; but laws that fit the centres of the columns expect the former. Where
-    the tails of some columns are expected, cells of others that not even the heaviest tail would reach are wrong.
+    They are looked at column by column, and all together where the table is so small that all say of each other's
+    tails.
+
+    Reference: B. M. Hill (1975), A simple general approach to inference about the tail of a distribution, Annals of
+    Statistics 3, 1163-1174.
     """
-    out = held & mask
-    beyond = np.zeros_like(out)
-    if out.any(axis=1).mean() <= FEW_SHARE:
-        return beyond
-    expected = 0.0
-    for j in np.flatnonzero(out.any(axis=0)):
-        size, far = np.abs(surprise[mask[:, j], j]), np.abs(surprise[:, j])
-        scale, dof = t_law(size, CENTRAL_CELLS)
-        expected += len(size) * 2.0 * float(stdtr(dof, -far[out[:, j]].min() / scale))
-        beyond[:, j] = out[:, j] & (far >= _least_impossible(far[out[:, j]], scale, len(size)))
-    return beyond if expected >= TAIL_SHARE * out.sum() else out
-
-
-def _least_impossible(far: Array, scale: float, n: int) -> float:
-    """The size from which on cells are more than fifty times as many as the heaviest tail that judges would have."""
-    size = np.sort(far)[::-1]
-    tail = n * 2.0 * stdtr(JUDGING_DOF, -size / scale)
-    impossible = np.flatnonzero(tail <= IMPOSSIBLE_SHARE * np.arange(1, len(size) + 1))
-    return float(size[impossible[-1]]) if len(impossible) else np.inf
+    out, wrong = held & mask, np.zeros_like(held)
+    spread = [
+        MAD_TO_SD * float(np.median(np.abs(s[m]))) if m.any() else 1.0 for s, m in zip(surprise.T, mask.T, strict=True)
+    ]
+    beyond = np.log(np.maximum(np.abs(surprise) / np.maximum(spread, 1e-300) / CUT, 1.0))
+    every = np.arange(out.shape[1])
+    for columns in [*every[:, None], *([every] if len(out) < MANY_ROWS else [])]:
+        own = out[:, columns]
+        many = int(own.sum())
+        if many > HELD_CELLS * mask[:, columns].sum():
+            fall = float(beyond[:, columns][own].mean())  # 1 / power, known to so many root-th parts of itself
+            wrong[:, columns] |= own & bool(fall * LEAST_POWER > 1.0 + DOUBTS / np.sqrt(many))
+    return wrong
 
 
 def wrong_rows(D2: Array, seen: NDArray[Any], far: Mask) -> Mask:

@@ -263,10 +263,10 @@ def judge_rows(
     check_level(odd_level, "odd_level")
     if len(X) == 0:
         raise error("LD160", n=0, least=1)
-    source, kept = ArraySource(X, columns=map.names), None
+    source = ArraySource(X, columns=map.names)
     if law is None:
-        law, kept = map.cells.own_law(X, held, far, sharply=sharply)
-    parts = [part for _, part in walk(partial(_judge_whole_block, map, law, kept), source, Run())]
+        law = map.cells.own_law(X, held, far, sharply=sharply)
+    parts = [part for _, part in walk(partial(_judge_whole_block, map, law), source, Run())]
     rows = RowDistances(*(np.concatenate(piece) for piece in zip(*parts, strict=True)))
     none = np.zeros(0, dtype=bool)
     apart = none if grouped is None or not grouped.any() else grouped
@@ -280,17 +280,10 @@ def judge_rows(
     return found._replace(groups=tuple(tuple(int(k) for k in group) for group in groups))
 
 
-def judge_block(map: TableMap, law: RowLaw, block: Block, kept: Mask | None = None) -> RowDistances:
-    """The distances of every row of a block and its least likely cell; where some cells are not `kept`, since they are
-    held to be wrong, that is the least likely beside the others alone."""
-    told = blamed = map.cells.beliefs(block, law)
-    own = np.zeros(0, dtype=np.intp)
-    if kept is not None and law.cells is not None:
-        own = np.flatnonzero((told.seen & ~kept).any(axis=1))
-    if kept is not None and len(own):
-        beside = map.cells.beliefs(Block(block.x[own], block.seen[own]), law, kept[own])
-        blamed = CellBeliefs(*(with_rows(part, own, new) for part, new in zip(told, beside, strict=True)))
-    worst = np.argmax(blame(blamed, law), axis=1)
+def judge_block(map: TableMap, law: RowLaw, block: Block) -> RowDistances:
+    """The distances of every row of a block and its least likely cell."""
+    told = map.cells.beliefs(block, law)
+    worst = np.argmax(blame(told, law), axis=1)
     at = np.arange(len(block.x)), worst
     return RowDistances(
         told.D2,
@@ -301,19 +294,19 @@ def judge_block(map: TableMap, law: RowLaw, block: Block, kept: Mask | None = No
         told.p_D2,
         worst,
         value=block.x[at],
-        expected=blamed.mean[at],
-        sd=blamed.sd[at],
-        surprise=blamed.surprise[at],
-        likeliest=blamed.likeliest[at],
-        likeliest_share=blamed.likeliest_share[at],
+        expected=told.mean[at],
+        sd=told.sd[at],
+        surprise=told.surprise[at],
+        likeliest=told.likeliest[at],
+        likeliest_share=told.likeliest_share[at],
         cell_p=np.zeros(0) if law.cells is None else told.p.min(axis=1),
     )
 
 
-def _judge_whole_block(map: TableMap, law: RowLaw, kept: Mask | None, block: Block) -> RowDistances:
+def _judge_whole_block(map: TableMap, law: RowLaw, block: Block) -> RowDistances:
     """The same, with the p of each row when its least likely cell is hidden; of rows that nobody asks about, their
     own."""
-    rows = judge_block(map, law, block, None if kept is None else kept[block.start : block.start + len(block.x)])
+    rows = judge_block(map, law, block)
     p = row_p_values(rows.p_D2, rows.cell_p, rows.seen).copy()
     look = np.flatnonzero(p < LOOKED_AGAIN)
     if len(look):
@@ -321,13 +314,6 @@ def _judge_whole_block(map: TableMap, law: RowLaw, kept: Mask | None, block: Blo
         left[np.arange(len(look)), rows.culprit[look]] = False
         p[look] = p_of_rows(map.cells.beliefs(Block(np.where(left, block.x[look], 0.0), left), law), law)
     return rows._replace(p_hidden=p)
-
-
-def with_rows(whole: NDArray[Any], rows: NDArray[np.intp], new: NDArray[Any]) -> NDArray[Any]:
-    """An array with some of its rows replaced."""
-    out = np.array(whole)
-    out[rows] = new
-    return out
 
 
 def blame(told: CellBeliefs, law: RowLaw) -> Array:
@@ -349,8 +335,7 @@ def farthest_held(
     i, j = np.array(cells, dtype=np.intp).T
     x, own = table.X[i], np.arange(len(i))
     mask: Mask = ~np.isnan(x)
-    kept = mask & ~partition.cell_mask(*table.X.shape)[i]
-    told = map.cells.beliefs(Block(np.where(mask, x, 0.0), mask), law, kept)
+    told = map.cells.beliefs(Block(np.where(mask, x, 0.0), mask), law)
     k = int(np.argmax(np.abs(told.surprise[own, j])))
     column, cell = int(j[k]), (k, int(j[k]))
     said = own_cell(table.scales, law, column, float(x[cell]), float(told.mean[cell]), float(told.sd[cell]))
