@@ -211,7 +211,7 @@ class MixedCells(LatentCells):
         kept = self._kept(X, every, cut)
         told = every if np.array_equal(kept, seen) else self.given_others(X, kept)
         cells = seen & ~wrong_cells(told.surprise, seen & ~out[:, None], seen & ~unheld)
-        rows = told._replace(seen=kept)
+        rows = every if np.array_equal(cells, seen) else self.given_others(X, cells)._replace(seen=cells)
         distances = mixed_distances(rows, GAUSSIAN_LAW)
         inside = ~wrong_rows(distances.D2, distances.seen, out)
         bulk: Any = (part[inside] for part in rows)
