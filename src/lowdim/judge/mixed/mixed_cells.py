@@ -217,7 +217,7 @@ class MixedCells(LatentCells):
         bulk: Any = (part[inside] for part in rows)
         judged: Any = (part[inside] for part in told._replace(seen=cells))
         laws = mixed_cell_laws(GivenOthers(*judged), self.levelled)._replace(cut=cut)
-        return law_of_rows(GivenOthers(*bulk))._replace(cells=laws)
+        return law_of_rows(GivenOthers(*bulk), self.levelled)._replace(cells=laws)
 
     def _kept(self, X: Array, told: GivenOthers, cut: Array) -> Mask:
         """The cells of some rows that do not contradict their row."""
@@ -432,7 +432,7 @@ def mixed_cell_p(told: GivenOthers, law: RowLaw) -> Array:
     return np.where(power > 0.0, told.p ** np.where(power > 0.0, power, 1.0), student)
 
 
-def law_of_rows(told: GivenOthers) -> RowLaw:
+def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
     """What the bulk of the rows says is ordinary: its surprise has this middle, and so wide a spread that as many rows
     as should lie beyond an upper quantile of their law.
 
@@ -451,7 +451,7 @@ def law_of_rows(told: GivenOthers) -> RowLaw:
         if (law.p_value(far.D2, far.seen) < farther).mean() <= farther + chance:
             break
         law = _law_beyond(some, middle, share, dof)
-    return law._replace(cells=mixed_cell_laws(told, levelled))
+    return law
 
 
 def _law_beyond(told: GivenOthers, middle: float, share: float, dof: float) -> RowLaw:
