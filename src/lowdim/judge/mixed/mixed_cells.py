@@ -394,14 +394,31 @@ class MixedDistances(NamedTuple):
     seen: NDArray[np.intp]
 
 
-def mixed_distances(told: GivenOthers, law: RowLaw) -> MixedDistances:
-    """T2, Q and D2 of every row, by what its cells say of each other; the law says what that usually is."""
+class WithinMap(NamedTuple):
+    """How far every row is within the map, whatever law holds off it."""
+
+    T2: Array
+    rank: NDArray[np.intp]
+    seen: NDArray[np.intp]
+    off: Array  # the standardised surprise of its cells
+
+    def beside(self, law: RowLaw) -> MixedDistances:
+        """With how far it is off the map; the law says what that usually is."""
+        k = self.seen - self.rank
+        Q = np.where(k > 0, np.maximum(k + np.sqrt(2.0 * k) * (self.off - law.middle) / law.spread, 0.0), 0.0)
+        return MixedDistances(self.T2 + Q, self.T2, Q, self.rank, self.seen)
+
+
+def within_map(told: GivenOthers) -> WithinMap:
+    """The same by what a row's cells say of each other."""
     z, seen = told.position, told.seen.sum(axis=1)
     more, rank = informed_shift(told.information.T, z)
-    T2, rank = (z * z).sum(axis=1) + (z * more).sum(axis=1), np.minimum(rank, seen)
-    k = seen - rank
-    Q = np.where(k > 0, np.maximum(k + np.sqrt(2.0 * k) * (told.off - law.middle) / law.spread, 0.0), 0.0)
-    return MixedDistances(T2 + Q, T2, Q, rank, seen)
+    return WithinMap((z * z).sum(axis=1) + (z * more).sum(axis=1), np.minimum(rank, seen), seen, told.off)
+
+
+def mixed_distances(told: GivenOthers, law: RowLaw) -> MixedDistances:
+    """T2, Q and D2 of every row."""
+    return within_map(told).beside(law)
 
 
 def mixed_cell_laws(told: GivenOthers, levelled: Mask) -> CellLaws:
@@ -441,26 +458,26 @@ def law_of_rows(told: GivenOthers, levelled: Mask) -> RowLaw:
     """
     many, middle = len(told.off), float(np.median(told.off))
     few: Any = (part[evenly_spread(many, LAW_ROWS)] for part in told)
-    some = GivenOthers(*few)
+    some = within_map(GivenOthers(*few))
     share = max(UPPER_SHARE, UPPER_ROWS / many)
     law = _law_beyond(some, middle, share, most_dof(many))
     farther = max(share * FARTHER, UPPER_ROWS / many)
     chance = np.sqrt(farther / many)
     for dof in TAILS if farther < share and not levelled.all() else ():
-        far = mixed_distances(some, law)
+        far = some.beside(law)
         if (law.p_value(far.D2, far.seen) < farther).mean() <= farther + chance:
             break
         law = _law_beyond(some, middle, share, dof)
     return law
 
 
-def _law_beyond(told: GivenOthers, middle: float, share: float, dof: float) -> RowLaw:
+def _law_beyond(rows: WithinMap, middle: float, share: float, dof: float) -> RowLaw:
     """The law with so many degrees of freedom, beyond whose upper quantile a share of the rows lies."""
     low, high = np.log(LEAST_SPREAD), np.log(MOST_SPREAD)
     law = RowLaw(1.0, dof, middle, 1.0)
     for _ in range(30):
         law = law._replace(spread=float(np.exp(0.5 * (low + high))))
-        far = mixed_distances(told, law)
+        far = rows.beside(law)
         beyond = float((law.p_value(far.D2, far.seen) < share).mean())
         low, high = (0.5 * (low + high), high) if beyond > share else (low, 0.5 * (low + high))
     return law

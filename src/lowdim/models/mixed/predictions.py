@@ -15,7 +15,7 @@ from lowdim.maths.seeds import normals
 from lowdim.models.base.calibration import variance_factor
 from lowdim.models.base.results import Cells, Posterior, standard
 from lowdim.models.mixed.column_kinds import IN_LOGARITHMS, LEVELLED, MOST_COUNT, MixedColumns, scored, unscored
-from lowdim.models.mixed.variational_em import MixedParams, logistic_bend, logistic_mean, logistic_share
+from lowdim.models.mixed.variational_em import MixedParams, less_steep, logistic_bend, logistic_mean, logistic_share
 
 POINTS = 128  # positions over which the product of sticks is averaged
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
@@ -102,22 +102,31 @@ def probabilities(
 def _stick_shares(params: MixedParams, rows: Posterior, at: SiteMeans, sites: list[int]) -> Array:
     """Shares of the labels: the first stick, then what it leaves times the second, ..., averaged over the position.
 
-    One stick is averaged in closed form; several depend on each other through z, and are averaged over POINTS of them.
+    One stick is averaged in closed form; several depend on each other through z, and are averaged over POINTS of them,
+    where the doubt of the weights, small beside that of z, makes each a little less steep.
     """
     if len(sites) == 1:
         first = logistic_share(at.mean[:, sites], at.var[:, sites])
         return np.concatenate([first, 1.0 - first], axis=1)
     W, b = params.W[sites], params.b[[s - len(params.mu) for s in sites]]
-    total = np.zeros((len(rows.mean), len(sites) + 1))
-    points, roots = normal_points(rows.mean.shape[1]), half_root(rows.cov)
+    half = 0.5 * less_steep(at.own[:, sites].T)
+    # half a logit of every stick at the middle of a row, and how it moves with each standard normal number; sticks x n
+    middle = half * (W @ rows.mean.T + b[:, None])
+    moves = half * np.ascontiguousarray((W @ half_root(rows.cov)).transpose(2, 1, 0))
+    total, points = np.zeros((len(sites) + 1, len(rows.mean))), normal_points(rows.mean.shape[1])
     for point in points if rows.packed.any() else points[:1]:  # where there is no doubt, one position is all
-        z = rows.mean + roots @ point
-        stick = logistic_share(z @ W.T + b, at.own[:, sites])
-        left = np.cumprod(1.0 - stick, axis=1)
-        total[:, 0] += stick[:, 0]
-        total[:, 1:-1] += stick[:, 1:] * left[:, :-1]
-        total[:, -1] += left[:, -1]
-    return total
+        stick = middle.copy()
+        for by, move in zip(point, moves, strict=True):
+            stick += by * move
+        np.tanh(stick, out=stick)
+        stick += 1.0
+        stick *= 0.5
+        left = np.ones(len(rows.mean))
+        for each, own in zip(total, stick, strict=False):
+            each += left * own
+            left *= 1.0 - own
+        total[-1] += left
+    return np.ascontiguousarray(total.T)
 
 
 @cache

@@ -206,13 +206,18 @@ def logistic_bend(m: Array, v: Array) -> Array:
     return total
 
 
-def rough_mean(m: Array, v: Array) -> LogisticMean:
-    """The slopes alone, to about a hundredth, in a thirtieth of the time: of one logistic function, less steep.
+def less_steep(v: Array) -> Array:
+    """By how much E s(x), x ~ N(m, v), is less steep than s(m), about.
 
     Reference: D. J. C. MacKay (1992), "The evidence framework applied to classification networks", Neural Comput. 4,
     720.
     """
-    less = 1.0 / np.sqrt(1.0 + (np.pi / 8.0) * v)
+    return np.asarray(1.0 / np.sqrt(1.0 + (np.pi / 8.0) * v))
+
+
+def rough_mean(m: Array, v: Array) -> LogisticMean:
+    """The slopes alone, to about a hundredth, in a thirtieth of the time: of one logistic function, less steep."""
+    less = less_steep(v)
     half = 0.5 * np.tanh(0.5 * less * m)
     return LogisticMean(np.zeros_like(half), 0.5 + half, less * (0.25 - half * half))
 
