@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lowdim.maths.linalg import Array
+from lowdim.maths.linalg import Array, evenly_spread
 from lowdim.models.mixed.column_kinds import MOST_COUNT
 from lowdim.sources.labelled_frames import CodedColumn, CodedSource
 from lowdim.table.cell_kinds import AMOUNT, CELL_KINDS, COUNT, LABEL, ORDINAL, REAL, YES_NO
@@ -20,6 +20,7 @@ from lowdim.text.messages import error
 
 MAP_CELLS = 500_000  # rows times sites that a fit sees; further rows are placed on its map
 LEAST_FITTED = 1000
+RARE_ROWS = 5  # of a level that no row of these has
 
 
 class MixedColumn(NamedTuple):
@@ -109,9 +110,20 @@ def sites(table: Table) -> int:
     return sum(max(len(c.labels), len(np.unique(c.values)) if c.measure is ORDINAL else 1) for c in table.numbers)
 
 
-def rows_fitted(table: Table) -> int:
-    """How many rows of a table its mixed map is fitted to; all but those of a long one."""
-    return min(table.n, max(int(MAP_CELLS / max(sites(table), 1)), LEAST_FITTED))
+def rows_fitted(table: Table) -> NDArray[np.intp]:
+    """The rows of a table that its mixed map is fitted to: all but those of a long one, of which some are spread over
+    it, with a few of every level that none of these has."""
+    few = min(table.n, max(int(MAP_CELLS / max(sites(table), 1)), LEAST_FITTED))
+    at = evenly_spread(table.n, few)
+    if few == table.n:
+        return at
+    rare = list[NDArray[np.intp]]()
+    for c in table.numbers:
+        if c.is_answer:
+            known = np.unique(c.values[at])
+            unseen = np.flatnonzero(~np.isnan(c.values) & ~np.isin(c.values, known))
+            rare += [unseen[c.values[unseen] == level][:RARE_ROWS] for level in np.unique(c.values[unseen])]
+    return np.unique(np.concatenate([at, *rare]))
 
 
 def in_order(c: MixedColumn, order: Sequence[str]) -> MixedColumn:

@@ -36,11 +36,15 @@ def number_lines(f: Fills, map_dims: int | None, logged: Collection[str]) -> lis
     lines.append(f.gain if f.engine == STACK else f.own_model(map_dims))
     # the first fill, of a yes/no column with its probability
     i, j = np.argwhere(f.number_gaps)[0]
-    text = f"e.g. row {i + 1} {f.columns[j].column} = {figures(float(f.filled[i, j]))}"
+    grades = () if f.table is None else f.table.numbers[j].grades
+    first, *ends = (
+        grades[round(float(part[i, j]))] if grades else figures(float(part[i, j]))
+        for part in (f.filled, f.lower, f.upper)
+    )
+    text = f"e.g. row {i + 1} {f.columns[j].column} = {first}"
     if f.scales is not None and f.scales.levels[j] == (0.0, 1.0):
         return [*lines, f"{text}  (probability of 1: {min(max(f.modelled[i, j], 0.0), 1.0):.2f})"]
-    low, high = (figures(float(end[i, j])) for end in (f.lower, f.upper))
-    return [*lines, f"{text}  ({low} .. {high})"]
+    return [*lines, f"{text}  ({' .. '.join(ends)})"]
 
 
 def column_lines(columns: Sequence[ColumnFill], gaps: Mapping[str, int], level: float) -> list[str]:

@@ -8,7 +8,6 @@ from lowdim.judge.mixed.mixed_cells import with_axes_of_columns
 from lowdim.judge.mixed_table import likelihood, rows_fitted, sites
 from lowdim.judge.outliers.partition import ALL_BULK, Partition, fit_bulk, partition_of
 from lowdim.judge.read_table import quantified, source_of
-from lowdim.maths.linalg import evenly_spread
 from lowdim.models.linear.ppca import ProbabilisticPCA
 from lowdim.models.mixed.mixed_factors import MixedFactorAnalysis
 from lowdim.sources.labelled_frames import CodedColumn, CodedSource
@@ -51,7 +50,7 @@ def fit_mixed_map(
 
     Of a long table it is fitted to rows that are spread over all of it.
     """
-    at = evenly_spread(table.n, rows_fitted(table))
+    at = rows_fitted(table)
     X, weight = np.where(partition.cell_mask(*table.X.shape), np.nan, table.X), partition.counted(table.weight)
     coded = [CodedColumn(X[at, j], c.code_words, bool(c.grades)) for j, c in enumerate(table.numbers)]
     model = MixedFactorAnalysis(

@@ -18,6 +18,7 @@ belongs; real columns and counts have a t law of their own.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -69,6 +70,7 @@ from lowdim.table.table import Table
 CELL_PARTS = GivenOthers._fields.index("position")  # of what is said of each cell; the rest is of rows
 PLACES_SEED, MANY_PLACES = 0, 400  # places of a map, by which the shares of labels are known
 LEAST_SCORE = 1e-12  # of a cell that is on the likelier side: seen, and not surprising at all
+KEPT_ANSWERS = 3  # of what cells are beside the others of their rows
 MIXED_CLOUD_ROWS = 300  # rows whose clouds are kept
 LAW_ROWS = 5_000  # rows that set a law
 FARTHER, TAILS = 0.2, (100.0, 40.0, 20.0, 12.0, 8.0, 6.0, 4.5, 3.5, 2.5)  # of an upper share; degrees of freedom
@@ -106,7 +108,7 @@ class MixedCells(LatentCells):
 
     def fitted(self, table: Table) -> str:
         """What was fitted, with the rows it saw where these are not all."""
-        few = rows_fitted(table)
+        few = len(rows_fitted(table))
         return "mixed factor analysis" + (f" of {few:,} rows spread over the table" if few < table.n else "")
 
     def source(self, X: Array) -> CodedSource:
@@ -144,10 +146,26 @@ class MixedCells(LatentCells):
         return usual_rows(self.model)
 
     def given_others(self, X: Array, kept: Mask | None = None) -> GivenOthers:
-        """Every cell beside what the others of its row say: all of them, or those that are `kept`, whose row it is."""
-        seen = ~np.isnan(X)
-        if kept is None or (kept | ~seen).all():
+        """Every cell beside what the others of its row say: all of them, or those that are `kept`, whose row it is.
+
+        The last answers are kept: the law, the odd rows and the widths of intervals ask for the same.
+        """
+        kept = None if kept is None or (kept | np.isnan(X)).all() else kept
+        asked = hashlib.sha256(X.tobytes() + (b"" if kept is None else kept.tobytes())).digest()
+        if asked not in self._told:
+            if len(self._told) >= KEPT_ANSWERS:
+                del self._told[next(iter(self._told))]
+            self._told[asked] = self._given_others(X, kept)
+        return self._told[asked]
+
+    @cached_property
+    def _told(self) -> dict[bytes, GivenOthers]:
+        return {}
+
+    def _given_others(self, X: Array, kept: Mask | None) -> GivenOthers:
+        if kept is None:
             return given_others(self.model, self.source(X), self._usual)
+        seen = ~np.isnan(X)
         told = given_others(self.model, self.source(np.where(kept, X, np.nan)), self._usual)
         # each of the others beside the kept cells of its row
         row, column = np.nonzero(seen & ~kept)
@@ -315,7 +333,7 @@ class MixedCells(LatentCells):
     ) -> ResampledMap:
         """The model with its rows drawn again to first order; of a long table those of the main job's fit, or every
         one."""
-        at = evenly_spread(len(X), len(X) if every_row else rows_fitted(table))
+        at = np.arange(len(X)) if every_row else rows_fitted(table)
         X, weight = np.where(partition.cell_mask(*X.shape), np.nan, X), partition.counted(table.weight)
         source = self.source(X[at])
         source.weight = None if weight is None else weight[at]
