@@ -1295,7 +1295,7 @@ def as_sent() -> Iterator[tuple[str, Case]]:
     wells = [f"well {k}" for k in range(N)]
     kinds = [str(k % 2) for k in range(N)]
     classed = rows_of([*COLUMNS, kinds])
-    yield "sizes and classes above", case(f"{N},4,wet,dry\n{classed}", unnamed, {"c5": None}, said=["LD017"])
+    yield "sizes and classes above", case(f"{N},4,wet,dry\n{classed}", {**unnamed, "c5": None}, said=["LD017"])
     yield "sizes alone above", case(f"{N} 4\n" + rows_of(COLUMNS, " "), unnamed, ending=".txt", said=["LD017"])
     yield (
         "sizes above, words first",
@@ -1387,7 +1387,7 @@ def as_sent() -> Iterator[tuple[str, Case]]:
     codes_ = [f"{k * 37 % 10_000:05d}" for k in range(N)]
     yield "zeros before codes", case(plain("code,a,b,c,d", body=rows_of([codes_, *COLUMNS])), labels={"code": None})
     truth = ["TRUE" if k % 3 else "FALSE" for k in range(N)]
-    yield "truth in words", case(plain("wet,a,b,c,d", body=rows_of([truth, *COLUMNS])), labels={"wet": None})
+    yield "truth in words", case(plain("wet,a,b,c,d", body=rows_of([truth, *COLUMNS])), {"wet": None, **AS_THEY_ARE})
     first = [
         [None] * 6,
         [None] * 6,
