@@ -172,3 +172,13 @@ def test_a_folder_that_may_not_be_entered_is_not_written_to(tmp_path, monkeypatc
     with pytest.raises(LowdimError) as caught:
         check_free(tmp_path / "t.run", "t.csv")
     assert caught.value.code == "LD304" and "Permission denied" in str(caught.value)
+
+
+def test_a_run_opens_with_its_own_columns_whatever_role_others_would_be_given(tmp_path):
+    frame = small_table()
+    path = write_csv(tmp_path / "t.csv", frame)
+    found = analyse(read(path, drop="x6", label="x5"), dims=1, budget="1s")
+    folder = save_run(found, tmp_path / "t.run", options={})  # what was asked for is not among the options
+    opened = load_run(folder)
+    assert opened.table.names == found.table.names and [*opened.table.labels] == ["x5"]
+    assert opened.subject.explain(0)._replace(fills=()) == found.explain(0)._replace(fills=())

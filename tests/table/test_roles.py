@@ -190,3 +190,17 @@ def test_three_columns_of_words_take_part_and_two_are_labels():
     assert read(frame, label=["about 8"]).d == 14
     few = read(frame[[*frame.columns[7:]]])  # two opinions and the town are three
     assert few.d == 8 and list(read(frame[[*frame.columns[8:]]]).labels) == ["about 8", "town"]
+
+
+def test_the_copy_of_a_category_that_was_asked_for_is_left_out():
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 4, 120)
+    words = np.array(["cold", "cool", "normal", "warm"], dtype=object)[code]
+    numbers = {f"x{j}": rng.standard_normal(120) for j in range(4)}
+    for frame in (
+        pd.DataFrame({**numbers, "code": code, "skin": words}),
+        pd.DataFrame({**numbers, "other": words.astype(str), "skin": words}),
+    ):
+        table = read(frame, encode=["skin"])
+        assert table.names == ("x0", "x1", "x2", "x3", "skin")
+        assert [m.code for m in table.messages if m.code == "LD143"] == ["LD143"]

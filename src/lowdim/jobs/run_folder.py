@@ -259,7 +259,16 @@ class SavedRun(ABC):
             raise error("LD305", path=self.folder, problem=words) from None
         if table.names == self.names or table.sha256 != self.facts["table"]["sha256"]:
             return table
-        return read(self.path, **{**self.options, "use": (*self.options.get("use", ()), *self.names)})
+        facts = self.facts["table"]
+        worded = {*facts.get("categories", {}), *facts.get("grades", {})}
+        more = [name for name in table.names if name not in self.names]
+        roles = {
+            "use": [name for name in self.names if name not in worded],
+            "label": [name for name in more if name in facts["labels"]],
+            "drop": [name for name in more if name not in facts["labels"]],
+        }
+        as_then = {role: (*split_names(self.options.get(role)), *names) for role, names in roles.items()}
+        return read(self.path, **{**self.options, **as_then})
 
     def check_table(self) -> None:
         """Refuse a table that is gone or has changed; a file is not read for it, its digest will do."""

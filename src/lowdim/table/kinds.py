@@ -702,8 +702,9 @@ def codes_of_labels(columns: dict[str, Array], labels: dict[str, NDArray[Any]]) 
 
 
 # the same fact twice ------------------------------------------------------------------------------------
-def same_facts(labels: dict[str, NDArray[Any]]) -> dict[str, str]:
-    """Labels that go with another one to one, the later (or the one in numbers) with the one that says the same.
+def same_facts(labels: dict[str, NDArray[Any]], first: Collection[str] = ()) -> dict[str, str]:
+    """Labels that go with another one to one, the later (or the one in numbers) with the one that says the same; none
+    of those that come `first` is left out.
 
     >>> number = np.array(["1", "3", "2", None] * 5, dtype=object)
     >>> word = np.array(["first", "third", "second", "first"] * 5, dtype=object)
@@ -712,10 +713,11 @@ def same_facts(labels: dict[str, NDArray[Any]]) -> dict[str, str]:
     """
     coded = {name: _coded(values) for name, values in labels.items()}
     coded = {name: code for name, code in coded.items() if 2 <= code.max(initial=-1) + 1 <= MOST_SAME_LEVELS}
-    names = sorted(coded, key=lambda name: _in_numbers(labels[name]))  # words first: they are what a person reads
+    # words before numbers: they are what a person reads
+    names = sorted(coded, key=lambda name: (name not in first, _in_numbers(labels[name])))
     found: dict[str, str] = {}
     for k, name in enumerate(names):
-        for other in names[:k]:
+        for other in names[:k] if name not in first else ():
             if other not in found and _one_to_one(coded[name], coded[other]):
                 found[name] = other
                 break

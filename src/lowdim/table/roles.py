@@ -481,9 +481,10 @@ def give_roles(
 
 def _same_facts(columns: list[Column], options: ReadingOptions) -> dict[str, str]:
     """Columns of few values that say in other words what another one says, with the one that stays."""
+    asked = [c for c in columns if asked_role(c.name, options) == "encode"]  # it is there, and another is its copy
     few = [c for c in columns if (c.role == "label" or _has_few(c)) and not asked_role(c.name, options)]
-    worded = {c.name for c in few if c.role == "label"}
-    same = same_facts({c.name: c.words for c in few})
+    worded = {c.name for c in (*asked, *few) if c.role == "label" or c.labels}
+    same = same_facts({c.name: c.words for c in (*asked, *few)}, first=[c.name for c in asked])
     return {name: other for name, other in same.items() if name in worded or other in worded}
 
 
