@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from lowdim import PCA, PPCA, FactorAnalysis
-from lowdim.judge.axes import rows_apart
+from lowdim.judge.axes import Loading, by_column, rows_apart, tied_axes
+from lowdim.judge.maps.map_columns import MapColumn, line_names, lines_of
 from lowdim.judge.outliers.partition import AXIS_SHARE
 from tests.conftest import need
 from tests.judge.rows.judging import axes
@@ -214,3 +215,34 @@ def test_a_column_seen_at_one_end_only_does_not_make_the_axis():
     (card,) = axes(PPCA(1, standardize=True).fit(table), table, bootstraps=25)
     assert [abs(c.value) for c in card.loadings] == pytest.approx([1.0] * 4, abs=0.12)
     assert {c.column for c in card.top} == {"c1", "c2", "c3", "c4"}
+
+
+class _Cells:
+    """Three columns: a number, and two of several labels, of which one label alone is not rare in the last."""
+
+    columns = (
+        MapColumn("size"),
+        MapColumn("kind", "label", ("old", "new", "odd"), (0.0, 1.0, 2.0)),
+        MapColumn("damage", "label", ("none", "some", "much"), (0.0, 1.0, 2.0)),
+    )
+    line_shares = np.array([1.0, 0.5, 0.48, 0.02, 0.94, 0.03, 0.03])
+
+
+def test_a_column_of_labels_is_named_once_by_labels_that_are_not_rare():
+    values = (-0.9, 0.8, -0.7, 0.95, 0.6, -0.5, -0.8)
+    names = line_names(_Cells.columns)
+    told = by_column(
+        [Loading(n, v, v - 0.1, v + 0.1) for n, v in zip(names, values, strict=True)], lines_of(_Cells.columns), _Cells
+    )
+    assert [c.column for c in told] == ["size", "kind (new rather than old)", "damage (others rather than none)"]
+    spread = np.array([0.25, 0.48 * 0.52, 0.02 * 0.98])  # what each label adds by its p (1 - p)
+    expected = np.sqrt(spread @ np.square([0.8, -0.7, 0.95]) / spread.sum())
+    assert told[1].value == pytest.approx(-expected) and told[0].value == -0.9 and told[1].sure
+
+
+def test_axes_are_interchangeable_only_where_their_variances_are_near_each_other():
+    rng = np.random.default_rng(0)
+    for ratio, said in ((1.1, ((0, 1),)), (1.6, ())):  # with so wide a scatter that neither order is sure
+        W = np.eye(4)[:, :2] * np.sqrt([ratio, 1.0])
+        drawn = np.array([W + 0.6 * rng.standard_normal(W.shape) for _ in range(60)])
+        assert tied_axes(W, drawn) == said

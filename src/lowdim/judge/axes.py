@@ -218,7 +218,9 @@ def by_column(
         often = [line for line in own if shares[line] >= LEAST_TOLD] or own
         rising = sorted(often, key=lambda line: -lead * loadings[line].value)
         ends = [column.labels[int(lines[line][1] or 0)] for line in (rising[0], rising[-1])]
-        named = f"{column.name} ({ends[0]} rather than {ends[1]})" if len(rising) > 1 else f"{column.name} ({ends[0]})"
+        if len(rising) == 1:  # the others are rare, each by itself
+            ends = [ends[0], "others"] if lead * loadings[rising[0]].value >= 0 else ["others", ends[0]]
+        named = f"{column.name} ({ends[0]} rather than {ends[1]})"
         spread = np.array([shares[line] * (1.0 - shares[line]) for line in own])
         size = float(np.sqrt(spread @ np.array([loadings[line].value ** 2 for line in own]) / max(spread.sum(), 1e-12)))
         sure = any(loadings[line].sure for line in (rising[0], rising[-1]))
