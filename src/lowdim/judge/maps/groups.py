@@ -46,13 +46,15 @@ ROWS_PER_AXIS = 25  # with fewer a direction can be found that parts any rows
 LEAST_ROWS = 10  # of a group that the map shows
 SEEN_SHARE = 0.5  # of a row's cells: one with fewer lies near the middle whatever it is
 FAR = 50.0  # spreads between two centres, beyond which it is no matter how far
-VALLEY = 0.4  # density of the valley over that of the lower peak: two Gaussians 4 spreads apart have 0.27
+VALLEY = 0.5  # density of the valley over that of the lower peak: two Gaussians 4 spreads apart have 0.27, and up to
+# 0.47 as 150 rows show them
 EMPTY = 0.01  # of the same, of a valley with hardly a row: no bend leaves one
-CLEAR, SURE = 2.5, 3.6  # errors between the two, where a mixture of as many Gaussians predicts best; where that alone
+CLEAR, SURE = 2.2, 3.6  # errors between the two, where a mixture of as many Gaussians predicts best; where that alone
 # tells, there were no false alarms among simulated skew, heavy-tailed, flat, bent and serial tables
 BESIDE, LEAST_BESIDE = 0.15, 8  # share and number of the rows beside a valley that tell whether it is a bend
 BENT_P, BENT_SQUARE = 0.02, 0.15  # how unlike the others these may lie: see `_bent`
-THIN, STRETCHED, TWO_SIDES = 0.6, 1.1, 1.7
+THIN, STRETCHED = 0.6, 1.1
+TWO_SIDES, TWO_SIDES_FEW = 1.7, 0.045  # the fourth moment of rows on two sides; of few rows chance leaves less, too
 TOLD_SHARE = 0.5  # of the best column's share of variance between groups, from which a second one is named
 FARTHER_ON = 8  # rows: the rows of a series have much less to do with one so far on than with the next:
 SERIES, SERIES_ERRORS = 0.5, 5.5  # its square is so much larger; 0.6 to 0.9 in series, up to 0.45 in sorted tables
@@ -365,7 +367,8 @@ def _bent(across: Array) -> bool:
 
     `across` has unit variance in q - 1 directions over all rows: of m that are like the others, m times the square of
     the mean is from chi-squared, second moments lie between (1 -+ sqrt((q - 1) / m))^2, and the fourth moment in the
-    widest direction is about three times the square of the second; of rows on two sides it is once.
+    widest direction is about three times the square of the second; of rows on two sides it is once, and of ten rows of
+    a Gaussian it is below 1.45 in two of a hundred.
     """
     m, q = across.shape
     if q == 1:
@@ -376,7 +379,12 @@ def _bent(across: Array) -> bool:
     chance = np.sqrt((q - 1) / m)
     one_side = m * aside > chdtri(q - 1, BENT_P) and aside > BENT_SQUARE
     thin = square[1] < THIN * max(1.0 - chance, 0.0) ** 2  # the first is none, along the line
-    return bool(one_side or thin or square[-1] > STRETCHED * (1.0 + chance) ** 2 or fourth < TWO_SIDES)
+    return bool(
+        one_side
+        or thin
+        or square[-1] > STRETCHED * (1.0 + chance) ** 2
+        or fourth < min(TWO_SIDES, 1.0 + TWO_SIDES_FEW * m)
+    )
 
 
 def _are_series(z: Array, came: NDArray[np.intp]) -> bool:
