@@ -211,7 +211,7 @@ def test_the_fix_in_python_works(tmp_path):
 
 def test_three_rows_are_an_answer():
     found = ld.analyse(np.random.default_rng(0).standard_normal((3, 4)))
-    assert len(found.sentences) == 5 and repr(found).count("(") == 1
+    assert list(found.said) == ["dimensions", "axes", "odd", "map"] and repr(found).count("(") == 1
 
 
 def test_a_report_where_there_is_no_folder_is_refused_before_it_is_drawn(plain, tmp_path, monkeypatch):
@@ -248,10 +248,10 @@ def test_far_rows_are_held_out_of_the_fit_and_named(tmp_path):
     assert found.partition.choice == "screened" and found.partition.groups[0].tolist() == list(range(30))
     assert not found.odd.odd[:30].any() and "30 rows apart from the others are a group" in found.odd.sentence
     assert (
-        "The rows fall into 2 groups (170 and 30 rows)" in found.sentences[4] and "together" not in found.sentences[3]
+        "The rows fall into 2 groups (170 and 30 rows)" in found.said["groups"] and "together" not in found.said["odd"]
     )
-    assert found.sentences[4].endswith("the map is fitted without group 2.") and found.groups.unfitted == (1,)
-    assert plain.partition.choice == "plain" and not plain.odd.odd[:30].all() and "held out" not in plain.sentences[3]
+    assert found.said["groups"].endswith("the map is fitted without group 2.") and found.groups.unfitted == (1,)
+    assert plain.partition.choice == "plain" and not plain.odd.odd[:30].all() and "held out" not in plain.said["odd"]
     clean = ld.PPCA(2, standardize=True).fit(X[30:])
     spans = [np.linalg.qr(model.components_.T)[0] for model in (clean, found.model)]
     assert np.linalg.svd(spans[0].T @ spans[1])[1].min() > np.cos(np.radians(10))
@@ -266,15 +266,15 @@ def test_far_rows_are_held_out_of_the_fit_and_named(tmp_path):
 def test_a_far_group_that_makes_an_axis_is_said_and_named(tmp_path):
     rng = np.random.default_rng([10, 5])
     X = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 10)) + 0.5 * rng.standard_normal((100, 10))
-    assert "lie far" not in ld.analyse(X, budget="1s").sentences[1]
+    assert "lie far" not in ld.analyse(X, budget="1s").said["axes"]
     X[:20, :3] += 6.0 * X[:, :3].std(axis=0)
     pd.DataFrame(X, columns=[f"x{j}" for j in range(10)]).to_csv(tmp_path / "t.csv", index=False)
     found = ld.analyse(tmp_path / "t.csv", budget="1s")
     (apart,) = (card for card in found.axes if card.apart)
     assert sorted(apart.apart.rows) == list(range(20)) and apart.apart.share > 0.8
-    assert found.groups.sizes == (80, 20) and "(80 and 20 rows)" in found.sentences[4]  # where these rows are told
-    assert "Group 2 lies far from all others" in found.sentences[1] and "(rows" not in found.sentences[1]
-    assert found.sentences[1] == no_rows.sentences(found)[1]
+    assert found.groups.sizes == (80, 20) and "(80 and 20 rows)" in found.said["groups"]  # where these rows are told
+    assert "Group 2 lies far from all others" in found.said["axes"] and "(rows" not in found.said["axes"]
+    assert found.said["axes"] == no_rows.said(found)["axes"]
     farthest = f"(rows {apart.apart.rows[0] + 1}, {apart.apart.rows[1] + 1}, "
     assert "20 rows lie far from all others " in apart.apart_words() and "(rows" not in apart.apart_words()
     assert farthest in apart.text(found.row_names) and " and 15 more)" in apart.text(found.row_names)

@@ -100,7 +100,7 @@ def test_a_table_of_words_has_the_dimensions_of_its_trait():
     found = ld.analyse(table, budget="1s")
     assert found.dims == 1 and ld.choose_dimension(table.in_ones().X).q >= 5
     assert [c.column for c in found.fills.labels] == ["cap", "odour", "ring", "habitat"]
-    assert "labels filled" in found.sentences[2] and found.sentences[1].startswith("Axis 1 is ")
+    assert "labels filled" in found.said["fills"] and found.said["axes"].startswith("Axis 1 is ")
     right = {check.name: check for check in found.trust}["predicts hidden cells"]
     assert right.holds and "hidden labels were right" in right.evidence
 

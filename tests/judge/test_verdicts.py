@@ -1,4 +1,4 @@
-"""The five sentences and the trust strip, word by word."""
+"""The sentences and the trust strip, word by word."""
 
 from types import SimpleNamespace
 
@@ -132,7 +132,7 @@ def test_intervals_are_not_vouched_for_where_gaps_go_with_values():
     assert fills.held > 0.87 * fills.tried and held < 0.85
     (check,) = (check for check in found.trust if check.name == "intervals contain what they claim")
     assert check.holds is False and "hidden at random and the gaps are not" in check.evidence
-    assert "so their intervals may contain fewer" in found.sentences[2]
+    assert "so their intervals may contain fewer" in found.said["fills"]
 
 
 def test_the_other_checks():
@@ -154,7 +154,7 @@ def test_the_farthest_cell_that_is_held_out_and_in_no_odd_row_is_named():
         frame.loc[row, column] = value
     found = analyse(frame)
     assert {(17, 2), (40, 0), (90, 4)} <= {(i, j) for i, j in found.partition.wrong_cells.tolist()}
-    assert "the oddest is row 18, because c is 30" in found.sentences[3]
+    assert "the oddest is row 18, because c is 30" in found.said["odd"]
     none = SimpleNamespace(odd=np.zeros(200, dtype=bool), unjudged=(), judged=found.odd.judged)
     said = SimpleNamespace(
         partition=found.partition, odd=none, map=found.map, table=found.table, row_names=found.row_names
@@ -172,7 +172,7 @@ def test_where_far_cells_are_the_tails_of_their_columns_none_is_held_out():
     frame = pd.DataFrame(rng.standard_normal((200, 1)) + 0.3 * rng.standard_t(2, (200, 5)), columns=list("abcde"))
     found = analyse(frame)
     assert found.partition.choice == "student" and not len(found.partition.wrong_cells)
-    assert "Nothing is left out of the fit; far rows have less weight in it." in found.sentences[3]
+    assert "Nothing is left out of the fit; far rows have less weight in it." in found.said["odd"]
 
 
 @pytest.mark.parametrize(("goes", "tried", "said"), [(True, 40, True), (False, 40, False), (True, 0, False)])
@@ -188,7 +188,7 @@ def test_an_unsteady_map_is_said_to_be():
     assert unsteady(steady) == "The map is unsteady: resampling the rows turns it by about 51 degrees."
     rng = np.random.default_rng(3)
     found = analyse(pd.DataFrame(rng.standard_normal((40, 6)).round(2)), dims=2, budget="1s")
-    assert found.stability.verdict == "unsteady" and unsteady(found.stability) in found.sentences[1]
+    assert found.stability.verdict == "unsteady" and unsteady(found.stability) in found.said["axes"]
 
 
 def test_a_label_that_tells_half_of_an_axis_is_named():
@@ -202,8 +202,8 @@ def test_a_label_that_tells_half_of_an_axis_is_named():
     between = 1600 * (score[:40].mean() - score[40:].mean()) ** 2 / 80 / score.var() / 80
     share = 1 - (1 - between) * 79 / 78  # less what two values have by chance
     words = f"The label sex tells {share:.0%} of axis 1; it was not used to find the map."
-    assert words in found.sentences[1] and between > 0.8
-    assert found.sentences[4].endswith(("group 2 is sex m in 40 of 40 rows.", "group 2 is sex f in 40 of 40 rows."))
+    assert words in found.said["axes"] and between > 0.8
+    assert found.said["groups"].endswith(("group 2 is sex m in 40 of 40 rows.", "group 2 is sex f in 40 of 40 rows."))
 
 
 def test_whole_questions_are_shortened_in_sentences_and_stay_apart():

@@ -74,8 +74,8 @@ def test_cells_hold_five_rows_or_more():
 
 def test_small_counts_are_not_told():
     assert [private.few(k) for k in (0, 1, 4, 5, 1200)] == ["0", "fewer than 5", "fewer than 5", "5", "1,200"]
-    assert "zq-0007" not in " ".join(private.sentences(pages.small()))
-    assert "Fewer than 5 odd rows found" in private.sentences(pages.small())[3]
+    assert "zq-0007" not in " ".join(private.said(pages.small()).values())
+    assert "Fewer than 5 odd rows found" in private.said(pages.small())["odd"]
 
 
 def test_messages_lose_their_examples():

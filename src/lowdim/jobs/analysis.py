@@ -1,4 +1,4 @@
-"""The main job: a table in; its dimensions, map, axes, fills and odd rows out, in five sentences.
+"""The main job: a table in; its dimensions, map, axes, fills and odd rows out, in a few sentences.
 
 An `Analysis` is a table, what was asked, and parts, each a plain function of earlier parts: it is made when it is first
 asked for, and kept. A run folder (`jobs/store.py`) may have parts already. `analyse` asks for all of them in order and
@@ -149,7 +149,9 @@ class Analysis:
     groups : RowGroups
         Groups that the rows clearly fall into, on the map or apart from it; one where they do not.
     sentences, trust
-        Five sentences that anyone can repeat, and six checks, each with its evidence.
+        A few sentences that anyone can repeat, and six checks, each with its evidence.
+    said : dict
+        The same sentences by their topic: dimensions, axes, groups, fills, odd, map, sample; only those with news.
     of : int or None
         The rows the model was fitted to, where the table is a sample of them.
     """
@@ -401,12 +403,17 @@ class Analysis:
 
         return law_of_later_rows(self.odd.judged.law)
 
+    @cached_property
+    def said(self) -> dict[str, str]:
+        """What there is to say, by its topic."""
+        from lowdim.judge.verdicts import sentences_of
+
+        return sentences_of(self)
+
     @part
     def sentences(self) -> tuple[str, ...]:
-        """Five sentences that anyone can repeat."""
-        from lowdim.judge.verdicts import five_sentences
-
-        return five_sentences(self)
+        """A few sentences that anyone can repeat."""
+        return tuple(self.said.values())
 
     @part
     def trust(self) -> tuple[TrustCheck, ...]:

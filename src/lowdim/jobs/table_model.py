@@ -301,7 +301,7 @@ class AnalysedTable(TableModel):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The five sentences."""
+        """The sentences."""
         return self.found.sentences
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What an analysis says in words: five sentences and the trust strip."""
+"""What an analysis says in words: a few sentences and the trust strip."""
 
 from __future__ import annotations
 
@@ -36,21 +36,22 @@ class TrustCheck(NamedTuple):
     evidence: str
 
 
-def five_sentences(analysis: Any) -> tuple[str, ...]:
-    """Dimensions, first axis, fills, odd rows, and what the map leaves out; of a sample, a sixth that says so."""
-    sentences: tuple[str, ...] = (
-        dimension_sentence(analysis),
-        axis_sentence(analysis),
-        fill_sentence(analysis.fills, not_random=bool(analysis.gaps.depends)),
-        " ".join(filter(None, (odd_sentence(analysis.odd), held_sentence(analysis)))),
-        " ".join(filter(None, (map_sentence(analysis), analysis.groups.sentence, analysis.groups.label_sentence))),
-    )
-    if analysis.of is not None:
-        sentences = (*sentences, sample_sentence(analysis))
+def sentences_of(analysis: Any) -> dict[str, str]:
+    """What there is to say by its topic, in this order; a topic without news is left out."""
+    fills, groups = analysis.fills, analysis.groups
+    topics = {
+        "dimensions": dimension_sentence(analysis),
+        "axes": axis_sentence(analysis),
+        "groups": " ".join(filter(None, (groups.sentence, groups.label_sentence))),
+        "fills": fill_sentence(fills, not_random=bool(analysis.gaps.depends)) if fills.is_filled.any() else "",
+        "odd": " ".join(filter(None, (odd_sentence(analysis.odd), held_sentence(analysis)))),
+        "map": map_sentence(analysis),
+        "sample": "" if analysis.of is None else sample_sentence(analysis),
+    }
     short_of = short_names(c.name for c in analysis.table.columns)
     for name, told in sorted(short_of.items(), key=lambda pair: -len(pair[0])):  # one may hold another
-        sentences = tuple(text.replace(name, told) for text in sentences)
-    return sentences
+        topics = {topic: text.replace(name, told) for topic, text in topics.items()}
+    return {topic: text for topic, text in topics.items() if text}
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:

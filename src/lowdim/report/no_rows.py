@@ -20,15 +20,14 @@ def few(count: int) -> str:
     return f"{count:,}" if count == 0 or count >= LEAST_SHOWN_ROWS else f"fewer than {LEAST_SHOWN_ROWS}"
 
 
-def sentences(analysis: Analysis) -> tuple[str, ...]:
-    """The five sentences without a word about any one row."""
+def said(analysis: Analysis) -> dict[str, str]:
+    """The sentences by their topic, without a word about any one row."""
     many = len(analysis.odd.rows)
     odd = "No odd rows" if many == 0 else f"{few(many)} odd row{'' if many == 1 else 's'}".capitalize()
     if 0 < many < LEAST_SHOWN_ROWS:
         odd = f"Fewer than {LEAST_SHOWN_ROWS} odd rows"
     reason = "" if many == 0 else "; this report was asked to name none"
-    dimensions, _, fills, _, *rest = analysis.sentences
-    return (dimensions, axis_sentence(analysis, names=False), fills, f"{odd} found{reason}.", *rest)
+    return analysis.said | {"axes": axis_sentence(analysis, names=False), "odd": f"{odd} found{reason}."}
 
 
 def trust(analysis: Analysis) -> tuple[TrustCheck, ...]:

@@ -85,7 +85,7 @@ def page(analysis: Analysis, rows: bool) -> Page:
         lost(analysis, rows),
         holds_up(analysis, rows),
     )
-    sentences = analysis.sentences if rows else no_rows.sentences(analysis)
+    sentences = analysis.sentences if rows else tuple(no_rows.said(analysis).values())
     checks = analysis.trust if rows else no_rows.trust(analysis)
     changes = tuple(t.messages) if rows else tuple(no_rows.change(m) for m in t.messages)
     stamp = Markup(map_stamp(analysis, "stamp", rows=rows))  # noqa: S704 - our own SVG, its texts escaped

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lowdim.judge.rows.odd_rows import around, expectation
-from lowdim.report.no_rows import few, sentences
+from lowdim.judge.verdicts import fill_sentence
+from lowdim.report.no_rows import few, said
 from lowdim.report.page_parts import Bar, Grid, RowStory, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
 from lowdim.report.touch import touch_data
@@ -48,7 +49,7 @@ def fills(analysis: Analysis, rows: bool) -> Section:
     return Section(
         "fills",
         "Filling the gaps",
-        analysis.sentences[2],
+        analysis.said.get("fills", fill_sentence(analysis.fills)),
         "Skill is the share of a column's variance predicted for cells hidden on purpose; 0 is no better "
         f"than the column mean. The {100 * f.level:.3g}% intervals are checked on the same cells: a point "
         f"inside its band holds what it claims. {own}".rstrip(),
@@ -71,7 +72,7 @@ def label_fills(analysis: Analysis, rows: bool) -> Section:
     return Section(
         "fills",
         "Filling the gaps",
-        analysis.sentences[2],
+        analysis.said.get("fills", fill_sentence(analysis.fills)),
         "Answers have probabilities in place of intervals: fills.csv has that of every fill, and "
         "`lowdim fill --intervals` those of every answer. They are checked on cells hidden on purpose, beside the most "
         "frequent answer of each column.",
@@ -116,7 +117,7 @@ def odd(analysis: Analysis, rows: bool) -> Section:
     return Section(
         "odd",
         "Odd rows",
-        " ".join(filter(None, (f"{o.sentence}.", analysis.partition.sentence))) if rows else sentences(analysis)[3],
+        " ".join(filter(None, (f"{o.sentence}.", analysis.partition.sentence))) if rows else said(analysis)["odd"],
         "T2 is the distance within the map, Q the distance off it, D2 both together; limits follow each "
         "row's own gaps, so they step where cells are missing. A row is picked by p: that of D2 or of its least likely "
         "cell, whichever is rarer. A cell's surprise is its distance from what the rest of its row says, in standard "

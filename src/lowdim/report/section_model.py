@@ -11,7 +11,7 @@ from lowdim.judge.axes import AxisCard
 from lowdim.judge.labels import LabelCard, LabelTie
 from lowdim.judge.rows.group_contrast import NAMED_COLUMNS
 from lowdim.maths.linalg import Array
-from lowdim.report.no_rows import few, sentences
+from lowdim.report.no_rows import few, said
 from lowdim.report.page_parts import Grid, Section, grid, section_charts
 from lowdim.report.section_reproduce import code_of, command_of
 
@@ -39,7 +39,7 @@ def the_map(analysis: Analysis, rows: bool) -> Section:
     return Section(
         "map",
         "The map",
-        analysis.sentences[4],
+        " ".join(analysis.said[topic] for topic in ("map", "groups") if topic in analysis.said),
         read,
         f"The map shows two axes. An axis may as well be flipped: left and right mean nothing.{missing}",
         command_of(analysis, "plot map"),
@@ -87,7 +87,7 @@ def tooltips(analysis: Analysis) -> tuple[Array, list[str]]:
 def axes(analysis: Analysis, rows: bool) -> Section:
     """What drives each axis."""
     cards = analysis.axes
-    words = (analysis.sentences if rows else sentences(analysis))[1]
+    words = (analysis.said if rows else said(analysis))["axes"]
     each = grid(
         "Each axis",
         ("axis", "share of variation", "rises with", "falls with", "interchangeable with"),

@@ -99,7 +99,7 @@ def dimensions(analysis: Analysis, rows: bool) -> Section:
     return Section(
         "dimensions",
         "How many dimensions",
-        analysis.sentences[0],
+        analysis.said["dimensions"],
         "Rows are left out in turn, and each of their cells is predicted from the rest of its row: the skill is the "
         "share of their variance that is predicted so. A dimension is needed if it adds at least a sixteenth of the "
         "skill of the best number; it is detectable if the skill rises by more than its standard error. An "

@@ -31,7 +31,7 @@ def read_rows(path):
 
 
 @pytest.mark.slow
-def test_five_sentences_then_the_report_and_the_run(digester):
+def test_a_few_sentences_then_the_report_and_the_run(digester):
     said, folder, _ = digester
     assert said.code == 0 and "Traceback" not in said.err
     lines = said.out.split("\n")

@@ -130,7 +130,7 @@ def test_the_penguins_of_one_species_are_a_group(need):
     assert set(species[analysis.groups.label == 1]) == {"Gentoo"}
     words = "The rows fall into 2 groups (219 and 123 rows) that differ most in flipper_length_mm and bill_depth_mm. "
     words += "Group 1 is species Adelie or Chinstrap in 219 of 219 rows, group 2 is species Gentoo in 123 of 123 rows."
-    assert analysis.sentences[4].endswith(words)
+    assert analysis.said["groups"].endswith(words)
 
 
 def test_iris_falls_into_two_groups_and_wine_into_three():
@@ -146,7 +146,7 @@ def test_groups_colour_a_map_without_labels():
     z = rng.standard_normal((200, 2)) + 8.0 * (np.arange(200) < 80)[:, None] * [1.0, -1.0]
     analysis = ld.analyse(z @ rng.standard_normal((2, 6)) + 0.3 * rng.standard_normal((200, 6)), dims=2, budget="1s")
     assert analysis.groups.sizes == (120, 80)
-    assert analysis.sentences[4].count("The rows fall into 2 groups (120 and 80 rows)") == 1
+    assert analysis.said["groups"].count("The rows fall into 2 groups (120 and 80 rows)") == 1
     colours = analysis.plot.map().data["color"]
     assert [str(c) for c in colours] == analysis.groups.of_rows
 

@@ -48,8 +48,8 @@ def test_three_groups_in_two_of_seven_columns_are_found():
     assert len(found.groups.sizes) == 3 and set(found.groups.columns) == {"c1", "c2"}
     right = sum(np.bincount(truth[found.groups.label == k]).max() for k in range(3))
     assert right >= 170  # of 180, a tenth of whose cells are missing
-    assert found.sentences[0].endswith("in their own units (principal components).")
-    assert "The rows fall into 3 groups" in found.sentences[4]
+    assert found.said["dimensions"].endswith("in their own units (principal components).")
+    assert "The rows fall into 3 groups" in found.said["groups"]
     plain = np.linalg.svd(np.nan_to_num(table.X - np.nanmean(table.X, axis=0)), full_matrices=False)[2][:2]
     W = np.asarray(found.model.components_)
     angle = np.linalg.svd(plain @ np.linalg.qr(W.T)[0], compute_uv=False)
@@ -60,10 +60,10 @@ def test_columns_as_they_are_make_a_map_of_their_variances(tmp_path):
     """Noise of unlike variances: with scale none the map is of the two widest columns, and says so."""
     X = np.random.default_rng(3).standard_normal((150, 5)) * [1, 9, 1, 5, 1]
     found = Analysis(ld.read(X, scale="none"), Settings(budget=1.0))
-    assert found.dims == 2 and found.by_variance and "principal components" in found.sentences[0]
+    assert found.dims == 2 and found.by_variance and "principal components" in found.said["dimensions"]
     assert {found.axes[k].top[0].column for k in (0, 1)} == {"c2", "c4"}
     plain = ld.analyse(X, budget="1s")
-    assert plain.dims == 0 and plain.sentences[0].endswith("no columns of several peaks were found either.")
+    assert plain.dims == 0 and plain.said["dimensions"].endswith("no columns of several peaks were found either.")
 
 
 def test_a_run_has_what_was_found(tmp_path):
@@ -74,4 +74,4 @@ def test_a_run_has_what_was_found(tmp_path):
     made = ld.analyse(tmp_path / "t.csv", budget="1s")
     again = load_run(save_run(made, tmp_path / "t.run")).analysis
     assert again.unshared == made.unshared and again.by_variance == made.by_variance
-    assert made.unshared.peaks == ("c4",) and "c4 has several peaks." in made.sentences[0]
+    assert made.unshared.peaks == ("c4",) and "c4 has several peaks." in made.said["dimensions"]

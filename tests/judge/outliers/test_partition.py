@@ -48,7 +48,7 @@ def test_a_far_group_is_told_once(share, seed):
     apart = share <= 0.25  # more are a part of the table as the others are, and of the map
     assert [group.tolist() for group in partition.groups] == ([rows.tolist()] if apart else [])
     assert found.groups.unfitted == ((1,) if apart else ()) and (found.dims == 2 or not apart)
-    assert ("the map is fitted without group 2" in found.sentences[4]) == apart
+    assert ("the map is fitted without group 2" in found.said["groups"]) == apart
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    "The whole analysis: five sentences, an HTML report and a run folder (the default).",
+    "The whole analysis: a few sentences, an HTML report and a run folder (the default).",
     example="lowdim report table.csv --budget 30s",
     rank=0,
 )
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def report_command(
     file: str, options: dict[str, Any], settings: Settings, as_json: bool, out: str | None, no_rows: bool
 ) -> None:
-    """The whole analysis: five sentences, an HTML report and a run folder. FILE may be a run folder."""
+    """The whole analysis: a few sentences, an HTML report and a run folder. FILE may be a run folder."""
     again = is_run(file)
     analysis, path, folder = reported(
         *(what_was_asked(file) if again else (file, options, settings)),
