@@ -40,3 +40,13 @@ def test_counts() -> None:
     assert (report.gaps, report.cells, report.complete_rows) == (4, 24, 4)
     assert report.by_column.tolist() == [0, 2, 2, 0]
     assert report.tested == 0
+
+
+def test_gaps_that_go_with_an_answer_name_it():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(300), rng.integers(0, 2, 300)])
+    names, labels = ("weight", "smokes?"), ((), ("no", "yes"))
+    for answer, words in ((0.0, "smokes? is not yes"), (1.0, "smokes? is yes")):
+        gone = X.copy()
+        gone[(X[:, 1] == answer) & (rng.random(300) < 0.5), 0] = np.nan
+        assert gap_report(gone, names, labels).depends[0].where == words

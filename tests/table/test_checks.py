@@ -202,7 +202,7 @@ def test_rows_whose_only_number_is_in_a_column_left_out_are_said_to_be_left_out(
     table = read(frame)
     said = [m.what for m in table.messages if m.code == "LD121"]
     assert table.n == N - 2 and not np.isnan(table.X).all(axis=1).any()
-    assert "no measured number" in said[0] and "number in the columns that are used" in said[1]
+    assert "no measured value" in said[0] and "value in the columns that are used" in said[1]
     kept = read(frame, labelled_rows=True)
     assert kept.n == N and "LD121" not in kept.messages.codes
 

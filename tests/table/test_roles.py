@@ -185,7 +185,7 @@ def test_three_columns_of_words_take_part_and_two_are_labels():
     frame["town"] = rng.choice(["Bonn", "Kiel", "Jena"], 200)
     table = read(frame)
     (told,) = (m for m in table.messages if m.code == "LD136")
-    assert told.what.startswith("10 columns of words that name something")
+    assert told.what.startswith("10 columns of categories take part")
     assert table.d == 15 and not table.labels
     assert read(frame, label=["about 8"]).d == 14
     few = read(frame[[*frame.columns[7:]]])  # two opinions and the town are three

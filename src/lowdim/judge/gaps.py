@@ -12,6 +12,7 @@ from scipy.special import stdtr
 from lowdim.judge.outliers.law import false_discovery
 from lowdim.maths.linalg import Array, Mask, moderate_scale
 from lowdim.table.column import in_ones, one_names, ones_of
+from lowdim.text.escape import protect_terminal
 from lowdim.text.format import count
 from lowdim.text.messages import Message, message
 
@@ -26,13 +27,13 @@ class GapDependence(NamedTuple):
     on: str
     difference: float  # mean of `on` where `column` is missing, less where it is seen, in units of its spread
     p: float
-    answer: bool = False  # whether `on` is an answer, which a row gave or did not
+    answer: str = ""  # where `on` is an answer, which a row gave or did not, what that is called
 
     @property
     def where(self) -> str:
         """Where the column is missing more often, in a few words."""
         if self.answer:
-            return f"{self.on} is {'so' if self.difference > 0 else 'not so'}"
+            return f"{self.on.removesuffix(f'={self.answer}')} is {'' if self.difference > 0 else 'not '}{self.answer}"
         return f"{self.on} is {'high' if self.difference > 0 else 'low'}"
 
 
@@ -83,7 +84,7 @@ def gap_report(X: Array, names: tuple[str, ...], labels: Sequence[Sequence[str]]
             others[pairs[k][1]],
             float(difference[k]),
             float(p[k]),
-            ones[pairs[k][1]][1] is not None,
+            _answer(labels, ones[pairs[k][1]]),
         )
         for k in order
         if alarm[k]
@@ -99,6 +100,12 @@ def gap_report(X: Array, names: tuple[str, ...], labels: Sequence[Sequence[str]]
         len(p),
         _sentence(X.shape, int(gone.sum()), whole, dependences),
     )
+
+
+def _answer(labels: Sequence[Sequence[str]], line: tuple[int, int | None]) -> str:
+    """The label that a line of zeros and ones stands for."""
+    j, code = line
+    return "" if code is None else protect_terminal(labels[j][code])
 
 
 def _tests(gone: Mask, X: Array, column: NDArray[np.intp]) -> tuple[list[tuple[int, int]], Array, Array]:

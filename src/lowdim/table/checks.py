@@ -160,7 +160,7 @@ def empty(work: Numbers, place: Place, notes: Notes) -> Numbers:
     return work
 
 
-def empty_rows(work: Numbers, labelled: Mask, place: Place, notes: Notes, number: str = "measured number") -> Numbers:
+def empty_rows(work: Numbers, labelled: Mask, place: Place, notes: Notes, number: str = "measured value") -> Numbers:
     """Rows without any number are left out, but for those that are kept for their labels."""
     rows = ~np.isnan(work.X).all(axis=1) | labelled[work.rows]
     if not rows.all() and work.columns:

@@ -49,7 +49,7 @@ MOST_REPEATS = 0.25  # of the rows that may be names again, or subtotals
 MOST_LINES = 3  # times that further lines of a header are looked for
 MOSTLY = 0.9  # of the cells of a column that are numbers where it is measured
 MANY_VALUES = 0.45  # of the same, that are different where they are no codes
-USED = "number in the columns that are used"
+USED = "value in the columns that are used"
 TABLE_MEMORY_SHARE = 0.8  # of the free memory that one table may use
 
 

@@ -71,7 +71,7 @@ MAP_MESSAGES: dict[str, Entry] = {
     ),
     "LD417": Entry(
         ModelWarning,
-        "{count} pre-image(s) stopped short of a fixed point",
+        "{count} {count|pre-image|pre-images} stopped short of a fixed point",
         "their places lie far from every row of the fit, or gamma is large: they stay at the nearest row, "
         "or where they were",
         "a smaller gamma, or method='learned'",

@@ -264,7 +264,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
     ),
     "LD262": Entry(
         ModelWarning,
-        "{count} time(s) a cluster lost all its rows and was put on the row farthest from its centre",
+        "{count} {count|time|times} a cluster lost all its rows and was put on the row farthest from its centre",
         "the start was poor, or there are more clusters than groups",
         "fewer n_clusters, or more starts (n_init)",
     ),
@@ -353,7 +353,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
     ),
     "LD284": Entry(
         OptionError,
-        "{n_sources} sources cannot be told apart: the table varies in {rank} direction(s)",
+        "{n_sources} sources cannot be told apart: the table varies in {rank} {rank|direction|directions}",
         "each source needs a direction of its own (n_features = {rank}, for this purpose)",
         "n_components={rank}, or leave out columns that follow from others",
     ),
@@ -432,7 +432,7 @@ MODEL_MESSAGES: dict[str, Entry] = {
     ),
     "LD288": Entry(
         ModelWarning,
-        "In {count} direction(s) the noise reached its floor, a millionth of a column's variance",
+        "In {count} {count|direction|directions} the noise reached its floor, a millionth of a column's variance",
         "the seen cells can be fitted exactly there: correlations near 1 say little, intervals are too narrow",
         "fewer columns, fewer n_components, or more rows",
     ),

@@ -157,7 +157,7 @@ SOURCE_MESSAGES: dict[str, Entry] = {
     ),
     "LD162": Entry(
         TableWarning,
-        "{count} column pair(s) are never seen together, e.g. '{first}' and '{second}'",
+        "{count} {count|pair of columns is|pairs of columns are} never seen together, e.g. '{first}' and '{second}'",
         "their correlation rests on the model alone, not on the data",
         "read fills across these columns with care",
     ),

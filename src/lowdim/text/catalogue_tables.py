@@ -264,7 +264,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         "such a row cannot be placed on the map",
         "",
         "changed",
-        about="Rows without any number were left out",
+        about="Rows without any value were left out",
         names_rows=True,
     ),
     "LD124": Entry(
@@ -325,10 +325,10 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD136": Entry(
         TableWarning,
-        "{n} columns of words that name something take part in the map: {names}",
-        "three or more such columns say much of the rows; one or two would be labels, which the map explains",
-        Fix("they are only labels:  ", propose(label=None)),
-        about="Several columns of words that name something take part in the map",
+        "{n} columns of categories take part in the map: {names}",
+        "three or more such columns say much about the rows; one or two would be labels",
+        Fix("use them as labels:  ", propose(label=None)),
+        about="Three or more columns of categories take part in the map",
     ),
     "LD138": Entry(
         TableWarning,
@@ -515,11 +515,11 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD188": Entry(
         TableWarning,
-        "{n} {n|column of words says|columns of words say} how much, or yes or no, and {n|takes|take} part in the map: "
+        "{n} {n|column|columns} of words in order (poor < fair < good) or of yes and no {n|takes|take} part in the map: "
         "{names}",
-        "such words measure a degree: poor < fair < good, no and yes",
-        Fix("one of them is only a label:  ", propose(label=None)),
-        about="Columns of graded words and of yes and no take part in the map",
+        "such words measure a degree, as numbers do",
+        Fix("use one of them as a label:  ", propose(label=None)),
+        about="Columns of words in order, and of yes and no, take part in the map",
     ),
     "LD189": Entry(
         TableWarning,

@@ -156,7 +156,7 @@ def test_a_row_that_was_left_out_is_said_to_be_so_by_explain_and_fill(lowdim, tm
     lines[7] = ",,,"
     (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
     assert lowdim("fit", "t.csv", "--budget", "1s").code == 0
-    words = "ow 7 has no measured number and was left out (LD121): it has no place on the map"
+    words = "ow 7 has no measured value and was left out (LD121): it has no place on the map"
     said = lowdim("explain", "t.run", "--row", "7")
     assert said.code == 2 and words in said.err
     assert words in lowdim("fill", "t.csv", "-o", "o.csv").out

@@ -367,7 +367,7 @@ def test_words_are_filled_with_labels_and_their_probabilities(lowdim, tmp_path):
     said = lowdim("fill", "t.csv", "-o", "o.csv", "--intervals", "--multiple", "1", "--budget", "60s")
     assert said.code == 0, said.err
     gaps = {(i, j) for i, row in enumerate(rows) for j, cell in enumerate(row) if cell == ""}
-    assert f"{len(gaps)} labels filled" in said.out and "Row 6 has no measured number" in said.out
+    assert f"{len(gaps)} labels filled" in said.out and "Row 6 has no measured value" in said.out
     for word in ("", ".1"):
         out = records(tmp_path / f"o{word}.csv")
         new = changed(rows, out)
@@ -466,5 +466,5 @@ def test_rows_that_hold_labels_only_are_filled_from_them(lowdim, tmp_path):
     new = changed(rows, records(tmp_path / "o.csv"))
     assert set(new) == {(i, j) for i in (5, 9) for j in (0, 1)}
     assert all((float(b) > 0) == (rows[i][2] == "high") for (i, _), (_, b) in new.items())
-    assert "Rows 5, 9 have no measured number: their numbers were filled from their category columns" in said.out
-    assert "Row 12 has no measured number and was left out" in said.out
+    assert "Rows 5, 9 have no measured value: their numbers were filled from their category columns" in said.out
+    assert "Row 12 has no measured value and was left out" in said.out

@@ -28,6 +28,7 @@ from lowdim.models.linear.linear_gaussian import LinearGaussian
 USELESS_SKILL = 0.1  # skill below this: no better than the column mean (docs/measurements.md)
 GOOD_SKILL, FAIR_SKILL = 0.5, 0.3  # skill from which fills are called good, and fair
 HALF_GUESSED, MOST_GUESSED = 0.4, 0.6  # share of gaps from which half, or most, of a column is called a guess
+NO_DIFFERENCE = 0.05  # of the cells that are claimed to be missed: so few more or fewer are nothing to tell
 RARE = 0.05  # a coverage rarer than this by chance is called narrow or wide
 POOLED_CELLS = 12.0  # how many cells the pooled law is worth beside a column's own
 SKEWED = 0.5  # skewness from which a column of positive numbers may be better off as its logarithm (Bulmer 1979)
@@ -157,11 +158,15 @@ def advice(skill: float, share: float, held: int, tried: int, level: float) -> s
 
 def width_word(held: int, tried: int, level: float) -> str:
     """'a little narrow' or 'a little wide' where chance makes so few or so many one time in twenty; 'too narrow' where
-    half as many again are missed as is claimed.
+    half as many again are missed as is claimed; nothing where as many are, to a twentieth.
 
     >>> width_word(880, 1000, 0.9), width_word(830, 1000, 0.9), width_word(895, 1000, 0.9)
     ('a little narrow', 'too narrow', '')
+    >>> width_word(19498, 21570, 0.9), width_word(19700, 21570, 0.9)  # 90.4 % and 91.3 %
+    ('', 'a little wide')
     """
+    if abs(held - level * tried) < NO_DIFFERENCE * (1.0 - level) * tried:
+        return ""
     if bdtr(held, tried, level) < RARE:
         return "a little narrow" if tried - held <= round(1.5 * (1 - level) * tried, 6) else "too narrow"
     return "a little wide" if held > 0 and 1.0 - bdtr(held - 1, tried, level) < RARE else ""

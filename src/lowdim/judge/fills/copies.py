@@ -138,7 +138,7 @@ def _copy(told: ToldColumn, kept: MixedColumn, pair: CopiedColumn, table: Table)
 def _no_fill(own: MixedColumn) -> LabelFill:
     """A fill of a column that has no gaps of its own."""
     none, no_shares = np.zeros(0, dtype=np.intp), np.zeros((0, 0))
-    return LabelFill(own.name, own.position, own.coded.labels, none, no_shares, COPY, None)
+    return LabelFill(own.name, own.position, own.coded.labels, none, no_shares, COPY, None, number=own.number)
 
 
 def _fill(told: ToldColumn, own: MixedColumn, codes: NDArray[np.intp], fill: LabelFill) -> LabelFill:

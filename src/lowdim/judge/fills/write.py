@@ -30,8 +30,8 @@ from lowdim.text.messages import error
 if TYPE_CHECKING:
     from lowdim.judge.fills.result import Fills
 
-NO_PLACE = "has no measured number and was left out (LD121): it has no place on the map"
-NO_PLACES = "have no measured number and were left out (LD121): they have no place on the map"
+NO_PLACE = "has no measured value and was left out (LD121): it has no place on the map"
+NO_PLACES = "have no measured value and were left out (LD121): they have no place on the map"
 NAMED_LEFT = 12  # columns whose gaps stay, with the reason of each
 # endings that promise something else than text
 OTHER = (
@@ -229,7 +229,7 @@ def left_words(table: Table) -> list[str]:
     if len(rows):
         has, their = ("Row {} has", "its") if len(rows) == 1 else ("Rows {} have", "their")
         how = f"{their} numbers were filled from {their} category columns"
-        said.append(f"{has.format(listing(rows + 1))} no measured number: {how}.")
+        said.append(f"{has.format(listing(rows + 1))} no measured value: {how}.")
     if len(table.left_rows):
         columns = mixed_table(table).columns
         labelled = ~np.isnan([c.left for c in columns]).all(axis=0)
