@@ -515,8 +515,8 @@ TABLE_MESSAGES: dict[str, Entry] = {
     ),
     "LD188": Entry(
         TableWarning,
-        "{n} {n|column|columns} of words in order (poor < fair < good) or of yes and no {n|takes|take} part in the map: "
-        "{names}",
+        "{n} {n|column|columns} of words in order (poor < fair < good) or of yes and no {n|takes|take} part in the "
+        "map: {names}",
         "such words measure a degree, as numbers do",
         Fix("use one of them as a label:  ", propose(label=None)),
         about="Columns of words in order, and of yes and no, take part in the map",
