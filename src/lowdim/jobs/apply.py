@@ -246,7 +246,7 @@ def place_run(run: SavedRun, new: Any, *, odd_level: float = 0.95, **options: An
         return _place_alone(run, read_rows(new, run.names, run.code_words, **options))
     entry = entry_of(map.model)
     assert entry is not None  # runs hold models of ours
-    if entry.kinds:
+    if entry.kinds or run.method is None:
         known = dict(zip(run.names, run.code_words, strict=True))
         labels = tuple(c.code_words or known.get(c.name, ()) for c in map.columns)
         rows = read_rows(new, map.names, labels, **options)

@@ -192,7 +192,7 @@ class SavedRun(ABC):
         entry = entry_of(self.model)
         if entry is None or not says_cells(entry, self.model):
             return None
-        if entry.kinds:
+        if entry.kinds or self.method is None:  # the main job's model has the columns of the table, answers as codes
             return table_map(self.model, self.names, self.scales)
         ones, unit = ones_of(self.code_labels), np.asarray(self.facts.get("unit", 1.0))
         names = one_names(self.names, self.code_labels, ones)
