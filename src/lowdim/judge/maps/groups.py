@@ -46,8 +46,8 @@ ROWS_PER_AXIS = 25  # with fewer a direction can be found that parts any rows
 LEAST_ROWS = 10  # of a group that the map shows
 SEEN_SHARE = 0.5  # of a row's cells: one with fewer lies near the middle whatever it is
 FAR = 50.0  # spreads between two centres, beyond which it is no matter how far
-VALLEY = 0.5  # density of the valley over that of the lower peak: two Gaussians 4 spreads apart have 0.27, and up to
-# 0.47 as 150 rows show them
+VALLEY = 0.4  # density of the valley over that of the lower peak: two Gaussians 4 spreads apart have 0.27; at 0.5 one
+# flat table of 150 rows in eight is parted
 EMPTY = 0.01  # of the same, of a valley with hardly a row: no bend leaves one
 CLEAR, SURE = 2.2, 3.6  # errors between the two, where a mixture of as many Gaussians predicts best; where that alone
 # tells, there were no false alarms among simulated skew, heavy-tailed, flat, bent and serial tables
