@@ -41,7 +41,8 @@ def fills(analysis: Analysis, rows: bool) -> Section:
                 c.outside if rows else few(c.outside),
                 c.advice,
             )
-            for c in f.columns
+            for c, of in zip(f.columns, analysis.table.numbers, strict=True)
+            if not of.labels
         ),
         most=500,
     )
@@ -59,16 +60,21 @@ def fills(analysis: Analysis, rows: bool) -> Section:
         command_of(analysis, "fill", "-o", "filled.csv", "--multiple", "20"),
         code_of(analysis, "tables = analysis.fills.multiple(20)"),
         charts=section_charts(analysis, "fills", rows),
-        grids=(skill,),
+        grids=(skill, *([label_grid(analysis, rows)] * bool(f.labels))),
     )
 
 
-def label_fills(analysis: Analysis, rows: bool) -> Section:
-    """The same where every fill is an answer: what is likely, and how often that was right."""
+def label_grid(analysis: Analysis, rows: bool) -> Grid:
+    """The columns of labels that were filled, and how often that was right."""
     header = ("column", "gaps", "hidden on purpose", "right", "right by the most frequent", "filled by")
     lines = (
         (c.column, c.gaps if rows else few(c.gaps), c.tried, c.right, c.usual, c.engine) for c in analysis.fills.labels
     )
+    return grid("Answers filled, by column", header, lines, most=500)
+
+
+def label_fills(analysis: Analysis, rows: bool) -> Section:
+    """The same where every fill is an answer: what is likely, and how often that was right."""
     return Section(
         "fills",
         "Filling the gaps",
@@ -80,7 +86,7 @@ def label_fills(analysis: Analysis, rows: bool) -> Section:
         "Where gaps depend on the missing value itself, no check on seen cells can tell.",
         command_of(analysis, "fill", "-o", "filled.csv", "--multiple", "20"),
         code_of(analysis, "tables = analysis.fills.multiple(20)"),
-        grids=(grid("Answers filled, by column", header, lines, most=500),),
+        grids=(label_grid(analysis, rows),),
     )
 
 

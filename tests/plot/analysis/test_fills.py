@@ -113,3 +113,16 @@ def test_calibration_extremes() -> None:
     assert same_twice(lambda: calibration([990], [1000], ["a"])).title.endswith("a little wide")
     plot = same_twice(lambda: calibration(np.full(200, 18), np.full(200, 20), [HOSTILE[k % 8] for k in range(200)]))
     apart(plot.figure.axes[0].get_yticklabels())
+
+
+def test_a_gap_of_a_category_is_one_gap_whatever_its_labels() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal(120)
+    words = np.array(["low", "mid", "high"], dtype=object)[np.digitize(a + rng.standard_normal(120), [-0.5, 0.5])]
+    frame = pd.DataFrame({"a": a, "b": a + rng.standard_normal(120), "c": a - rng.standard_normal(120), "said": words})
+    frame.loc[::7, "said"], frame.loc[3::9, "b"] = None, np.nan
+    table = ld.read(frame, encode=["said"])
+    plot = fills_of(SimpleNamespace(table=table, fills=ld.fill(table, engines="straight")))
+    gaps, of_b = int(frame.isna().sum().sum()), int(frame.b.isna().sum())
+    assert plot.title.startswith(f"{gaps} gaps filled in 2 columns, {gaps - of_b} of labels; ")
+    assert f"Most are in 'said': {gaps - of_b}." in plot.sentence and len(plot.data["row"]) == of_b + 3 * (gaps - of_b)

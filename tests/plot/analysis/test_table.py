@@ -181,7 +181,7 @@ def test_the_hint_sees_gaps_that_depend_on_a_value():
     X = rng.normal(size=(300, 3))
     seen = np.ones_like(X, dtype=bool)
     seen[:, 0] = rng.random(300) > 1 / (1 + np.exp(-3 * X[:, 1]))
-    assert "'c1' have other values of 'c2'" in gap_pairs(seen, ("c1", "c2", "c3"), X).sentence
+    assert "'c1' is missing more often where c2 is " in gap_pairs(seen, ("c1", "c2", "c3"), X).sentence
     seen[:, 0] = rng.random(300) > 0.5
     assert "as gaps at random would" in gap_pairs(seen, ("c1", "c2", "c3"), X).sentence
 

@@ -79,7 +79,11 @@ def fills(analysis: Analysis, column: str | int | None = None) -> Plot:
     sd = np.array([s.std() or 1.0 if len(s) else 1.0 for s in seen])
     column_width = np.array([float(np.subtract(*np.quantile(s, middle(level)[::-1]))) if len(s) else 0.0 for s in seen])
     share = (high[i, j] - low[i, j]) / np.where(column_width[j] > 0, column_width[j], 1.0)
-    title, sentence = _fill_words(j, share[~chance[j]], names, level, column is not None)
+    owner = np.array([number for number, _ in ones], dtype=np.intp)  # a gap of a category is one, of all its labels
+    _, once = np.unique(np.stack([i, owner[j]]), axis=1, return_index=True)
+    told = table.names if column is None else names
+    own = owner[j[once]] if column is None else j
+    title, sentence = _fill_words(own, share[~chance[j]], int(chance[j[once]].sum()), told, level, column is not None)
     cells = FilledCells(X, gap, low, high, chance, level)
     figure = _one(cells, i, at, rows, scales) if column is not None and len(i) else _lanes(cells, mean, sd, names)
     draw.headline(figure, title)
@@ -110,7 +114,11 @@ class FilledCells(NamedTuple):
     level: float
 
 
-def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[str], level: float, one: bool) -> tuple[str, str]:
+def _fill_words(
+    j: NDArray[np.intp], share: Array, answers: int, names: Sequence[str], level: float, one: bool
+) -> tuple[str, str]:
+    """What is said of gaps of the columns j: `answers` of them are labels, the others have intervals so wide beside
+    their column."""
     if not len(j):
         return "No gaps to fill", "Every cell was seen, so nothing was filled."
     columns, totals = np.unique(j, return_counts=True)
@@ -121,7 +129,7 @@ def _fill_words(j: NDArray[np.intp], share: Array, names: Sequence[str], level: 
     many = draw.count(len(j), "gap")
     if not len(share):
         return f"{many} of labels filled {where}", f"{many} filled {where}: how likely each label is."
-    labels = f", {len(j) - len(share):,} of labels" if len(share) < len(j) else ""
+    labels = f", {answers:,} of labels" if answers else ""
     title = f"{many} filled {where}{labels}; {claim} intervals {draw.percent(half)} as wide as the column"
     most = columns[int(np.argmax(totals))]
     more = "" if in_one else f" Most are in {draw.quoted(names[most])}: {totals.max():,}."
@@ -158,7 +166,8 @@ def _lanes(cells: FilledCells, mean: Array, sd: Array, names: Sequence[str]) -> 
     name_ticks(ax.yaxis, at, words, most=40)
     ax.set_ylim(float(size.sum()) if len(shown) else 1.0, 0.0)
     hidden = int((totals > 0).sum()) - len(shown)
-    more = f"\n{draw.count(hidden, 'column')} with fewer gaps not drawn" if hidden else ""
+    what = ("column or label", "columns and labels") if chance.any() else ("column", "columns")
+    more = f"\n{draw.count(hidden, *what)} with fewer gaps not drawn" if hidden else ""
     ax.set_xlabel(f"distance from the column's mean, in its own sd{more}", fontsize=9)
     _fill_keys(ax, level, 3 if max((len(word) for word in words), default=0) < 24 else 1, chance[shown])
     return figure

@@ -407,8 +407,7 @@ def _value_hint(report: GapReport) -> tuple[str, int]:
         return " Rows with and without gaps have similar values elsewhere, as gaps at random would.", 0
     first = report.depends[0]
     return (
-        f" Rows with a gap in {draw.quoted(first.column)} have other values of {draw.quoted(first.on)}: gaps are not "
-        "completely at random."
+        f" {draw.quoted(first.column)} is missing more often where {first.where}: gaps are not completely at random."
     ), len(report.depends)
 
 
