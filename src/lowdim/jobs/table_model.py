@@ -34,7 +34,7 @@ from lowdim.maths.linalg import Array
 from lowdim.models.base.latent import LatentModel
 from lowdim.registry import LACKS, METHODS, ModelEntry, entry_of
 from lowdim.sources.arrays import ArraySource
-from lowdim.table.column import scales_in_ones
+from lowdim.table.column import ones_of, scales_in_ones
 from lowdim.text.format import count, listing
 from lowdim.text.messages import error
 
@@ -240,7 +240,10 @@ class TableModel:
         at = [self.table.position(row) for row in rows]
         outward = None if scales is None else scales.outward
         labels = {name: words for name, words in self.table.labels.items() if name not in self.columns}
-        return set_apart(self.map_rows.X, names, self.places.z, at, labels=labels, outward=outward)
+        ones = ones_of(self.table.code_labels) if self.map is None else self.map.ones
+        answers = {name for name, (_, label) in zip(names, ones, strict=True) if label is not None}
+        X, z = self.map_rows.X, self.places.z
+        return set_apart(X, names, z, at, labels=labels, outward=outward, answers=answers)
 
     def group(self, word: int | str) -> GroupCard:
         """What sets a group that the rows fall into, by its number from 1 or its name, apart from all others."""

@@ -60,10 +60,10 @@ def profiles(analysis: Analysis, rows: bool) -> tuple[Grid, ...]:
         card = found.group(k + 1)
         first, rest = (f"{k + 1}", called, few(size) if not rows else f"{size:,}"), ("", "", "")
         for column in card.columns[:NAMED_COLUMNS]:
-            lines.append((*first, column.name, *column.means, f"{column.difference:+.1f}"))
+            lines.append((*first, column.name, *column.means, column.size))
             first = rest
     means = ("its mean", "95% interval", "mean of the others", "95% interval of theirs")
-    header = ("group", "called", "rows", "column", *means, "difference (sd)")
+    header = ("group", "called", "rows", "column", *means, "difference")
     return (grid("What sets each group apart", header, lines),)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind
+from scipy.stats import binomtest, ttest_ind
 
 from lowdim.judge.rows.group_contrast import set_apart
 from lowdim.text.messages import LowdimError
@@ -53,3 +53,29 @@ def test_one_row_constant_columns_and_empty_sides():
     for rows in ([], [0, 1, 2, 3]):
         with pytest.raises(LowdimError, match="LD210"):
             set_apart(X, list("abc"), X[:, :0], rows)
+
+
+def test_labels_are_told_by_shares_with_wilson_s_interval():
+    had = np.zeros(60)
+    had[25:55] = 1.0
+    X = np.column_stack([np.random.default_rng(0).standard_normal(60), had])
+    card = set_apart(X, ("b", "out=died"), X[:, :0], range(25), answers={"out=died"})
+    died = next(a for a in card.columns if a.name == "out=died")
+    assert died.words == "out=died is rarer (0% against 86%)" and died.words in card.sentence
+    assert (died.group_low, died.group_high) == pytest.approx(proportion_ends(0, 25))
+    assert (died.others_low, died.others_high) == pytest.approx(proportion_ends(30, 35))
+    other = set_apart(X, ("b", "out=died"), X[:, :0], range(25, 60), answers={"out=died"})
+    (back,) = (a for a in other.columns if a.name == "out=died")
+    pooled = np.sqrt(35 * had[25:].var() / 58)  # the others are all alike, so that they have no spread
+    assert back.difference == pytest.approx(had[25:].mean() / pooled) and back.low < back.difference < back.high
+
+
+def proportion_ends(k: int, n: int) -> tuple[float, float]:
+    ends = binomtest(k, n).proportion_ci(0.95, method="wilson")
+    return ends.low, ends.high
+
+
+def test_a_column_that_is_one_number_on_each_side_has_no_difference_in_spreads():
+    X = np.repeat([[1.0], [3.0]], 10, axis=0)
+    card = set_apart(X, ("a",), X[:, :0], range(10))
+    assert card.sentence == "What sets these 10 rows apart: a is lower (1 against 3)." and "sd" not in card.text()

@@ -2,20 +2,22 @@
 
 Each axis and each column is tested by itself (Student's t with the spread pooled, on the seen cells), with one
 false discovery rate over all of them. Means are stated in the table's units, each with its interval (of logarithms they
-are geometric means), differences in units of the other rows' spread. A group that was found in these columns differs in
-them by the way it was found: it gets intervals and no p-values.
+are geometric means), differences in units of the other rows' spread, or of the spread within both where the others are
+all alike. Of a label the mean is the share of the rows that have it, with Wilson's interval. A group that was found in
+these columns differs in them by the way it was found: it gets intervals and no p-values.
 
-Reference: Student, Biometrika 6 (1908); Benjamini and Hochberg (1995).
+Reference: Student, Biometrika 6 (1908); Wilson, Journal of the American Statistical Association 22 (1927); Benjamini
+and Hochberg (1995).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 
 from lowdim.judge.labels import SharedValue, commonest_values
 from lowdim.judge.outliers.law import false_discovery
@@ -46,13 +48,32 @@ class GroupDifference(NamedTuple):
     group_high: float | None = None
     others_low: float | None = None
     others_high: float | None = None
+    answer: bool = False  # whether it is a label that a row has or has not, so that means are shares of the rows
+
+    @property
+    def words(self) -> str:
+        """'b is higher (+3.0 sd)', of a label 'outcome=died is rarer (0% against 37%)'."""
+        more = self.group > self.others
+        if self.answer:
+            how = "more frequent" if more else "rarer"
+            return f"{self.name} is {how} ({self.group:.0%} against {self.others:.0%})"
+        size = self.size or f"{self.group:.4g} against {self.others:.4g}"
+        return f"{self.name} is {'higher' if more else 'lower'} ({size})"
+
+    @property
+    def size(self) -> str:
+        """The difference in standard deviations; nothing where both sides are all alike and have none."""
+        return "" if self.difference == 0.0 and self.group != self.others else f"{self.difference:+.1f} sd"
 
     @property
     def means(self) -> tuple[str, str, str, str]:
         """The means of the group and of the others, each with its interval in words."""
         ends = ((self.group_low, self.group_high), (self.others_low, self.others_high))
-        of_group, of_others = ("" if a is None or b is None else f"{a:.4g} to {b:.4g}" for a, b in ends)
-        return f"{self.group:.4g}", of_group, f"{self.others:.4g}", of_others
+        as_told = "{:.0%}" if self.answer else "{:.4g}"
+        of_group, of_others = (
+            "" if a is None or b is None else f"{as_told.format(a)} to {as_told.format(b)}" for a, b in ends
+        )
+        return as_told.format(self.group), of_group, as_told.format(self.others), of_others
 
 
 class MeanComparison(NamedTuple):
@@ -84,7 +105,7 @@ class GroupCard(NamedTuple):
         for a in shown:
             p = "too few cells" if a.p is None else f"{a.p:.2g}{'' if a.differs else '   not sure'}"
             ends = "" if a.low is None or a.high is None else f"{a.low:+.2f} to {a.high:+.2f}"
-            line = (a.name, *a.means, f"{a.difference:+.2f} sd", ends)
+            line = (a.name, *a.means, a.size and f"{a.difference:+.2f} sd", ends)
             rows.append(line if self.about else (*line, p))
         lines = [*filter(None, (self.about, self.sentence)), "", *text_table(rows, right=tuple(range(1, 7)))]
         if len(self.columns) > most:
@@ -101,9 +122,11 @@ def set_apart(
     *,
     labels: Mapping[str, Any] | None = None,
     outward: Callable[[Array], Array] | None = None,
+    answers: Collection[str] = (),
 ) -> GroupCard:
     """What sets the rows (positions from 0) apart from all others, and what most of them are by `labels` (name -> one
-    value a row); `outward` turns numbers of the columns into the table's units.
+    value a row); `outward` turns numbers of the columns into the table's units. `answers` are the columns that say by 1
+    and 0 which rows have a label.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 3))
@@ -126,14 +149,19 @@ def set_apart(
     p = np.array([1.0 if fact.p is None else fact.p for fact in facts])
     differs = false_discovery(p, FALSE_DISCOVERY_RATE) & np.array([fact.p is not None for fact in facts])
     # means and their ends, three lines for each side, in the table's units
-    sides = [np.array([mean_with_ends(column[part]) for column in every]).T for part in (inside, ~inside)]
+    of_answers = [False] * q + [name in answers for name in names]
+    ends_of = [share_with_ends if answer else mean_with_ends for answer in of_answers]
+    sides = [
+        np.array([of(column[part]) for of, column in zip(ends_of, every, strict=True)]).T for part in (inside, ~inside)
+    ]
     if outward is not None:
         sides = [np.column_stack([side[:, :q], outward(side[:, q:])]) for side in sides]
     made = []
     for k, (name, fact) in enumerate(zip([*(f"axis {k + 1}" for k in range(q)), *names], facts, strict=True)):
         (group, *own), (others, *theirs) = (side[:, k].tolist() for side in sides)
         ends = (None if end != end else end for end in (*own, *theirs))
-        made.append(GroupDifference(name, *fact._replace(group=group, others=others), bool(differs[k]), *ends))
+        fact = fact._replace(group=group, others=others)
+        made.append(GroupDifference(name, *fact, bool(differs[k]), *ends, answer=of_answers[k]))
     columns = sorted(made[q:], key=lambda a: (1.0 if a.p is None else a.p, -abs(a.difference)))
     where = tuple(int(k) for k in np.flatnonzero(inside))
     shared = commonest_values(inside, labels or {})
@@ -151,6 +179,20 @@ def mean_with_ends(values: Array) -> tuple[float, float, float]:
     return float(x.mean()), float(x.mean()) - half, float(x.mean()) + half
 
 
+def share_with_ends(values: Array) -> tuple[float, float, float]:
+    """The share of ones among the seen values and the ends of its 95 % interval by Wilson; NaN where there are none.
+
+    >>> tuple(round(end, 3) for end in share_with_ends(np.ones(94)))
+    (1.0, 0.961, 1.0)
+    """
+    x = values[~np.isnan(values)]
+    if not len(x):
+        return 0.0, np.nan, np.nan
+    p, n, z2 = float(x.mean()), len(x), float(ndtri(0.975)) ** 2
+    middle, half = p + z2 / (2 * n), float(np.sqrt(z2 * (p * (1 - p) + z2 / (4 * n)) / n))
+    return p, max((middle - half) / (1 + z2 / n), 0.0), min((middle + half) / (1 + z2 / n), 1.0)
+
+
 def compare_means(values: Array, inside: NDArray[np.bool_]) -> MeanComparison:
     """Mean of the group and of the others, their difference in the others' spreads, Student's p and its interval."""
     seen = ~np.isnan(values)
@@ -160,6 +202,8 @@ def compare_means(values: Array, inside: NDArray[np.bool_]) -> MeanComparison:
             float(a.mean()) if len(a) else 0.0, float(b.mean()) if len(b) else 0.0, 0.0, None, None, None
         )
     gap, spread = float(a.mean() - b.mean()), float(b.std(ddof=1)) if len(b) > 1 else 0.0
+    if spread == 0.0 and len(a) + len(b) > 2:
+        spread = float(np.sqrt((a.var() * len(a) + b.var() * len(b)) / (len(a) + len(b) - 2)))
     size = gap / spread if spread > 0 else 0.0
     found = MeanComparison(float(a.mean()), float(b.mean()), size, None, None, None)
     if len(a) < LEAST_CELLS or len(b) < LEAST_CELLS:
@@ -179,6 +223,6 @@ def sentence(many: int, columns: list[GroupDifference]) -> str:
     found = [a for a in columns if a.differs][:NAMED_COLUMNS]
     if not found:
         return f"No column sets {which} apart at a 5% false discovery rate."
-    words = [f"{a.name} is {'higher' if a.difference > 0 else 'lower'} ({a.difference:+.1f} sd)" for a in found]
+    words = [a.words for a in found]
     more = sum(a.differs for a in columns) - len(found)
     return f"What sets {which} apart: {', '.join(words)}{f' and {more} more' if more else ''}."
