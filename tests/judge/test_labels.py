@@ -85,7 +85,7 @@ def test_species_tells_penguins_first_axis_and_groups(need):
     z = pd.DataFrame(found.posterior.mean).assign(species=found.table.labels["species"])
     assert cards["species"].axes[0].share == pytest.approx(adjusted(z[0].to_numpy(), z["species"].to_numpy()), rel=1e-9)
     assert cards["species"].groups.share == pytest.approx(1.0) and cards["sex"].groups.share < 0.05
-    assert "The label species tells 88% of axis 1; it was not used to find the map." in found.said["axes"]
+    assert "The label species explains 88% of axis 1; it was not used to find the map." in found.said["axes"]
 
 
 def test_a_map_without_axes_leaves_labels_nothing_to_explain() -> None:

@@ -201,7 +201,7 @@ def test_a_label_that_tells_half_of_an_axis_is_named():
     score = found.posterior.mean[:, 0]
     between = 1600 * (score[:40].mean() - score[40:].mean()) ** 2 / 80 / score.var() / 80
     share = 1 - (1 - between) * 79 / 78  # less what two values have by chance
-    words = f"The label sex tells {share:.0%} of axis 1; it was not used to find the map."
+    words = f"The label sex explains {share:.0%} of axis 1; it was not used to find the map."
     assert words in found.said["axes"] and between > 0.8
     assert found.said["groups"].endswith(("group 2 is sex m in 40 of 40 rows.", "group 2 is sex f in 40 of 40 rows."))
 

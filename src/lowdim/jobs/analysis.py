@@ -145,7 +145,7 @@ class Analysis:
     stability : Stability
         How far the map moves when rows are resampled.
     labels : tuple of LabelCard
-        How much each label, which had no part in the map, tells of it, of its axes and of the groups.
+        How much each label, which had no part in the map, explains of it, of its axes and of the groups.
     groups : RowGroups
         Groups that the rows clearly fall into, on the map or apart from it; one where they do not.
     sentences, trust
@@ -351,7 +351,7 @@ class Analysis:
 
     @part
     def labels(self) -> tuple[LabelCard, ...]:
-        """How much each label tells of the map that it did not shape, of its axes and of the groups of rows."""
+        """How much each label explains of the map that it did not shape, of its axes and of the groups of rows."""
         from lowdim.judge.labels import label_cards
 
         return label_cards(self.posterior.mean, self.map.cells.shares, self.table.labels, self.groups.label)

@@ -122,7 +122,7 @@ class AxisCard(NamedTuple):
             )
         lines = [self.sentence, *apart, *text_table(rows, right=(1,))]
         lines += [
-            f"  label {t.label}: tells {100 * t.share:.0f}% of the axis by its {t.values} values (p {t.p:.1g})"
+            f"  label {t.label}: explains {100 * t.share:.0f}% of the axis by its {t.values} values (p {t.p:.1g})"
             for t in self.labels
             if t.tied
         ]

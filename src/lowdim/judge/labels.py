@@ -40,7 +40,7 @@ FEW_DEALS = 10  # that tell as much: of fewer the number is too uncertain, and t
 
 
 class LabelTie(NamedTuple):
-    """How much a label tells of something: the share of its variance between the label's values, less chance."""
+    """How much a label explains of something: the share of its variance between the label's values, less chance."""
 
     label: str
     share: float
@@ -50,7 +50,7 @@ class LabelTie(NamedTuple):
 
 
 class LabelCard(NamedTuple):
-    """How much one label tells."""
+    """How much one label explains."""
 
     label: str
     map: LabelTie  # all axes together, each with its share of the variation
@@ -61,7 +61,7 @@ class LabelCard(NamedTuple):
 def label_cards(
     scores: Array, shares: Sequence[float], labels: Mapping[str, Any], group: NDArray[np.int64] | None = None
 ) -> tuple[LabelCard, ...]:
-    """What each label tells of the places of rows on a map, and of their groups, those first that tell most of it.
+    """What each label explains of the places of rows on a map and of their groups, those first that explain most of it.
 
     `shares` are those of the axes in the variation; a label whose values are too many for the rows has no card.
 
@@ -174,8 +174,9 @@ class SharedValue(NamedTuple):
 
 
 def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[SharedValue | None]:
-    """For groups of rows the few values of one label that nearly all rows of the group have, and most of whose rows are
-    of the group; None for a group that has none. The label is the one that tells most groups, and best.
+    """For groups of rows the few values of one label that nearly all rows of the group have, and whose rows are of the
+    group more often than not, beyond its share of all rows; None for a group that has none. The label is the one that
+    tells most groups, and best.
 
     >>> area = np.array(["North", "North", "South", "West", "West", "West"] * 4)
     >>> found = values_of([area == "West", area != "West"], {"area": area, "half": np.repeat(["a", "b"], 12)})
@@ -184,6 +185,8 @@ def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[SharedV
     >>> values_of([np.arange(24) < 12], {"area": area})  # half of each
     [None]
     >>> values_of([np.arange(24) < 12], {"area": np.where(np.arange(24) < 12, None, area)})  # it is missing
+    [None]
+    >>> values_of([np.arange(24) < 16], {"code": np.where(np.arange(24) < 23, "0", "1")})  # nearly all rows have it
     [None]
     """
     best, shared = (0, 0.0), list[SharedValue | None]([None] * len(groups))
@@ -200,7 +203,10 @@ def values_of(groups: Sequence[Mask], labels: Mapping[str, Any]) -> list[SharedV
             inside, of_group = int(within[chosen].sum()), int(within.sum())
             usual = float(times[chosen].sum() / known.sum())  # of all rows, what is nothing to tell
             few = 0 < chosen.sum() <= min(MOST_VALUES, len(own) - 1)
-            if not few or 2 * of_group < rows.sum() or inside < (SAME_ROWS + (1.0 - SAME_ROWS) * usual) * of_group:
+            nearly_all = inside >= (SAME_ROWS + (1.0 - SAME_ROWS) * usual) * of_group
+            # of a large group most rows of any value are, so that this is asked for beyond its share of all rows
+            theirs = 2.0 * inside >= (1.0 + of_group / known.sum()) * times[chosen].sum()
+            if not (few and nearly_all and theirs and 2 * of_group >= rows.sum()):
                 told.append(None)
                 continue
             told.append(SharedValue(name, tuple(own[chosen].tolist()), inside, of_group, int(times[chosen].sum())))

@@ -123,7 +123,7 @@ def label_sentence(analysis: Any) -> str:
         found = [other for other in found if other[1] != one[1]]  # one label for each axis
     if not told:
         return ""
-    words = " and ".join(f"{label} tells {share:.0%} of {what}" for share, what, _, label in told)
+    words = " and ".join(f"{label} explains {share:.0%} of {what}" for share, what, _, label in told)
     return f"The label {words}; {'it was' if len(told) == 1 else 'they were'} not used to find the map."
 
 

@@ -102,7 +102,7 @@ def axes(analysis: Analysis, rows: bool) -> Section:
         ),
     )
     ties = grid(
-        "What labels tell that had no part in the map (share of the variance between their values, less chance)",
+        "What labels explain that had no part in the map (share of the variance between their values, less chance)",
         ("label", "values", "of", "share", "p", "beyond chance"),
         (
             (label.label, label.map.values, what, tie.share, tie.p, "yes" if tie.tied else "no")

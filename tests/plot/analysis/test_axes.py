@@ -61,7 +61,7 @@ def test_cards_of_a_fitted_model():
     assert (plot.data["low"] <= plot.data["high"]).all()
     np.testing.assert_allclose(plot.data["loading"][:4], [x.value for x in cards[0].loadings])
     words = " ".join(texts(plot))
-    assert f"{cards[0].low_rows[0] + 1}" in words and "tied to side" in words
+    assert f"{cards[0].low_rows[0] + 1}" in words and "side explains" in words
     assert plot.title.startswith("Axis 1 (")
 
 

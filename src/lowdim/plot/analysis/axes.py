@@ -77,7 +77,7 @@ def _card(ax: Axes, card: AxisCard, part: list[Loading], rows: Sequence[str], wi
         for end, row_positions in (("− end", card.low_rows), ("+ end", card.high_rows))
         if row_positions and rows
     ]
-    tied = [f"tied to {draw.short(t.label, 20)} (it explains {draw.percent(t.share)})" for t in card.labels if t.tied]
+    tied = [f"{draw.short(t.label, 20)} explains {draw.percent(t.share)}" for t in card.labels if t.tied]
     lines += tied[:2]
     others = [str(k) for k in card.interchangeable if k != card.axis]
     lines += [f"interchangeable with axis {' and '.join(others)}"] if others else []
@@ -96,8 +96,8 @@ def _card_words(cards: Sequence[AxisCard], strongest: list[list[Loading]], shown
     first = next((x for x in strongest[0] if x.sure), None)
     title = "No column drives axis 1 for certain"
     if first is not None:
-        way = f"{'with' if first.value > 0 else 'against'} {draw.quoted(first.column)}"
-        title = f"Axis 1 ({draw.percent(cards[0].share)}) goes {way} first of all"
+        way = "rises" if first.value > 0 else "falls"
+        title = f"Axis 1 ({draw.percent(cards[0].share)}) {way} most with {draw.quoted(first.column)}"
     title += f" ({shown} of {len(cards)} axes drawn)" if shown < len(cards) else ""
     return title, f"{text[0].upper()}{text[1:]}{more}."
 
