@@ -214,7 +214,7 @@ def held_sentence(analysis: Any) -> str:
 
 def because(row: Any) -> str:
     """Why a row is odd, in half a sentence."""
-    if far_out(row.p_D2, row.p_hidden, row.p_Q):
+    if far_out(row.p_D2, row.p_hidden, row.p_Q, row.surprise):
         return "it lies far out on the map; no single cell explains it"
     if no_single_cell(row.surprise, row.p_hidden, row.words):
         return "its cells contradict each other; no single cell explains it"

@@ -14,7 +14,7 @@ from lowdim.judge.dimensions.jury import choose_dimension
 from lowdim.judge.outliers.law import RowLaw, row_p_values
 from lowdim.judge.read_table import read
 from lowdim.judge.rows import row_card
-from lowdim.judge.rows.odd_rows import OwnCell, disagrees
+from lowdim.judge.rows.odd_rows import OwnCell, around, disagrees
 from lowdim.judge.rows.row_card import one_block
 from lowdim.judge.verdicts import because
 from lowdim.text.errors import OptionError
@@ -209,3 +209,10 @@ def test_a_row_is_not_judged_where_no_law_fits_the_bulk():
     assert card.sentence.startswith("Row 4 is not judged: no distribution fits most of the rows. Its farthest cell: c")
     worst = max(card.cells, key=lambda c: abs(c.surprise))
     assert f"Its farthest cell: {worst.column} is " in card.sentence
+
+
+def test_an_interval_that_ends_where_the_column_ends_tells_its_other_end():
+    cell = OwnCell(360.0, 1450.0, 400.0, 1, (964.0, 1450.0))
+    assert around(cell) == "(from 960)" and around(cell._replace(limit=0)) == "(960 to 1400)"
+    assert disagrees("potassium", cell) == "potassium is 360; the rest of the row says 1450 or more, 90% above 960"
+    assert around(OwnCell(9.0, 0.0, 2.0, -1, (0.0, 3.2))) == "(to 3.2)"

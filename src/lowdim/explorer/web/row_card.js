@@ -116,9 +116,13 @@ function asTouched(name, columns, hidden, edited) {
 
 /** @param {Cell} cell */
 function disagrees(cell) {
-  const doubt = cell.range
-    ? `90% between ${figures(cell.range[0], 2)} and ${figures(cell.range[1], 2)}`
-    : `sd ${figures(cell.sd, 2)}`;
+  const [low, high] = (cell.range ?? []).map(end => figures(end, 2)),
+    limit = cell.limit;
+  const doubt = !cell.range
+    ? `sd ${figures(cell.sd, 2)}`
+    : limit
+      ? `90% ${limit > 0 ? `above ${low}` : `below ${high}`}`
+      : `90% between ${low} and ${high}`;
   return `${cell.column} is ${observed(cell.value ?? 0, cell.sd)}; the rest of the row says ${expectation(cell)}, ${doubt}`;
 }
 

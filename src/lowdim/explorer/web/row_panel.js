@@ -22,9 +22,13 @@ export function outwardOf(column, y) {
 /** What the rest of a row says of a number, and how far off it may be: 90% of a logarithm, a level or a long tail, as no
  * ± is true of it. @param {Cell} cell */
 function saysWords(cell) {
-  const around = cell.range
-    ? `(${figures(cell.range[0], 2)} to ${figures(cell.range[1], 2)})`
-    : `± ${figures(cell.sd, 2)}`;
+  const [low, high] = (cell.range ?? []).map(end => figures(end, 2)),
+    limit = cell.limit;
+  const around = !cell.range
+    ? `± ${figures(cell.sd, 2)}`
+    : limit
+      ? `(${limit > 0 ? `from ${low}` : `to ${high}`})`
+      : `(${low} to ${high})`;
   return `${expectation(cell)} ${around}`;
 }
 

@@ -31,6 +31,7 @@ from lowdim.engine.fold import Run, walk
 from lowdim.judge.cells import CellBeliefs
 from lowdim.judge.maps.map_columns import MapColumn
 from lowdim.judge.outliers.law import (
+    CUT,
     GAUSSIAN_LAW,
     RowLaw,
     false_discovery,
@@ -370,7 +371,7 @@ def odd_row(k: int, judged: JudgedRows, laws: tuple[Law, Law, Law], rate: float)
     told = column.told(own.value, float(rows.likeliest[k]), float(rows.likeliest_share[k]))
     defined = bool(Q.dof[k] > 0)
     p_Q = float(Q.p[k]) if defined else None
-    if far_out(float(D2.p[k]), p_hidden, p_Q, rate):
+    if far_out(float(D2.p[k]), p_hidden, p_Q, surprise, rate):
         reason = f"far out on the map (T2 p {p_value(float(T2.p[k]))}), where its cells agree with each other "
         reason += f"(Q p {p_value(float(Q.p[k]))}): no single cell explains it"
     elif no_single_cell(surprise, p_hidden, told, rate):
@@ -420,10 +421,12 @@ def own_cell(scales: ColumnScales | None, law: RowLaw, j: int, value: float, exp
 
 
 def around(cell: OwnCell | RowCell | OddRow) -> str:
-    """How far off what the rest of a row says may be: '+- 3.5', or '(1.3 to 5.1)'."""
+    """How far off what the rest of a row says may be: '+- 3.5', or '(1.3 to 5.1)'; where that is more or less than the
+    column can be, '(from 960)' or '(to 3)'."""
     if cell.range is None:
         return f"+- {figures(cell.sd, 2)}"
-    return f"({figures(cell.range[0], 2)} to {figures(cell.range[1], 2)})"
+    low, high = (figures(end, 2) for end in cell.range)
+    return (f"({low} to {high})", f"(from {low})", f"(to {high})")[cell.limit]
 
 
 def expectation(value: float | None, expected: float, sd: float, limit: int = 0) -> str:
@@ -446,15 +449,20 @@ def disagrees(column: str, cell: OwnCell | RowCell | OddRow, words: tuple[str, .
     assert cell.value is not None
     doubt = f"sd {figures(cell.sd, 2)}"
     if cell.range is not None:
-        doubt = f"90% between {figures(cell.range[0], 2)} and {figures(cell.range[1], 2)}"
+        low, high = (figures(end, 2) for end in cell.range)
+        doubt = (f"90% between {low} and {high}", f"90% above {low}", f"90% below {high}")[cell.limit]
     says = f"{expectation(cell.value, cell.expected, cell.sd, cell.limit)}, {doubt}"
     return f"{column} is {observed(cell.value, cell.sd)}; the rest of the row says {says}"
 
 
-def far_out(p_D2: float, p_hidden: float, p_Q: float | None, rate: float = 0.05) -> bool:
-    """Whether a row is odd by its place on the map alone: its distance is, its cells agree, and hiding one does not
-    help."""
-    return p_D2 < rate and p_hidden < rate and p_Q is not None and p_Q >= rate
+def far_out(p_D2: float, p_hidden: float, p_Q: float | None, surprise: float, rate: float = 0.05) -> bool:
+    """Whether a row is odd by its place on the map alone: its distance is, its cells agree, as a whole and the least
+    likely of them too, and hiding one does not help.
+
+    >>> far_out(1e-4, 1e-4, 0.3, 2.0), far_out(1e-4, 1e-4, 0.3, 5.2)
+    (True, False)
+    """
+    return p_D2 < rate and p_hidden < rate and p_Q is not None and p_Q >= rate and abs(surprise) < CUT
 
 
 def no_single_cell(surprise: float, p_hidden: float, words: tuple[str, ...], rate: float = 0.05) -> bool:
