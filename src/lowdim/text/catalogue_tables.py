@@ -344,7 +344,7 @@ TABLE_MESSAGES: dict[str, Entry] = {
         TableWarning,
         "{n} {n|cell looks|cells look} wrong compared with the rest of {n|its column|their columns}: {cells}",
         "typing errors and mixed units look like this; {n|the value is|the values are} still used",
-        "correct wrong values, or empty their cells so that lowdim fills them",
+        "correct wrong values, or empty their cells so that they are filled",
         about="Cells that look wrong: above 100 %, below zero, fractions, far off, rows of zeros",
         names_rows=True,
     ),

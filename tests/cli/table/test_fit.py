@@ -156,7 +156,7 @@ def test_json_and_what_is_refused(lowdim, tmp_path):
     assert lowdim("fit", path, "--clusters", 3).code == 2
     assert "LD163" in lowdim("fit", path, "-m", "ica", "-o", tmp_path / "i.run").err
     refused = lowdim("odd", tmp_path / "k.run").err
-    assert "LD326" in refused  # clusters say nothing of single cells
+    assert "LD325" in refused  # clusters say nothing of single cells
     table = read(str(path))
     with pytest.raises(OptionError, match="bpca"):
         fit_method(table, "tsne")
