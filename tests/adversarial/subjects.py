@@ -228,6 +228,7 @@ def call(verb: Callable[..., Any], X: Any, Z: Any) -> Any:
         "user": 0,
         "values": [1.0, 2.0],
         "columns": None,
+        "share": 0.9,
     }
     parameters = inspect.signature(verb).parameters.values()
     needed = {p.name: known[p.name] for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD}
@@ -236,7 +237,8 @@ def call(verb: Callable[..., Any], X: Any, Z: Any) -> Any:
         needed["items"] = known["items"]
     if verb.__name__ == "score" and isinstance(verb.__self__, ClassifierMixin):
         needed["y"] = labels(X)
-    return verb(**needed, **asked)
+    answer = verb(**needed, **asked)
+    return np.nan_to_num(answer) if verb.__name__ == "quantile" else answer  # labels have no order, and no quantile
 
 
 # functions ------------------------------------------------------------------------------------------------
@@ -317,15 +319,16 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "total_least_squares": lambda X: lowdim.total_least_squares(X, np.arange(len(labels(X)), dtype=float)),
 }
 # What has an answer for these although most have none: one axis is a map, and a
-# person's table may hold texts, durations and columns without numbers.
+# person's table may hold texts, objects and durations, and columns without numbers.
 ONE_AXIS = {"1-d", "a pandas series", "a polars series"}
+PERSONS = {"texts that are numbers", "spans of time", "objects that are texts", "objects of any kind", "lists in cells"}
 SENSIBLE = {
     "places for VarianceSelector": {"gaps only", "a column of gaps", "all masked", "a single seen cell"},
     "embedding_score": ONE_AXIS,
     "embedding_score of a map": ONE_AXIS,
     "judge_map of a map": ONE_AXIS,
     "MixedFactorAnalysis": {"texts that are numbers"},
-    **{name: {"texts that are numbers", "spans of time"} for name in ("analyse", "fit_method", "read", "subject")},
+    **dict.fromkeys(("analyse", "fit_method", "odd_rows", "read", "subject"), PERSONS),
     "as_source": {"gaps only", "a column of gaps", "a single seen cell", "all masked"},
 }
 ELSEWHERE = {  # what takes no table: records, other names of the same thing, files (which the fuzzer writes)

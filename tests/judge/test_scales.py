@@ -16,7 +16,7 @@ from tests.conftest import need
 LOGS = {
     "planets": {"orbital_period": 0.0, "mass": 0.0, "distance": 0.0},
     "country": {"surface_area": 0.0, "population": 20.0, "gnp": 3.0, "gnp_old": 0.0},
-    "diamonds": {"carat": 0.0, "price": 0.0},
+    "diamonds": {"price": 0.0},
     "penguins": {},
     "mtcars": {},
     "bfi": {},

@@ -658,7 +658,8 @@ def odd_rows(
 
     Examples
     --------
-    >>> X = np.random.default_rng(0).standard_normal((60, 1)) * np.ones(4) + 0.1 * np.sin(np.arange(240)).reshape(60, 4)
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 1)) * np.ones(4) + 0.1 * rng.standard_normal((60, 4))
     >>> X[7, 2] += 5.0
     >>> [(r.row, r.column) for r in odd_rows(X, dims=1).rows]
     [(7, 'c3')]

@@ -181,6 +181,7 @@ def place(
     those of its columns, () where numbers are numbers, `groups` those of its rows. `options` are those of
     `lowdim.read`.
 
+    >>> from lowdim.judge.maps.table_map import table_map
     >>> from lowdim.models.linear.ppca import ProbabilisticPCA
     >>> X = np.random.default_rng(0).standard_normal((50, 1)) * [1.0, 2.0, 3.0] + 0.1 * np.eye(50, 3)
     >>> place(table_map(ProbabilisticPCA(1).fit(X), ("c1", "c2", "c3")), X[:4]).sentence.split(".")[0]

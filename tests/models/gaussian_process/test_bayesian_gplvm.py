@@ -157,7 +157,7 @@ def test_options_and_stops(monkeypatch):
     with pytest.raises(OptionError, match="LD200"):
         BayesianGPLVM(5).fit(X)
     with pytest.raises(TableError, match="LD283"):
-        BayesianGPLVM(2).fit(as_source(X, weight=np.ones(20)))
+        BayesianGPLVM(2).fit(as_source(X, weight=np.linspace(1.0, 2.0, 20)))
     model = BayesianGPLVM(2, n_inducing=5).fit(X, run=Run(callback=lambda step: step.passes >= 4))
     assert model.objective_ >= model.history_[0] and model.certificate_.reason == "stopped by the callback"
     stopped = BayesianGPLVM(2, n_inducing=5, n_init=2).fit(holed(X), run=Run(callback=lambda step: True))

@@ -71,7 +71,7 @@ def test_starts():
         with pytest.raises(OptionError, match="LD210"):
             GPLVM(**bad).fit(X)
     with pytest.raises(TableError, match="LD283"):
-        GPLVM().fit(laws.as_source(X, weight=np.ones(50)))
+        GPLVM().fit(laws.as_source(X, weight=np.linspace(1.0, 2.0, 50)))
     for q, rows in ((5, X), (3, X[:2])):
         with pytest.raises(OptionError, match="LD200"):
             GPLVM(q).fit(rows)

@@ -58,7 +58,7 @@ def test_ica_refuses_gaps_weights_and_impossible_numbers():
     with pytest.raises(LowdimError, match="LD163"):
         model.transform(gap)
     with pytest.raises(LowdimError, match="LD283"):
-        ICA(2).fit(as_source(X, weight=np.ones(100)))
+        ICA(2).fit(as_source(X, weight=np.linspace(1.0, 2.0, 100)))
     with pytest.raises(LowdimError, match=r"LD284.*3 direction"):
         ICA(4).fit(X)
     assert ICA().fit(X).n_components_ == 3

@@ -305,7 +305,7 @@ def test_too_many_dimensions(name):
 @each
 def test_weights_are_refused(name):
     with pytest.raises(LowdimError, match="LD283"):
-        model(name).fit(lowdim.as_source(TABLES["plain"], weight=np.ones(40)))
+        model(name).fit(lowdim.as_source(TABLES["plain"], weight=np.linspace(1.0, 2.0, 40)))
 
 
 @each

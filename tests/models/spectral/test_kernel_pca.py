@@ -305,7 +305,7 @@ def test_kernels_that_cannot_be_used():
     with pytest.raises(LowdimError, match="LD200"):
         KernelPCA(61).fit(X)
     with pytest.raises(LowdimError, match="LD283"):
-        KernelPCA(2).fit(lowdim.as_source(X, weight=np.ones(60)))
+        KernelPCA(2).fit(lowdim.as_source(X, weight=np.linspace(1.0, 2.0, 60)))
     for bad in ({"gamma": -1.0}, {"kernel": "cubic"}, {"degree": 0}, {"n_landmarks": 1}, {"coef0": np.inf}):
         with pytest.raises(LowdimError, match="LD210"):
             KernelPCA(2, **bad).fit(X)

@@ -122,16 +122,16 @@ def test_answers_walk_by_their_probabilities():
     rng = np.random.default_rng(0)
     z = rng.standard_normal(1500)
     eta = z[:, None] * [2.0, 1.5, 2.5, 2.0] + rng.logistic(size=(1500, 4))
-    words = np.array(["low", "mid", "high"])[np.digitize(eta[:, 3], [-1.0, 1.0])]
+    words = np.array(["ash", "elm", "oak"])[np.digitize(eta[:, 3], [-1.0, 1.0])]
     frame = pd.DataFrame({"a": eta[:, 0] > 0, "b": eta[:, 1] > 0, "c": np.digitize(eta[:, 2], [-2, 0, 2]), "d": words})
     found = ld.fit_method(frame, "mixed", dims=1)
     plot = same_twice(lambda: plot_model("traverse", found.model, found.table))
     names, mean = plot.data["column"].tolist(), plot.data["mean"]
-    assert {"c", "d=low", "d=mid", "d=high"} < set(names) and plot.data["step"].tolist() == [-2, -1, 0, 1, 2]
+    assert {"c", "d=ash", "d=elm", "d=oak"} < set(names) and plot.data["step"].tolist() == [-2, -1, 0, 1, 2]
     first = mean[next(k for k, name in enumerate(names) if name.startswith("a"))]
     rising = first if first[-1] > first[0] else first[::-1]
     np.testing.assert_allclose(rising, expit(2.0 * plot.data["step"]), atol=0.06)
-    labels = mean[[names.index(f"d={word}") for word in ("low", "mid", "high")]]
+    labels = mean[[names.index(f"d={word}") for word in ("ash", "elm", "oak")]]
     np.testing.assert_allclose(labels.sum(axis=0), 1.0)
     assert "the band holds 90% of new cells" in plot.sentence
 

@@ -110,7 +110,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         source, run = self._open(X, y, weight), Run() if run is None else run
         if source.n < self._least_rows:
             raise error("LD160", n=source.n, least=self._least_rows)
-        if source.weight is not None and not isinstance(self, WeightedEstimator):
+        if (weight is not None or source.weight is not None) and not isinstance(self, WeightedEstimator):
             raise error("LD283", model=type(self).__name__)
         plan(type(self).__name__, self._cost(source.n, source.d, gaps=False), run, source.leaf)
         with remembered(self, source, run) as run:

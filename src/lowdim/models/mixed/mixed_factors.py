@@ -66,7 +66,7 @@ from lowdim.models.mixed.variational_em import (
 from lowdim.sources.labelled_frames import coded_source, decoded, in_kind
 from lowdim.sources.source import Block, Source, tile_rows
 from lowdim.sources.views import Frame
-from lowdim.text.messages import warn
+from lowdim.text.messages import error, warn
 
 OUTER_ROUNDS, OUTER_PASSES = 20, 8  # of relevance: how often it is estimated, and passes of EM in between
 HALVINGS = 6  # of a Newton step that fell
@@ -470,7 +470,14 @@ class MixedFactorAnalysis(WeightedEstimator, LatentModel[MixedParams, Posterior]
         ndarray of shape (n, d)
             NaN where a column holds labels, which have no order.
         """
-        each = np.broadcast_to(np.asarray(share, dtype=np.float64), len(self.params_.columns.kinds))
+        check_is_fitted(self)
+        d = len(self.params_.columns.kinds)
+        try:
+            each = np.broadcast_to(np.asarray(share, dtype=np.float64), d)
+        except (TypeError, ValueError):
+            each = np.full(d, np.nan)
+        if not ((each > 0.0) & (each < 1.0)).all():
+            raise error("LD210", option="share", value=share, allowed=f"a number between 0 and 1, or {d} of them")
 
         def values(block: Block) -> Array:
             rows = self._posterior(self.params_, self.frame_.inward(block))

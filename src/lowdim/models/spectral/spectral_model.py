@@ -188,6 +188,9 @@ class SpectralModel(Estimator):
         """Places of rows, old or new, by one formula; for a matrix of pairs, new rows against the training rows."""
         return self._each(self._place_block, X, out, run, self._axis_names)
 
+    def _in_reach(self, block: Block, columns: tuple[str, ...]) -> Block:
+        return block if self._of_pairs() else super()._in_reach(block, columns)  # pairs have a unit of their own
+
     def _place_block(self, block: Block) -> Array:
         """Places of a block: of whole rows by their cells, of rows with gaps by what is told of them."""
         x, mask = self.frame_.inward(block).x, block.mask
