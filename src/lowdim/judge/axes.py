@@ -112,6 +112,10 @@ class AxisCard(NamedTuple):
         share = f"{100 * self.apart.share:.0f}% of the variation in that direction"
         return f"{far} far from all others {line} and {make} {share}{which if group is None else ''}."
 
+    def __repr__(self) -> str:
+        """At most four lines: what the axis is made of, and where the rest is."""
+        return "\n".join(filter(None, (self.sentence, self.apart_words(), ".text(), .loadings, .labels, .low_rows")))
+
     def text(self, row_names: Sequence[str] | None = None) -> str:
         """The card of `lowdim explain --axis`."""
         apart = [f"  {words}"] if (words := self.apart_words(row_names)) else []

@@ -57,6 +57,13 @@ class LabelCard(NamedTuple):
     axes: tuple[LabelTie, ...]
     groups: LabelTie | None  # None where the rows are one group
 
+    def __repr__(self) -> str:
+        """One line: its shares, those beyond chance with a star."""
+        whats = ("the map", *(f"axis {k}" for k in range(1, len(self.axes) + 1)), "the groups")
+        ties = (self.map, *self.axes, *([] if self.groups is None else [self.groups]))
+        told = (f"{tie.share:.0%}{'*' * tie.tied} of {what}" for what, tie in zip(whats, ties, strict=False))
+        return f"Label {self.label} explains {', '.join(told)} (*: more than chance)"
+
 
 def label_cards(
     scores: Array, shares: Sequence[float], labels: Mapping[str, Any], group: NDArray[np.int64] | None = None

@@ -231,8 +231,9 @@ def map_sentence(analysis: Any) -> str:
         weaker = " or weaker dimensions" if analysis.jury.detectable > len(shares) else ""
         if f"{shown:.0f}" == "100":
             return f"The {name} nearly all of the variation."
-        return f"The {name} {shown:.0f}% of the variation; the rest is noise of single columns{weaker}."
-    other = "axis 3" if len(shares) == 3 else f"axes 3-{len(shares)}"
+        return f"The {name} {shown:.0f}% of the variation; the rest is column-by-column noise{weaker}."
+    q = len(shares)
+    other = "axis 3" if q == 3 else f"axes 3 {'and' if q == 4 else 'to'} {q}"
     return f"The 2-D map shows {shown:.0f}% of the variation; read it together with {other}."
 
 

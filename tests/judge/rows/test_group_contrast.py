@@ -79,3 +79,9 @@ def test_a_column_that_is_one_number_on_each_side_has_no_difference_in_spreads()
     X = np.repeat([[1.0], [3.0]], 10, axis=0)
     card = set_apart(X, ("a",), X[:, :0], range(10))
     assert card.sentence == "What sets these 10 rows apart: a is lower (1 against 3)." and "sd" not in card.text()
+
+
+def test_a_card_prints_its_sentence_and_where_the_rest_is():
+    X = np.random.default_rng(0).standard_normal((40, 2)) + np.repeat([[0.0], [4.0]], 20, axis=0)
+    card = set_apart(X, ("a", "b"), X[:, :0], range(20))
+    assert repr(card) == f"{card.sentence}\n.text(), .columns, .axes, .labels"

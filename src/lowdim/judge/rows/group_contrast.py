@@ -3,7 +3,7 @@
 Each axis and each column is tested by itself (Student's t with the spread pooled, on the seen cells), with one
 false discovery rate over all of them. Means are stated in the table's units, each with its interval (of logarithms they
 are geometric means), differences in units of the other rows' spread, or of the spread within both where the others are
-all alike. Of a label the mean is the share of the rows that have it, with Wilson's interval. A group that was found in
+all alike. The mean of zeros and ones is a share of the rows and has Wilson's interval. A group that was found in
 these columns differs in them by the way it was found: it gets intervals and no p-values.
 
 Reference: Student, Biometrika 6 (1908); Wilson, Journal of the American Statistical Association 22 (1927); Benjamini
@@ -97,6 +97,10 @@ class GroupCard(NamedTuple):
     labels: tuple[SharedValue, ...] = ()  # what most of its rows are in each label, those first that tell it best
     about: str = ""  # which of the groups it is that the rows fall into; "" where a person picked it
 
+    def __repr__(self) -> str:
+        """At most four lines: which group, what sets it apart, and where the rest is."""
+        return "\n".join(filter(None, (self.about, self.sentence, ".text(), .columns, .axes, .labels")))
+
     def text(self, *, most: int = 12) -> str:
         """The table of `lowdim explain --group`."""
         shown = [*self.axes, *self.columns[:most]]
@@ -150,7 +154,8 @@ def set_apart(
     differs = false_discovery(p, FALSE_DISCOVERY_RATE) & np.array([fact.p is not None for fact in facts])
     # means and their ends, three lines for each side, in the table's units
     of_answers = [False] * q + [name in answers for name in names]
-    ends_of = [share_with_ends if answer else mean_with_ends for answer in of_answers]
+    yes_no = [bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all()) for column in every]
+    ends_of = [share_with_ends if shares else mean_with_ends for shares in yes_no]
     sides = [
         np.array([of(column[part]) for of, column in zip(ends_of, every, strict=True)]).T for part in (inside, ~inside)
     ]

@@ -302,7 +302,7 @@ def _legend(ax: Axes, marks: list[Any], with_ellipse: int, n: int, density: bool
     if density and with_ellipse:
         marks.append(Line2D([], [], marker="D", ls="", color=draw.COLOURS[3], mfc=draw.PAPER, label="odd row", ms=5))
     if with_ellipse:
-        subset_text = "" if with_ellipse == n else f" ({with_ellipse} rows)"
+        subset_text = "" if with_ellipse == n else f" ({draw.count(with_ellipse, 'row')})"
         subset_text += "; bold: odd row" if bold and not density else ""
         label = f"90%: this row's position given its gaps{subset_text}"
         marks.append(Line2D([], [], marker="o", ls="", color=draw.GREY, mfc="none", mew=0.6, ms=9, label=label))
@@ -370,9 +370,10 @@ def other_axes(analysis: Analysis) -> Plot:
         panel.scatter(z[odd, 0], z[odd, k], s=45, facecolors="none", edgecolors=draw.COLOURS[3], linewidths=1.3)
         as_map(panel, "axis 1", f"axis {k + 1} ({draw.percent(shares[k])})")
     carried = sum(shares[2:])
-    title = f"Axis 3 carries {draw.percent(carried)} of the variation"
+    others = "Axis 3 carries"
     if analysis.dims > 3:
-        title = f"Axes 3 to {analysis.dims} carry {draw.percent(carried)} of the variation"
+        others = f"Axes 3 {'and' if analysis.dims == 4 else 'to'} {analysis.dims} carry"
+    title = f"{others} {draw.percent(carried)} of the variation"
     subset_text = "" if analysis.dims - 2 <= MOST_OTHER_AXES else f" The first {MOST_OTHER_AXES} of them are drawn."
     sentence = f"Each panel has axis 1 across and another axis upwards; odd rows are ringed.{subset_text}" + (
         f" {len(keep):,} of {len(z):,} rows are drawn." if len(keep) < len(z) else ""

@@ -64,7 +64,7 @@ def columns(table: Table) -> Plot:
     --------
     >>> import lowdim
     >>> columns(lowdim.read(np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 6.0]]))).sentence
-    "Of 2 columns, 1 has gaps ('c2' most, 33%), none has far values and 0 never change."
+    "Of 2 columns, 1 has gaps ('c2' most, 33%) and none has far values."
     """
     X, names, n = table.X, table.scale_names, table.n
     strips = [_bars(X[:, j], labels) if labels else _strip(X[:, j]) for j, labels in enumerate(table.code_labels)]
@@ -134,13 +134,15 @@ def worst(score: Array, most: int) -> NDArray[np.int_]:
 
 def _column_words(names: Sequence[str], gap: Array, far: Array, constant: Array, shown: int) -> tuple[str, str]:
     d, gaps, odd, same = len(gap), int((gap > 0).sum()), int((far > 0).sum()), int(constant.sum())
-    title = f"{draw.count(d, 'column')}: {gaps} with gaps, {odd} with far values, {same} never changing"
-    title += f" ({shown} drawn: those with most of these)" if shown < d else ""
+    counts = ((gaps, "with gaps"), (odd, "with far values"), (same, "constant"))
+    found = ", ".join(f"{k} {what}" for k, what in counts if k)
+    title = f"{draw.count(d, 'column')}: {found or 'no gaps, no far values'}"
+    title += f" ({shown} drawn{': those with most gaps and far values' * bool(gaps or odd)})" if shown < d else ""
     worst = f" ({draw.quoted(names[int(gap.argmax())])} most, {draw.percent(gap.max())})" if gaps else ""
     most = f" ({draw.quoted(names[int(far.argmax())])} most, {far.max()})" if odd else ""
     return title, (
-        f"Of {draw.count(d, 'column')}, {_has(gaps)} gaps{worst}, {_has(odd)} far values{most} and "
-        f"{same} never {'changes' if same == 1 else 'change'}."
+        f"Of {draw.count(d, 'column')}, {_has(gaps)} gaps{worst} and {_has(odd)} far values{most}"
+        f"{f'; {same} never ' + ('changes' if same == 1 else 'change') if same else ''}."
     )
 
 
