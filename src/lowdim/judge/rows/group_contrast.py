@@ -164,9 +164,20 @@ def set_apart(
     made = []
     for k, (name, fact) in enumerate(zip([*(f"axis {k + 1}" for k in range(q)), *names], facts, strict=True)):
         (group, *own), (others, *theirs) = (side[:, k].tolist() for side in sides)
-        ends = (None if end != end else end for end in (*own, *theirs))
+        low, high, others_low, others_high = (None if end != end else end for end in (*own, *theirs))
         fact = fact._replace(group=group, others=others)
-        made.append(GroupDifference(name, *fact, bool(differs[k]), *ends, answer=of_answers[k]))
+        made.append(
+            GroupDifference(
+                name,
+                *fact,
+                differs=bool(differs[k]),
+                group_low=low,
+                group_high=high,
+                others_low=others_low,
+                others_high=others_high,
+                answer=of_answers[k],
+            )
+        )
     columns = sorted(made[q:], key=lambda a: (1.0 if a.p is None else a.p, -abs(a.difference)))
     where = tuple(int(k) for k in np.flatnonzero(inside))
     shared = commonest_values(inside, labels or {})
