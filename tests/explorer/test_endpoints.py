@@ -75,7 +75,7 @@ def test_places_know_their_nearest_rows_and_where_no_row_has_been(endpoints):
     best = int(np.nanargmin(np.sqrt(np.nanmean(off**2, axis=1))))
     assert at["near"][0]["row"] == best and at["been"] is True and at["warning"] == ""
     far = json.loads(endpoints.reply("at/50,50,50.json").body)
-    assert far["been"] is False and far["warning"].startswith("No row has been here")
+    assert far["been"] is False and far["warning"].startswith("No row lies near this place")
 
 
 @pytest.mark.parametrize(

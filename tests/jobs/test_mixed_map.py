@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -218,3 +220,19 @@ def test_wrong_cells_and_far_rows_beside_an_answer_are_left_out_and_named():
     bent = fit_mixed_map(second.table, 2, 0)
     c = np.linalg.qr(np.asarray(MixedCells(bent).loadings))[0]
     assert np.degrees(np.arccos(np.linalg.svd(a.T @ c)[1].min())) > 5.0
+
+
+def test_levels_are_told_by_the_likeliest_one_as_their_surprise_is():
+    """A level that is the likeliest is no surprise: beside a mean and its ± the two figures would contradict."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((200, 1))
+    X = np.digitize(z + rng.logistic(size=(200, 6)) * 0.4, [-1.0, 0.0, 1.0]) + 1.0
+    X[3, 2] = np.nan
+    found = analyse(read(pd.DataFrame(X, columns=list("abcdef"))), dims=1, budget="1s")
+    cells = {cell.column: cell for cell in found.explain(3).shown}
+    assert all(re.fullmatch(r"[1-4] \(\d+%\)", cell.words()[1]) for name, cell in cells.items() if name != "c")
+    for cell in found.explain(5).cells:
+        value, says, surprise = cell.words()
+        assert value == says.split()[0] or surprise not in ("+0.0 sd", "-0.0 sd")
+    fill = found.fills.filled[3, 2]
+    assert cells["c"].words()[0] == "gap" and cells["c"].words()[1].startswith(f"{fill:g} (")  # as fills.csv has it

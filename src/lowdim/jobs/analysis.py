@@ -487,11 +487,9 @@ class Analysis:
         `hidden` columns count as gaps, `edited` ones have other values (by name, in the table's units); of a mixed map
         they are columns of the file, and answers are given as they are called.
         """
-        from lowdim.judge.rows.row_card import explain_row
+        from lowdim.jobs.table_model import subject
 
-        names, law = self.table.row_names, self.odd.judged.law
-        at = self.table.position(row)
-        return explain_row(self.map, self.table.X, at, law=law, row_names=names, hidden=hidden, edited=edited)
+        return subject(self).explain(row, hidden=hidden, edited=edited)
 
     def apply(self, new: Any, *, odd_level: float = 0.95, **options: Any) -> PlacedRows:
         """Place new rows (a path, a frame, an array) on this map; `options` say how to read them.

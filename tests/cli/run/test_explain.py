@@ -112,7 +112,7 @@ def test_explain_says_which_row_lives_at_a_place(lowdim, made):
     assert [c["high"] - c["low"] for c in card["cells"]] == pytest.approx((2 * 1.6448536269514722 * sd).tolist())
     assert card["been"] and [row["row"] for row in card["near"]] == [row.row for row in found.at([0.5, -1.0]).near]
     text = lowdim("explain", run, "--place=50,50").out
-    assert "No row has been here" in text and "Nearest rows, over all columns" in text
+    assert "No row lies near this place" in text and "Nearest rows, over all columns" in text
     for wrong in ("1", "1,x", "1,nan"):
         assert lowdim("explain", run, f"--place={wrong}").code == 2
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from lowdim.maths.linalg import Array
-from lowdim.table.cell_kinds import CELL_KINDS, REAL, CellKind
+from lowdim.table.cell_kinds import CELL_KINDS, ORDINAL, REAL, CellKind
 from lowdim.table.column import one_names, ones_of
 from lowdim.text.format import figures
 
@@ -35,12 +35,12 @@ class MapColumn(NamedTuple):
         return self.code_words[int(value)] if self.code_words else figures(value, 4)
 
     def told(self, value: float, likeliest: float, chance: float) -> tuple[str, ...]:
-        """The answer, and what the rest of its row says; nothing where numbers say more.
+        """The answer or level, and what the rest of its row says; nothing of numbers, which have no likeliest value.
 
         >>> MapColumn("vote", "yes/no", ("n", "y"), (0.0, 1.0)).told(1.0, 0.0, 0.973)
         ('y', 'n (97%)')
         """
-        if not self.cells.named and not self.grades:
+        if not (self.cells.named or self.grades or (self.cells is ORDINAL and chance > 0.0)):
             return ()
         return self.word(value), f"{self.word(likeliest)} ({100 * chance:.0f}%)"
 

@@ -15,7 +15,7 @@ from lowdim.text.table import text_table
 NEAREST = 5  # rows listed beside a place
 BEEN_SHARE = 0.99  # of the rows lie nearer to another row than the distance at which a place counts as empty
 SAMPLED_ROWS = 20_000  # rows from which that distance is found
-NEVER = "No row has been here: what is shown is the model's guess alone."
+NEVER = "No row lies near this place: what is shown is the model's guess alone."
 
 
 class PlaceCell(NamedTuple):

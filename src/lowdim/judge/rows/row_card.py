@@ -15,6 +15,7 @@ from lowdim.judge.outliers.law import GAUSSIAN_LAW, RowLaw, p_of_rows
 from lowdim.judge.rows.odd_rows import P_NOTE, Ends, around, blame, disagrees, expectation, own_cell, row_name
 from lowdim.maths.linalg import Array
 from lowdim.sources.source import Block
+from lowdim.table.cell_kinds import ORDINAL
 from lowdim.text.format import count, figures, listing, observed, p_value
 from lowdim.text.messages import check_level, error
 from lowdim.text.notebook import card
@@ -255,7 +256,8 @@ def row_cells(map: TableMap, x: Array, told: CellBeliefs, law: RowLaw) -> tuple[
         seen, value = bool(told.seen[0, k]), float(np.nan_to_num(x[0, k]))
         likeliest = float(told.likeliest[0, k])
         words = column.told(value if seen else likeliest, likeliest, float(told.likeliest_share[0, k]))
-        words = words if seen or not words else ("gap", words[1])
+        if words and not seen:  # the fill of a level is the middle one, of numbers as they are
+            words = ("gap", words[1]) if column.cells is not ORDINAL or column.grades else ()
         own = own_cell(map.scales, law, k, value, float(told.mean[0, k]), float(told.sd[0, k]))
         cells.append(
             RowCell(
