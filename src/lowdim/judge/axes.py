@@ -108,8 +108,8 @@ class AxisCard(NamedTuple):
             far, make = f"Group {group} lies", "makes"
         else:
             far, make = f"{count(len(self.apart.rows), 'row')} lie", "make"
-        line = f"between axes {', '.join(some)} and {last}" if some else f"along axis {last}"
-        share = f"{100 * self.apart.share:.0f}% of the variation in that direction"
+        line = f"in a direction between axes {', '.join(some)} and {last}" if some else f"along axis {last}"
+        share = f"{100 * self.apart.share:.0f}% of the variation along it"
         return f"{far} far from all others {line} and {make} {share}{which if group is None else ''}."
 
     def __repr__(self) -> str:
