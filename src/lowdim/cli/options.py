@@ -259,6 +259,7 @@ def asking(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Cal
 def positions(table: Table, words: list[str], flag: str) -> list[int]:
     """Rows by name, else by number as the file counts them from 1."""
     by_name = {name: k for k, name in reversed(list(enumerate(table.row_names)))}
+    by_name = {" ".join(name.split()): k for name, k in by_name.items()} | by_name  # no key types a no-break space
     by_number = {str(r + 1): k for k, r in enumerate(table.rows.tolist())}
     unknown = [word for word in words if word not in by_name and word not in by_number]
     if unknown and unknown[0].isdigit() and int(unknown[0]) - 1 in table.left_rows:

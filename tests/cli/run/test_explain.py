@@ -52,7 +52,18 @@ def test_a_group_of_the_rows_is_explained_by_number_and_by_name(lowdim):
     said = lowdim("explain", "three.run", "--group", "4")
     assert said.code == 2 and "groups are counted from 1 to 3" in said.err
     assert json.loads(lowdim("report", "three.csv", "--budget", "1s", "--no-groups", "--json").out)["groups"] == []
+    said = lowdim("explain", "three.run", "--group", "1")  # of a run whose rows are one group
+    assert said.code == 2 and "the rows are in no groups" in said.err
     assert lowdim("report", "three.csv", "--groups", "none").code == 2
+
+
+def test_a_name_with_a_no_break_space_is_found_by_a_plain_one(lowdim):
+    rng = np.random.default_rng(0)
+    lines = [f"dog\u00a0{k},{a:.3f},{b:.3f},{a + b:.3f}" for k, (a, b) in enumerate(rng.standard_normal((30, 2)))]
+    (lowdim.folder / "dogs.csv").write_text("\n".join(["name,a,b,c", *lines]), encoding="utf-8")
+    assert lowdim("report", "dogs.csv", "--budget", "1s", "--dims", "1").code == 0
+    plain, own = (lowdim("explain", "dogs.run", "--row", name) for name in ("dog 7", "dog\u00a07"))
+    assert plain.code == 0 and plain.out == own.out
 
 
 def test_an_axis_is_told_by_the_rows_that_made_it(lowdim):

@@ -105,7 +105,10 @@ class RowGroups(NamedTuple):
         return f"{said[0].upper()}{said[1:]}." if said else ""
 
     def position(self, word: str) -> int | None:
-        """The group that a person means by its number from 1 or its name, from 0; None where it is none."""
+        """The group that a person means by its number from 1 or its name, from 0; None where it is none, as the rows of
+        one group are."""
+        if len(self.sizes) < 2:
+            return None
         if word.isdigit() and 1 <= int(word) <= len(self.sizes):
             return int(word) - 1
         return self.names.index(word) if word in self.names else None
