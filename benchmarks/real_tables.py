@@ -4,7 +4,7 @@
     OPENBLAS_NUM_THREADS=1 python benchmarks/real_tables.py NAME ...   prints these tables only
 
 Each table is read and analysed with no option at all in a process of its own; seconds are the processor's, the start of
-Python and all imports included, to the five sentences and to the written report.
+Python and all imports included, to the sentences and to the written report.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ HEAD = """# Real tables
 `OPENBLAS_NUM_THREADS=1 python benchmarks/real_tables.py` writes this page: every table as it is, no option given. Roles
 are those of columns that shape no axis; dimensions are those needed and those that are detectable. Rows are dealt to
 folds in an order that is drawn: near a threshold another order gives another answer, and the last column says so.
-Seconds are the processor's of one core from the start of Python to the five sentences and to the report, with a load
+Seconds are the processor's of one core from the start of Python to the sentences and to the report, with a load
 of {load:.1f}. Run on {date}.
 
 | table | rows x measured | set aside | dimensions | odd rows | CPU s | a good answer | what it says | why it stands |

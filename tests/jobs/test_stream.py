@@ -84,15 +84,15 @@ def test_the_model_is_that_of_all_rows_and_the_rest_is_of_those_drawn(file, tmp_
     np.testing.assert_array_equal(found.model.components_, whole.components_)
     assert found.of == 6_000 and found.table.n == 400 and len(found.posterior.mean) == 400
     np.testing.assert_allclose(found.posterior.mean, whole.transform(found.table.X), rtol=1e-12)
-    assert found.odd.D2.p.tolist() == judge_rows(found.model, found.table.X).D2.p.tolist()
-    last = found.sentences[5]
+    assert found.odd.D2.p.tolist() == judge_rows(found.model, found.table.X, sharply=True).D2.p.tolist()
+    last = found.said["sample"]
     assert last.startswith("The model is fitted to all 6,000 rows;") and last.endswith("400 rows drawn at random.")
     assert repr(found).startswith("PPCA · 6,000 x 6, of which 400 rows drawn")
     text = found.report(tmp_path / "r.html").read_text()
     for words in (
         "6,000 rows, 6 measured columns; 400 rows drawn at random are shown",
         last,
-        "In six sentences",
+        "In short",
         "lowdim report cells.parquet --stream --dims 2 --budget 1s --sample=400",
         "SHA-256 of the rows drawn",
         "analysis = ld.analyse_stream(&#39;cells.parquet&#39;, sample=400, dims=2, budget=1.0)",

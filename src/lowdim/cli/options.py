@@ -103,8 +103,18 @@ ROTATE = click.option(
 )
 
 
+NO_GROUPS = "lowdim.no_groups"  # what is remembered of a command line
+
+
+def note_no_groups(context: click.Context, option: click.Parameter, asked: bool) -> None:
+    """Remember --no-groups, which is read before --groups."""
+    context.meta[NO_GROUPS] = asked
+
+
 def parse_groups(context: click.Context, option: click.Parameter, groups: str) -> int | str:
     """The --groups option as `analyse` wants it."""
+    if context.meta.get(NO_GROUPS):
+        return 1
     if groups == "auto":
         return groups
     if not groups.isdigit() or int(groups) == 0:
@@ -123,10 +133,10 @@ def group_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
     none = click.option(
         "--no-groups",
-        "groups",
-        flag_value="1",
-        default="auto",
-        callback=parse_groups,
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=note_no_groups,
         help="Look for no groups of rows.",
     )
     return several(none(command))

@@ -361,7 +361,8 @@ def _letter(kind: Any) -> str:
 def _fills(values: Array, labels: Labels, letter: str, seen: list[Any]) -> tuple[list[Any], bool]:
     """Numbers as cells of a column of such a type, beside those that are there; and whether it can hold them."""
     if not labels:
-        return decoded(values, (), whole=letter == "i").tolist(), True
+        cells = decoded(values, (), whole=letter == "i").tolist()
+        return [bool(cell) for cell in cells] if letter == "b" else cells, True
     if letter == "O":  # text: a label as the column itself spells it
         return decoded(values, as_spelt(dict.fromkeys(seen), labels)).tolist(), True
     if seen and _holds(labels, letter):

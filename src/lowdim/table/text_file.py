@@ -111,7 +111,7 @@ def read_text(data: bytes, name: str, options: ReadingOptions, kind: str, *, as_
         text, head = parted, "".join(beginning(parted).splitlines(keepends=True)[skip:])
         rows = records(head, sep)
     above = sniff.title_records(rows) if options.header is not False and not declared else 0
-    if not above and re.match(r"\d+$", rows[0][0]) and not declared:
+    if not above and rows and rows[0] and re.match(r"\d+$", rows[0][0]) and not declared:
         above = int(sniff.is_size_line(rows, len(_records(text, skip, "\t" if sep == " " else sep)[0])))
     if above and (taken := _lines_of(head, above, sep)):
         titles = [", ".join(filter(None, row)) for row in rows[:above] if any(row)]

@@ -1,4 +1,4 @@
-"""`lowdim demo`, which is `make demo`: the five sentences and the path of the report, last."""
+"""`lowdim demo`, which is `make demo`: the sentences and the path of the report, last."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_a_few_sentences_then_the_report_and_the_run(digester):
     assert lines[6].startswith("  Report  kamyr.report.html") and lines[7].startswith("  Run     kamyr.run/")
     assert lines[8] == "  Next    lowdim explore kamyr.run"
     assert (folder / "kamyr.report.html").stat().st_size < 2_000_000
-    assert re.findall(r"^LD\d+", said.err, re.M) == ["LD008", "LD122"]
+    assert re.findall(r"^LD\d+", said.err, re.M) == ["LD008", "LD122", "LD127"]
     assert re.findall(r"\[ok\] (\w+)", said.err) == ["read", "dimensions", "fit", "fills", "axes", "report"]
 
 
@@ -63,9 +63,10 @@ def test_the_run_folder_says_everything(digester):
     run = json.loads((folder / "kamyr.run" / "run.json").read_text())
     assert run["schema"] == 1 and run["finished"] and run["dims"] == 5 and run["converged"]
     asked = {"dims": "auto", "scale": "unit", "level": 0.9, "seed": 0, "budget": None, "robust": True, "rotate": None}
+    asked |= {"groups": "auto"}
     assert run["settings"] == asked
     assert run["table"]["path"] == str(table.resolve()) and run["command"].startswith("lowdim ")
-    assert [m["code"] for m in run["messages"]] == ["LD008", "LD122"]
+    assert [m["code"] for m in run["messages"]] == ["LD008", "LD122", "LD127"]
     rows, fills, odd, held = (
         read_rows(folder / "kamyr.run" / f"{name}.csv") for name in ("scores", "fills", "odd", "held")
     )
@@ -100,7 +101,7 @@ def test_odd_rows_from_the_run_and_from_the_table_agree(digester, lowdim):
     assert one["rows"] == two["rows"] and one["rows"][0]["column"] == "c3"
     words = "1 odd row at 5% false discovery rate (3 rows have p < 0.05; about 5 expected by chance)"
     assert one["sentence"] == words
-    assert [m["code"] for m in two["messages"]] == ["LD008", "LD122"] and one["messages"] == []
+    assert [m["code"] for m in two["messages"]] == ["LD008", "LD122", "LD127"] and one["messages"] == []
     assert (lowdim.folder / "a.csv").read_bytes() == (lowdim.folder / "b.csv").read_bytes()
 
 
@@ -123,7 +124,7 @@ def test_check_describes_it(digester, lowdim):
     said = lowdim("check", table)
     assert "96 rows x 10 columns   CSV, comma, decimal point, UTF-8" in said.out
     assert "53 of 960 cells are empty (5.5%). Only 44 of 96 rows are complete" in said.out
-    assert "2 notes  (lowdim help LD008, LD122)" in said.out and said.code == 0
+    assert "3 notes  (lowdim help LD008, LD122, LD127)" in said.out and said.code == 0
 
 
 @pytest.mark.drill
