@@ -194,8 +194,10 @@ def test_without_levels_the_law_of_new_rows_is_that_of_the_table():
 @pytest.mark.slow
 @pytest.mark.parametrize(("law", "most", "found"), [("gauss", 0, 4), ("t5", 1, 4), ("t3", 2, 1)])
 def test_small_tables_have_few_odd_rows_and_planted_ones_are_found(law, most, found):
-    """Of 180 rows; by the model's own law 7 of t5 and 27 of t3 are odd. Every few tables of t3 have such a cell of their
-    own, so that most of the planted ones cannot be called wrong."""
+    """Of 180 rows; by the model's own law 7 of t5 and 27 of t3 are odd.
+
+    Every few tables of t3 have such a cell of their own, so that most of the planted ones cannot be called wrong.
+    """
     tables = [table(law, 40 + seed, n=45) for seed in range(4)]
     assert sum(judged(X).odd.sum() for X in tables) <= most
     for X in tables:
