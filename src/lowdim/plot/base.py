@@ -97,7 +97,7 @@ class Plot:
     >>> from lowdim.plot.analysis.table import columns
     >>> shown = columns(table)
     >>> shown.sentence, sorted(shown.data)[:2]
-    ('Of 2 columns, none has gaps, none has far values and 0 never change.', ['column', 'count'])
+    ('Of 2 columns, none has gaps and none has far values.', ['column', 'count'])
     """
 
     def __init__(
