@@ -155,7 +155,7 @@ def test_the_farthest_cell_that_is_held_out_and_in_no_odd_row_is_named():
     found = analyse(frame)
     assert {(17, 2), (40, 0), (90, 4)} <= {(i, j) for i, j in found.partition.wrong_cells.tolist()}
     assert "the oddest is row 18, because c is 30" in found.said["odd"]
-    none = SimpleNamespace(odd=np.zeros(200, dtype=bool), unjudged=(), judged=found.odd.judged)
+    none = SimpleNamespace(odd=np.zeros(200, dtype=bool), unjudged=(), judged=found.odd.judged, D2=found.odd.D2)
     said = SimpleNamespace(
         partition=found.partition, odd=none, map=found.map, table=found.table, row_names=found.row_names
     )
@@ -164,6 +164,8 @@ def test_the_farthest_cell_that_is_held_out_and_in_no_odd_row_is_named():
     assert held_sentence(said) == said.partition.sentence
     said.partition = said.partition._replace(far_rows=np.array([90]))
     assert held_sentence(said) == "1 row is left out of the fit (row 91)."
+    said.partition = said.partition._replace(far_rows=np.array([40, 17, 90]))
+    assert held_sentence(said) == "3 rows are left out of the fit (rows 18, 41, 91)."  # the farthest first
 
 
 def test_where_far_cells_are_the_tails_of_their_columns_none_is_held_out():

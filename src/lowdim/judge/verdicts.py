@@ -201,10 +201,13 @@ def held_sentence(analysis: Any) -> str:
     held, odd = analysis.partition, analysis.odd
     named = {*np.flatnonzero(odd.odd).tolist(), *(r.row for r in odd.unjudged)}
     shown = [(i, j) for i, j in held.wrong_cells.tolist() if i not in named]
-    far = held.far_rows.tolist()
+    names, p = analysis.row_names, odd.D2.p
+    far = sorted(
+        held.far_rows.tolist(), key=lambda i: (p[i], names[i])
+    )  # the farthest first, in whatever order they came
     if far and not shown and named.isdisjoint(far):
         which = "row" if len(far) == 1 else "rows"
-        return f"{held.sentence.removesuffix('.')} ({which} {listing(analysis.row_names[i] for i in far)})."
+        return f"{held.sentence.removesuffix('.')} ({which} {listing(names[i] for i in far)})."
     if not shown:
         return str(held.sentence)
     row, cell = farthest_held(analysis.map, odd.judged.law, analysis.table, held, shown)
